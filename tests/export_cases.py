@@ -38,17 +38,17 @@ HOSTILE = (
 EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e300, -1e300, 1.0, -1.0)
 
 
-def hostile() -> Network:
-    """A network whose names and levels are all there is to be afraid of."""
-    levels = HOSTILE[:9]
-    columns = [Column(name) for name in HOSTILE]
-    columns[3] = Column(HOSTILE[3], levels=levels)
-    columns[6] = Column(HOSTILE[6], levels=(*HOSTILE[9:], "", " ", "NULL"))
+def hostile(without: tuple[str, ...] = ()) -> Network:
+    """A network whose names and levels are all there is to be afraid of, but for words that a target refuses."""
+    names = [name for name in HOSTILE if name not in without]
+    levels, others = tuple(names[:9]), tuple(word for word in (*names[9:], "", " ", "NULL") if word not in without)
+    columns = [Column(name) for name in names]
+    columns[3], columns[6] = Column(names[3], levels=levels), Column(names[6], levels=others)
     asked = [
         Neuron(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
     ]
     asked += [Neuron(Projection((3,), (tuple(float(k % 2) for k in range(len(levels))),)), 1.0, missing=True)]
-    asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(13)))), 2.0, missing=False)]
+    asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
     weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
     schema = Schema(tuple(columns), target='"; DROP TABLE predictions; --\n*/')
     return Network([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)

@@ -20,7 +20,6 @@ import pytest
 
 from bgn import Network, export
 from bgn.export.plan import plan
-from bgn.export.programs.excel import legal
 from bgn.model.schema import level_word
 
 
@@ -349,7 +348,7 @@ def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
             for k, each in enumerate(planned.inputs, start=1):
                 value = cell(row[each.place])
                 if value is not None:
-                    sheet.cell(number, k).value = legal(value) if isinstance(value, str) else value
+                    sheet.cell(number, k).value = value
                     sheet.cell(number, k).data_type = "s" if isinstance(value, str) else sheet.cell(number, k).data_type
         book.save(f"{folder}/filled.xlsx")
         profile = f"-env:UserInstallation=file://{folder}/profile"
@@ -378,7 +377,4 @@ def in_pmml(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
     pypmml = pytest.importorskip("pypmml")
     needs("java")
     model = pypmml.Model.fromString(export.to_pmml(network))
-    return [
-        model.predict({name.replace("\x01", "\ufffd"): value for name, value in row.items()})
-        for row in records(network, rows)
-    ]
+    return [model.predict(row) for row in records(network, rows)]

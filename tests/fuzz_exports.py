@@ -36,12 +36,33 @@ ENGINES: dict[str, Callable[[Network, np.ndarray], np.ndarray]] = {
 }
 
 
+_ODD = [
+    *"ab 1-_.,;:'\"`\\/*?%$&#@!|~^=<>()[]{}+", "\n", "\t", "\r", "\u200b", "\u202e", "\u00a0", "é", "e\u0301", "温",
+    "🙂", "\x01", "\x7f", "</script>", "*/", "--", "${x}", "%s", "NULL", "true",
+]  # fmt: skip
+
+
+def hostile_words(rng: np.random.Generator, count: int) -> tuple[str, ...]:
+    """Some words of odd letters that databases tell apart: they take small and capital letters of names as the same."""
+    found: dict[str, str] = {}
+    while len(found) < count:
+        word = "".join(_ODD[k] for k in rng.integers(len(_ODD), size=rng.integers(1, 7)))
+        found.setdefault(word.casefold(), word)
+    return tuple(found.values())
+
+
 def any_network(seed: int) -> Network:
     """A network of any kind, made from a number alone."""
     rng = np.random.default_rng(seed)
     levels = [None, ("a", "b", "c"), None, (False, True), (1.0, 2.0, 4.5), None, tuple("pqrstuv")]
     typical = [float(rng.integers(2)) if rng.random() < 0.5 else None for _ in levels]
-    columns = tuple(Column(f"column {j}", levels=each, typical=typical[j]) for j, each in enumerate(levels))
+    names, target = [f"column {j}" for j in range(len(levels))], "y"
+    if seed % 2:  # whatever words can hold, beside each other
+        *names, target = hostile_words(rng, len(levels) + 1)
+        levels[1], levels[6] = hostile_words(rng, 3), hostile_words(rng, 7)
+    columns = tuple(
+        Column(name, levels=each, typical=typical[j]) for j, (name, each) in enumerate(zip(names, levels, strict=True))
+    )
 
     def neuron() -> Neuron:
         chosen = tuple(sorted(rng.choice(len(levels), size=rng.integers(1, 4), replace=False).tolist()))
@@ -75,7 +96,7 @@ def any_network(seed: int) -> Network:
         more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(levels), 2)), axis=1)
     if link == "identity" and rng.random() < 0.4:
         more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
-    return Network(layers, outputs, base, schema=Schema(columns, "y"), link=link, slopes=slopes, **more)
+    return Network(layers, outputs, base, schema=Schema(columns, target), link=link, slopes=slopes, **more)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:

@@ -171,6 +171,25 @@ def other_size(raw: bytes, dice: random.Random) -> bytes:
     return json.dumps(content).encode()
 
 
+def other_meaning(raw: bytes, dice: random.Random) -> bytes:
+    """Say what does not go together: ranges the wrong way round, two kinds at once, a history of no fit, blanks."""
+    content = json.loads(raw) | {"checks": []}
+    if content["version"] == 1:
+        return raw
+    action, schema = dice.randrange(5), content["schema"]
+    if action < 2 and isinstance(schema["columns"], list):
+        wrong = [{"seen": [5.0, -5.0]}, {"levels": ["a", "b"], "part_of": {"raw": "t", "part": "year"}}][action]
+        schema["columns"] = [(each if isinstance(each, dict) else {"name": each}) | wrong for each in schema["columns"]]
+    elif action == 2:
+        content |= {"kind": "network", "settings": None}
+    elif action == 3:
+        for neuron in [neuron for layer in content["network"]["layers"] for neuron in layer]:
+            neuron["weights"] = [dice.choice([1e308, -1e308, each]) for each in neuron["weights"]]
+    else:
+        schema["columns"] = dice.choice([10**5, 10**6])
+    return json.dumps(content).encode() + b" " * dice.choice([0, 10**6])
+
+
 def other_tokens(raw: bytes, dice: random.Random) -> bytes:
     """Change, double and cut the marks and words of the JSON."""
     marks = b"""{ } [ ] , : " null true NaN -Infinity 1e999 0x1 \\u0000""".split()
@@ -203,7 +222,7 @@ def other_bytes(raw: bytes, dice: random.Random) -> bytes:
 
 
 DAMAGE: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    other_value, other_number, other_number, other_shape, other_size, other_tokens, other_bytes,
+    other_value, other_number, other_number, other_shape, other_size, other_meaning, other_tokens, other_bytes,
 )  # fmt: skip
 
 
@@ -283,6 +302,9 @@ def use(path: Path, tally: Tally, report: bool) -> None:
             except ValueError as error:
                 if "Rescale" not in str(error):
                     raise
+    if report:
+        ended = CliRunner().invoke(shell, ["path", str(path)])
+        assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
     if file.preparation is not None and report:
         tally.shell += 1
         for command in (["predict", path, KEPT / "table.csv"], ["show", path], ["path", path]):

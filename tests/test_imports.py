@@ -190,3 +190,19 @@ def test_require_does_not_hide_a_broken_package(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="a_package_it_forgot"):
         require("broken_package", extra="plot")
+
+
+def test_a_plain_install_has_every_name_and_says_what_is_missing() -> None:
+    script = (
+        "from bgn import *\n"
+        "import bgn\n"
+        "try: check({'a': [1, 2]})\n"
+        "except ImportError as error: print(error)\n"
+    )
+    packages = "pyarrow pandas click rich jinja2 markupsafe openpyxl dask distributed matplotlib torch onnx shap polars"
+    environment = os.environ | {"BGN_WITHOUT": packages}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests/without"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    wanted = "this needs the package 'pyarrow', which is not installed. Install it, or bgn's extra 'parquet'.\n"
+    assert (done.stdout, done.stderr) == (wanted, "")

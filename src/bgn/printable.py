@@ -1,13 +1,34 @@
-"""Text that is safe to show, whatever names hold: on one line, of bounded length, without unseen characters."""
+"""Text that is safe to show, whatever names hold: on one line, of bounded length, without unseen characters.
+
+Prose (titles, descriptions, messages) is cleaned. Names of columns, targets and categories are quoted where they are
+not plain, as JSON strings: a name then never reads as a part of an equation, and two different names never look the
+same.
+"""
+# ruff: noqa: RUF001  (letters of other alphabets that look like ours)
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 
 # Letters and marks that Unicode counts as printable and nobody can see.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+# What equations are made of: no plain name holds it.
+_SYNTAX = re.compile(
+    r'[\[\]{}"“”„‟<>=≥≤≧≦⩾⩽≠≯≮−×…]|, |,$|^\s|\s$|\s\s'
+    r"|(?:^|\s)(?:[-+±]|and|or|where|is missing|is not|counts as)(?:\s|$)"
+)
+# What the name of a column cannot begin with; a category, which follows "=", can.
+_BEGINS = re.compile(
+    r"[-+(]|\d+(?:\.\d*)?(?:e[-+]?\d+)?(?:\s|$)"
+    r"|(?:not|either of|both of|neither of|not both of|none of|all of|at least|at most|per unit of|a missing)\s"
+)
+_DAYS = re.compile(r", days since \d{4}-\d\d-\d\d\Z")
+_MARKS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # they choose the look of a letter, often none
+# Letters of other alphabets that look like Latin ones.
+_LOOKALIKE = frozenset("аеорсухіјѕһԁԛԝАВЕЅІЈКМНОРСТУХԌԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧοϲνɑɡοօսհոցѵ")
 _LONG = re.compile(r"'[^']{161,}'|\"[^\"]{161,}\"|\S{321,}")
 
 
@@ -49,7 +70,7 @@ def escaped(text: str) -> str:
 
 
 def clean(name: str, most: int | None = None) -> str:
-    """Return a name on one line, whatever it holds: runs of blanks and unseen characters become one blank.
+    """Return text on one line, whatever it holds: runs of blanks and unseen characters become one blank.
 
     Longer than `most` letters, it loses its middle.
 
@@ -60,6 +81,97 @@ def clean(name: str, most: int | None = None) -> str:
     """
     written = " ".join(visible(name).split()) or "(blank)"
     return written if most is None else _cut(written, most)
+
+
+class Quoted(str):
+    """A name as it is printed; it is not quoted again."""
+
+
+def quote_name(name: str, most: int | None = None) -> Quoted:
+    """Return the name of a column or a target as it is printed: as it is where it is plain, else as a JSON string.
+
+    Plain is a name of visible characters on one line that holds nothing of what equations are made of, such as
+    brackets, comparisons and signs between blanks. Longer than `most` letters, it loses its middle.
+
+    Examples
+    --------
+    >>> for each in ("hours_per-week", "capital.gain (USD)", "age\\u200b", "age >= 30] + 0 [age", "2", " a"):
+    ...     print(quote_name(each))
+    hours_per-week
+    capital.gain (USD)
+    "age\\u200b"
+    "age >= 30] + 0 [age"
+    "2"
+    "\\u0020a"
+    """
+    plain = isinstance(name, Quoted) or (_is_plain(name) and _BEGINS.match(name) is None)
+    return _shown(name if plain else _as_json(name), most)
+
+
+def quote_category(word: str, most: int | None = None) -> Quoted:
+    """Return a category, a class or a unit as it is printed: like a name, but it may begin with a number or a sign.
+
+    Examples
+    --------
+    >>> print(quote_category("2"), quote_category("(30, 40]"), quote_category(""))
+    2 "(30, 40]" ""
+    """
+    return _shown(word if isinstance(word, Quoted) or _is_plain(word) else _as_json(word), most)
+
+
+def _shown(written: str, most: int | None) -> Quoted:
+    return Quoted(written if most is None else _cut(written, most))
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name is visible to the letter, and nothing in it reads as a part of an equation."""
+    name = _DAYS.sub("", name)  # "sold, days since 2006-01-15" is a name that we give
+    if not name or _SYNTAX.search(name) or _nesting(name):
+        return False
+    if name.isascii():
+        return name.isprintable()
+    composed = unicodedata.normalize("NFC", name) == name and not unicodedata.combining(name[0])
+    if not composed or _MARKS.search(name) or _SYNTAX.search(unicodedata.normalize("NFKC", name)):
+        return False
+    return all(map(_seen, name)) and not _mimics(name)
+
+
+def _nesting(name: str) -> bool:
+    """Tell whether brackets of a name are not in pairs."""
+    depth = 0
+    for letter in name:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return True
+    return depth > 0
+
+
+def _mimics(text: str) -> bool:
+    """Tell whether text of other alphabets could be taken for Latin: all of its letters, or those of a mixed word."""
+    for part in (text, *re.findall(r"\w+", text)):
+        letters = [letter for letter in part if letter.isalpha()]
+        foreign = [letter in _LOOKALIKE for letter in letters]
+        latin = ["LATIN" in unicodedata.name(letter, "") and letter not in _LOOKALIKE for letter in letters]
+        if any(foreign) and (all(map(max, foreign, latin)) if part is text else any(latin)):
+            return True
+    return False
+
+
+def _as_json(name: str) -> str:
+    """Return a JSON string in which all that is not plainly seen is escaped."""
+    mimics = _mimics(name)
+
+    def write(letter: str, before: str) -> str:
+        odd = not _seen(letter) or _MARKS.match(letter) is not None
+        odd = odd or (letter == " " and before in ("", " ")) or (mimics and letter in _LOOKALIKE)
+        if odd or unicodedata.combining(letter) or unicodedata.normalize("NFC", letter) != letter:
+            return json.dumps(letter)[1:-1] if letter >= "\x7f" or letter < " " else f"\\u{ord(letter):04x}"
+        return json.dumps(letter, ensure_ascii=False)[1:-1]
+
+    written = [write(letter, before) for letter, before in zip(name, ["", *name], strict=False)]
+    if name.endswith(" "):
+        written[-1] = "\\u0020"
+    return f'"{"".join(written)}"'
 
 
 def message(text: str, most: int = 800) -> str:

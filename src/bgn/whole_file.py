@@ -1,21 +1,31 @@
 """Files written whole or not at all: one way for models, reports, tables and downloads.
 
-A new file grows beside its place, under another name, and moves there once it is whole. What is not a regular file (a
-pipe, a terminal, the null device, ``/dev/stdout``) is written through and never replaced.
+A new file grows beside its place, under another name, and moves there once it is whole. Until then nobody else may read
+it; a program that was killed leaves it behind, and the next one to save into that folder removes it. What is not a
+regular file (a pipe, a terminal, the null device, ``/dev/stdout``) is written through and never replaced.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # where there is none, an open file cannot be removed either
+    fcntl = None  # type: ignore[assignment]
+
 _MOST_LINKS = 40
+_TEMPORARY = re.compile(r"\.bgn-[0-9a-f]{16}")
+_STALE = 24 * 3600.0  # seconds after which a file that nobody holds is left over
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -50,14 +60,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     check_place(path)
     target = Path(os.path.realpath(path))
+    _remove_stale(target.parent)
     temporary = target.with_name(f".bgn-{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:
+            usual = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, stat.S_IRUSR | stat.S_IWUSR)
+            _hold(file)
             yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
             _hand_on_permissions(target, temporary)
+        else:
+            os.chmod(temporary, usual)
         os.replace(temporary, target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -122,6 +138,41 @@ def _descriptor(path: str | os.PathLike[str]) -> int | None:
             break
         name = os.path.join(folder, os.readlink(name))
     return None
+
+
+def _hold(file: BinaryIO) -> bool:
+    """Lock a file as long as it is open; tell whether nobody else holds it, where that can be known."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what killed programs left in a folder: our own files of a day and more ago that nobody holds."""
+    try:
+        with os.scandir(folder) as entries:
+            left = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
+    except OSError:
+        return
+    for path in left:
+        with suppress(OSError):
+            about = os.lstat(path)
+            own = not hasattr(os, "geteuid") or about.st_uid == os.geteuid()
+            if not (own and stat.S_ISREG(about.st_mode) and time.time() - about.st_mtime > _STALE):
+                continue
+            with open(path, "rb", opener=_itself) as file:
+                free = _hold(file) and os.path.samestat(os.fstat(file.fileno()), about)
+            if free:
+                os.unlink(path)
+
+
+def _itself(path: str, flags: int) -> int:
+    """Open a file, never what a link of its name leads to."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _hand_on_permissions(old: Path, new: Path) -> None:

@@ -106,7 +106,9 @@ def test_postgresql(networks, postgres):
 
 
 def test_onnx(networks):
-    agree(engines.in_onnx, networks)
+    agree(engines.in_onnx, networks | {"hostile": hostile(without=("",))})
+    with pytest.raises(ValueError, match=r"an empty string as a category of .* inputs='matrix'"):
+        export.to_onnx(hostile())
 
 
 def test_onnx_with_levels_as_numbers():
@@ -307,8 +309,70 @@ def test_names_do_not_get_out():
         text = export.to_sql(network, dialect=dialect, keep=HOSTILE[:3], table=("a schema", 'a "table"'))
         assert "DROP TABLE rows; --" in text  # within quotes
     assert '`a schema`.`a "table"`' in export.to_sql(network, dialect="bigquery", table=("a schema", 'a "table"'))
-    with pytest.raises(ValueError, match="character 0"):
-        export.to_sql(Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a\0b"]))
+
+
+@pytest.mark.parametrize("word", ["a\0b", "a\ud800", "a\x01"])
+@pytest.mark.parametrize("place", ["column", "category", "class", "target"])
+def test_what_a_target_would_lose_is_refused(word, place):
+    levels = (word if place == "category" else "c", "d")
+    columns = (Column(word if place == "column" else "a"), Column("b", levels=levels))
+    classes = ("no", word if place == "class" else "yes")
+    schema = Schema(columns, word if place == "target" else "y", classes=classes)
+    asked = [Neuron(Projection((0,), (1.0,)), 0.5), Neuron(Projection((1,), ((0.0, 1.0),)), 1.0)]
+    network = Network([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
+    for target, write in TARGETS_OF_WORDS.items():
+        if target == "PMML" or word != "a\x01":
+            with pytest.raises(ValueError, match=rf"^{target} has no place for the character .* otherwise\.$"):
+                write(network)
+        else:
+            write(network)
+    if place == "category":
+        with pytest.raises(ValueError, match=r"^A workbook has no place"):
+            export.to_excel(network)
+    for write in (export.to_python, export.to_javascript, export.to_json_schema):
+        write(network).encode()
+
+
+TARGETS_OF_WORDS = {"SQL": export.to_sql, "C": export.to_c, "ONNX": export.to_onnx, "PMML": export.to_pmml}
+
+
+def test_no_script_ends_in_a_comment():
+    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], "</script><script>alert(1)</script>")
+    text = export.to_javascript(network)
+    assert text.startswith('// Predicts "\\u003c/script>')
+    assert "</script" not in text + export.to_javascript(hostile())
+
+
+def test_infinite_numbers_have_no_prediction():
+    """`predict` refuses them; so does every program, in its own way."""
+    network = town()
+    rows = rows_for(network, 20)
+    rows[:, 0] = np.where(np.arange(20) % 2, np.inf, -np.inf)
+    rows[:3, 0] = 1.5
+    with pytest.raises(ValueError, match="infinit"):
+        network.predict(rows)
+    want = expected(network, rows[:3])
+    for run in (engines.in_sqlite, engines.in_duckdb, engines.in_onnx,
+                lambda network, rows: engines.in_onnx(network, rows, inputs="matrix")):  # fmt: skip
+        got = run(network, rows)
+        assert np.isnan(got[3:]).all()
+        np.testing.assert_array_equal(got[:3], want)
+    sloped = Network([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    for run in (engines.in_sqlite, engines.in_duckdb, engines.in_onnx):
+        assert np.isnan(run(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
+    with pytest.raises(ValueError, match="infinite"):
+        engines.in_python(network, rows)
+
+
+def test_infinite_numbers_have_no_prediction_in_javascript_and_c():
+    sloped = Network([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    assert np.isnan(engines.in_c("-std=c99", "-O2")(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
+    node = engines.needs("node")
+    program = export.to_javascript(sloped) + "\nscore({a: Infinity, b: 0});"
+    done = subprocess.run(
+        [node, "--input-type=module", "-"], input=program, capture_output=True, text=True, check=False
+    )
+    assert "RangeError: a is infinite" in done.stderr
 
 
 def test_names_of_our_own_are_no_trap(postgres):

@@ -27,6 +27,9 @@ time_parts = st.builds(
 )
 
 
+ends = st.floats(allow_nan=False)
+
+
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     columns = []
@@ -37,7 +40,7 @@ def schemas(draw: st.DrawFn) -> Schema:
             levels=values,
             ordered=draw(st.booleans()),
             unit=draw(words),
-            seen=draw(st.none() | st.tuples(st.floats(), st.floats())),
+            seen=draw(st.none() | st.just((np.inf, -np.inf)) | st.tuples(ends, ends).map(sorted).map(tuple)),
             whole=draw(st.booleans()),
             level_of=draw(st.none() | st.tuples(words, levels)),
             part_of=draw(st.none() | time_parts) if values is None else None,

@@ -240,8 +240,8 @@ from bgn.whole_file import write_whole
 path = sys.argv[1]
 for before in (None, b"old"):
     for moment in range(1, 100_000, 4):
-        if os.path.exists(path):
-            os.unlink(path)
+        for each in os.listdir(os.path.dirname(path)):  # what the last one left behind, too
+            os.unlink(os.path.join(os.path.dirname(path), each))
         if before is not None:
             write_whole(path, before)
         child = os.fork()
@@ -268,3 +268,69 @@ for before in (None, b"old"):
 def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new() -> None:
     with scratch() as folder:
         subprocess.run([sys.executable, "-c", KILLED, f"{folder}/m.json"], check=True)
+
+
+# -- what killed programs leave ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and locks are those of POSIX")
+def test_nobody_else_reads_a_file_before_it_is_whole(tmp_path: Path) -> None:
+    path, old = tmp_path / "m.json", os.umask(0o022)
+    try:
+        for mode, after in ((None, 0o644), (0o640, 0o640), (0o600, 0o600)):
+            if mode is not None:
+                path.chmod(mode)
+            with whole_file(path) as file:
+                file.write(b"half")
+                (temporary,) = (each for each in tmp_path.iterdir() if each.name.startswith(".bgn-"))
+                assert temporary.stat().st_mode & 0o777 == 0o600
+            assert path.stat().st_mode & 0o777 == after
+    finally:
+        os.umask(old)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and locks are those of POSIX")
+def test_what_a_killed_program_left_goes_at_the_next_save(tmp_path: Path) -> None:
+    def left(name: str, seconds: float = 1e6) -> Path:
+        place = tmp_path / name
+        place.write_bytes(b"half")
+        os.utime(place, (place.stat().st_mtime - seconds,) * 2)
+        return place
+
+    stale = left(".bgn-0123456789abcdef")
+    stays = [left(".bgn-notes"), left(".bgn-0123456789ABCDEF"), left("bgn-0123456789abcdef"),
+             left(".bgn-1123456789abcdef", 60.0)]  # fmt: skip
+    link = tmp_path / ".bgn-2123456789abcdef"
+    link.symlink_to(left("precious"))
+    os.utime(link, (0.0, 0.0), follow_symlinks=False)
+    script = (
+        "import sys; from bgn.whole_file import whole_file\nwith whole_file(sys.argv[1]): print(1, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, tmp_path / "other"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writing:
+        writing.stdout.readline()
+        (held,) = {*tmp_path.glob(".bgn-*")} - {stale, *stays, link}  # the first went already
+        os.utime(held, (0.0, 0.0))
+        write_whole(tmp_path / "m.json", b"new")
+        assert held.exists()  # a program still writes it
+        writing.kill()
+        writing.wait()
+    write_whole(tmp_path / "m.json", b"newer")
+    assert not stale.exists()
+    assert not held.exists()
+    assert all(each.exists() for each in [*stays, link, tmp_path / "precious"])
+
+
+def test_an_interruption_while_the_command_loads_is_quiet() -> None:
+    script = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'bgn.cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from bgn.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -6,8 +6,9 @@ which takes a float for the decimal that ``repr`` writes, as a person with a poc
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, localcontext
 from functools import reduce
 from operator import add, and_, ge, gt, le, lt, or_
@@ -16,6 +17,7 @@ import numpy as np
 
 RELATIONS = {">=": ge, "<": lt, ">": gt, "<=": le}
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
+QUOTED = r'"(?:[^"\\]|\\.)*"'
 COUNTS = {
     "either of ": (">=", 1), "both of ": (">=", 2), "neither of ": ("<=", 0),
     "not both of ": ("<=", 1), "none of ": ("<=", 0),
@@ -34,9 +36,12 @@ class Sentence:
     names: list[str]
     counted: dict[str, str]
     orders: dict[str, list[str]]
+    named: dict[str, str] = field(default_factory=dict)
 
     def columns(self, table: dict, number: type) -> dict:
         """Return the table with h1, h2, ... beside its columns."""
+        # Where a name is quoted, its column and the words in columns are called as the text is read.
+        table = {self.named.get(name, name): self._words(column) for name, column in table.items()}
         found = {name: _numbers(column, number) for name, column in table.items()}
         for name, question in self.hidden.items():
             found[name] = _numbers(self._yes(question, found, number).astype(float), number)
@@ -61,6 +66,11 @@ class Sentence:
                     np.where(part, number(amount), number(0)) if part.dtype == bool else part * number(amount)
                 )
         return total
+
+    def _words(self, column: np.ndarray) -> np.ndarray:
+        if not any(isinstance(value, str) for value in column):
+            return column
+        return np.array([self.named.get(value, value) if isinstance(value, str) else value for value in column], object)
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -87,7 +97,8 @@ class Sentence:
             return clear & self._yes(found[1], columns, number) if found[1] else clear
         if found := re.match(rf"(?:(.+), and )({name}) is not missing$", question):
             return ~gaps[found[2]] & self._yes(found[1], columns, number)
-        if found := re.match(rf"(?:(.+?),? or )?((?:{name})(?: or (?:{name}))*) is missing$", question):
+        alone = re.match(rf"()((?:{name})(?: or (?:{name}))*) is missing$", question)
+        if found := alone or re.match(rf"(?:(.+?),? or )((?:{name})(?: or (?:{name}))*) is missing$", question):
             open_ = reduce(or_, [gaps[each] for each in found[2].split(" or ")])
             return open_ | self._yes(found[1], columns, number) if found[1] else open_
         return self._said(question, columns, number, name)
@@ -198,7 +209,19 @@ def _gap(value: object) -> bool:
 
 
 def parse(text: str, names: list[str]) -> Sentence:
-    """Read one equation about columns with these names; a category by its own name."""
+    """Read one equation about columns with these names; a category by its own name.
+
+    What stands in quotation marks is a JSON string, a name to the letter; it is read by a word without blanks instead.
+    """
+    quoted = dict.fromkeys(re.findall(QUOTED, text))
+    words = {written: f"\ue000{place}\ue001" for place, written in enumerate(quoted)}
+    text = re.sub(QUOTED, lambda found: words[found[0]], text)
+    named = {json.loads(written): word for written, word in words.items()}
+    found = _parse(text, [named.get(name, name) for name in names])
+    return replace(found, named=named)
+
+
+def _parse(text: str, names: list[str]) -> Sentence:
     *above, body = text.split("\n\n")
     hidden = dict(re.match(r"(h\d+) = \[(.+)\]$", line).groups() for line in above[0].splitlines()) if above else {}
     first, *rest = body.splitlines()

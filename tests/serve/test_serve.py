@@ -268,6 +268,36 @@ def test_no_body_gets_more_than_an_answer_or_a_refusal(server) -> None:
         assert ("error" in json.loads(content)) is (status == 400)
 
 
+def test_amounts_beyond_floats_are_refused_in_words(server) -> None:
+    for value in (1e308, -1e308):
+        body = {"changes": [{"do": "amount", "question": 1, "value": value}]}
+        status, _, content = ask(server, f"/{server.token}/api/edit", json.dumps(body).encode())
+        assert status == 400
+        assert "smaller values" in json.loads(content)["error"]
+
+
+def test_many_may_come_at_once(server) -> None:
+    assert server.request_queue_size >= 100
+
+
+def test_a_request_has_one_time_for_all_its_bytes(server, monkeypatch) -> None:
+    monkeypatch.setattr("bgn.serve.server._SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
+        for _ in range(400):  # of which each alone is in time
+            try:
+                connection.sendall(b"G")
+                connection.settimeout(0.05)
+                if connection.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        else:
+            pytest.fail("the server still waits")
+    assert ask(server, f"/{server.token}/api/row", b'{"name": "1"}')[0] == 200
+
+
 def test_the_address_of_others_is_theirs() -> None:
     with ModelServer(app_of(), "0.0.0.0") as server:
         assert not server.local

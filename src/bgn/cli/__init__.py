@@ -8,9 +8,12 @@ import sys
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        from bgn.cli.app import bgn
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "bgn":
-            raise
-        sys.exit(f"bgn: the command line needs the package {error.name!r}. Install bgn with its extra 'cli'.")
-    bgn(prog_name="bgn")
+        try:
+            from bgn.cli.app import bgn
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "bgn":
+                raise
+            sys.exit(f"bgn: the command line needs the package {error.name!r}. Install bgn with its extra 'cli'.")
+        bgn(prog_name="bgn")
+    except KeyboardInterrupt:  # while it loads; later it says so
+        sys.exit(130)

@@ -16,7 +16,7 @@ from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.printable import clean, visible
+from bgn.printable import clean, quote_category, quote_name, visible
 from bgn.wording import count_of, people
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Card:
         def line(text: str, style: str = "") -> None:
             console.print(Text(visible(text), style), soft_wrap=True)
 
-        line(f"{clean(self.target)} from {clean(self.data)}", "bold")
+        line(f"{quote_name(self.target)} from {clean(self.data)}", "bold")
         console.print()
         line(self.equation)
         console.print()
@@ -241,7 +241,7 @@ class Card:
             line(f"warning: {text}", "yellow")
 
     def _facts(self) -> Sequence[str]:
-        used = ", ".join(map(clean, self.features_used)) or "none"
+        used = ", ".join(map(quote_name, self.features_used)) or "none"
         learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {people(self.train_loss)}"
         if self.bound is not None:
             learnt += f"; no other amounts for these questions could go below {people(self.bound)} (Theorem 1)"
@@ -275,7 +275,8 @@ class Card:
         if self.classes is None or len(self.classes) > 10:
             return ""
         total = sum(self.classes.values())
-        return f" ({', '.join(f'{clean(label)} {count / total:.1%}' for label, count in self.classes.items())})"
+        shares = (f"{quote_category(label)} {count / total:.1%}" for label, count in self.classes.items())
+        return f" ({', '.join(shares)})"
 
 
 def _cell(name: str, value: float) -> str:

@@ -13,7 +13,7 @@ from bgn.cli.source import class_option, json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.model.network import Network
 from bgn.model.told import as_told
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.show.labels import cell
 from bgn.wording import lower_end, upper_end
 
@@ -63,15 +63,15 @@ def certify(
         show_json({"within": within, "extremes": ends.as_dict(), "columns": told})
         return
     chances = network.link == "logistic"
-    what = "predictions" if output is None else f"{clean(score_name(network, output))}: values"
+    what = "predictions" if output is None else f"{quote_name(score_name(network, output))}: values"
     show(f"{'probabilities' if chances else what} lie {told_range(ends, chances)}")
     for end, row in (("lowest", ends.low_row), ("highest", ends.high_row)):
         if row is not None:
             show(f"{end:>8} where {_told_row(network, row)}")
-    widest = max([len(clean(name)) for name in found], default=0)
+    widest = max([len(quote_name(name)) for name in found], default=0)
     for name, each in found.items():
         score = " in log-odds" if chances and each.direction in ("increasing", "decreasing", "neither") else ""
-        show(f"{clean(name):<{widest}}  {_told(each)}{score}")
+        show(f"{quote_name(name):<{widest}}  {_told(each)}{score}")
 
 
 def told_range(ends: Extremes, chances: bool = False) -> str:
@@ -95,4 +95,4 @@ def _told_row(network: Network, row: Any) -> str:
     """Write the columns of a row that matter."""
     coded = network.schema.encode(row[None], gaps=True)[0]
     pairs = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
-    return ", ".join(f"{clean(column.name)} = {cell(column, value)}" for column, value in pairs)
+    return ", ".join(f"{quote_name(column.name)} = {cell(column, value)}" for column, value in pairs)

@@ -17,7 +17,7 @@ from bgn.inputs.refusal import Refused
 from bgn.model.step import Bools, Floats
 from bgn.model.told import as_told
 from bgn.persist import ModelFile
-from bgn.printable import clean
+from bgn.printable import clean, quote_category, quote_name
 from bgn.show.labels import term_labels
 from bgn.wording import count_of, people, signed
 
@@ -62,11 +62,11 @@ def compare(
     if as_json:
         show_json(found.as_dict())
         return
-    what = "prediction" if file.network.link == "identity" else clean(score_name(file.network, output))
+    what = "prediction" if file.network.link == "identity" else quote_name(score_name(file.network, output))
     for name, rows, mean in zip(found.names, found.rows, found.means, strict=True):
-        group = clean(name) if groups is None else f"{clean(groups)} = {clean(name)}"
+        group = clean(name) if groups is None else f"{quote_name(groups)} = {quote_category(name)}"
         show(f"mean {what}, {group} ({count_of(rows, 'row')}): {people(mean, 6)}")
-    labels = term_labels(found.network) if questions else [*map(clean, found.network.names)]
+    labels = term_labels(found.network) if questions else [*map(quote_name, found.network.names)]
     parts = told(found, dict(enumerate(labels)), "questions" if questions else "columns")
     widest = max([len(name) for name, _ in parts] + [len("gap")])
     for name, value in parts:

@@ -22,7 +22,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.told import is_turned
 from bgn.persist import ModelFile
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 from bgn.wording import people
 
 if TYPE_CHECKING:
@@ -139,9 +139,8 @@ def _prediction(value: float, word: str | None, wanted: dict[str, Any]) -> str:
     """Write a prediction; of classes the one that is said, and the probability of the one that is meant."""
     if word is None:
         return people(value, 6)
-    return (
-        f"{clean(word)} (probability{' of ' + clean(level_word(wanted['to'])) if 'to' in wanted else ''} {value:.1%})"
-    )
+    of = f" of {quote_category(level_word(wanted['to']))}" if "to" in wanted else ""
+    return f"{quote_category(word)} (probability{of} {value:.1%})"
 
 
 @contextmanager
@@ -171,14 +170,16 @@ def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     if answer.optimal and shown is not answer:
         proof = f"proven cheapest to within {max(shown.gap, 0.001):.1%}"
     show(f"prediction then {told} at cost {people(shown.cost)}, {proof}")
-    widest = max((len(clean(name)) for name in shown.changes), default=0)
+    widest = max((len(quote_name(name)) for name in shown.changes), default=0)
     for name, (old, new) in shown.changes.items():
-        show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")
+        show(f"  {quote_name(name):<{widest}}  {_written(old)} -> {_written(new)}")
 
 
 def _written(value: Any) -> str:
     """Write what a column holds."""
-    return "missing" if value is None else f"{value:.10g}" if isinstance(value, float) else clean(level_word(value))
+    if value is None:
+        return "missing"
+    return f"{value:.10g}" if isinstance(value, float) else quote_category(level_word(value))
 
 
 def _pair(text: str) -> tuple[str, str]:

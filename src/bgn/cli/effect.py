@@ -21,7 +21,7 @@ from bgn.model.step import Floats
 from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
-from bgn.printable import clean
+from bgn.printable import clean, quote_name
 from bgn.wording import count_of, people, signed
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     """Print an effect in about ten lines, with bars."""
     from bgn.show.steps import bars, decimals_of, effect_lines
 
-    name, unit = clean(found.feature), file.units.get(found.feature, "")
-    mean = f"mean {clean(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"
+    name, unit = quote_name(found.feature), file.units.get(found.feature, "")
+    mean = f"mean {quote_name(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"
     if found.nothing:
         level = people(float(found.levels[0]), 6)
         show(f"The model does not ask about {name}: the {mean} is {level} whatever its value.")

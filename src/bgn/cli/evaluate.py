@@ -14,7 +14,7 @@ from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.persist import ModelFile
-from bgn.printable import clean
+from bgn.printable import quote_category
 
 
 @model_and_data
@@ -68,7 +68,7 @@ def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json
     if len(words) > 20:
         return
     show()
-    told = [clean(word, 24) for word in words]
+    told = [quote_category(word, 24) for word in words]
     table = [["is \\ said", *told], *([name, *map(str, row)] for name, row in zip(told, counts, strict=True))]
     widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
     for row in table:

@@ -22,7 +22,7 @@ from bgn.model.schema import Column, level_word
 from bgn.model.terms import as_terms, outputs_of
 from bgn.model.told import as_told
 from bgn.persist import ModelFile
-from bgn.printable import clean
+from bgn.printable import clean, quote_category, quote_name
 from bgn.show.labels import cell
 from bgn.wording import count_of, people, signed
 
@@ -153,15 +153,15 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     """Print features with what they add, or how much they matter, the largest first."""
     classes = file.network.link != "identity"
     several = explanation.values.ndim == 3
-    name = "" if several else clean(score_name(explanation.network)) if classes else "prediction"
+    name = "" if several else quote_name(score_name(explanation.network)) if classes else "prediction"
     name = name if explanation.predictions is None else "sum"
-    widest = max([len(clean(name)) for name in amounts] + [len(f"mean {name}"), len("prediction")])
+    widest = max([len(quote_name(name)) for name in amounts] + [len(f"mean {name}"), len("prediction")])
     if row is None:
         total = sum(amounts.values()) or 1.0
         what = f" and {len(class_labels(file.network))} classes" if several else f", {name}" if classes else ""
         show(f"mean |SHAP value| over {count_of(len(explanation.values), 'row')}{what} ({explanation.method})")
         for name, amount in amounts.items():
-            show(f"{clean(name):<{widest}} {people(amount):>12} {amount / total:>6.1%}")
+            show(f"{quote_name(name):<{widest}} {people(amount):>12} {amount / total:>6.1%}")
         return
     columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
     at = {column.name: f"{cell(column, value)}{_unit(file, column, value)}" for column, value in columns}
@@ -169,7 +169,7 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     least = _ROUNDING * max(map(abs, amounts.values()), default=0.0)
     for column, amount in amounts.items():
         told = signed(amount) if abs(amount) > least else "0"
-        show(f"{clean(column):<{widest}} {told:>12}   at {at[column]}")
+        show(f"{quote_name(column):<{widest}} {told:>12}   at {at[column]}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
     show(f"{name:<{widest}} {people(prediction, 6):>12}")
     if explanation.predictions is not None:
@@ -178,5 +178,5 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
         words = map(level_word, class_labels(file.network))
-        each = (f"{clean(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
+        each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
         show(f"probability: {', '.join(each)}")

@@ -17,7 +17,7 @@ from bgn.export.numbers import number, whole
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
-from bgn.printable import clean
+from bgn.printable import clean, quote_category, quote_name
 from bgn.wording import count_of
 
 _NEAREST = 5
@@ -121,12 +121,12 @@ def _summary(lines: list[dict[str, Any]], nearness: Floats, straight: bool) -> N
     table = [["column", "rows", "a tenth within", "half within"]]
     for name in order:
         tenth, half = np.quantile(by_column[name], [0.1, 0.5]).tolist()
-        table.append([clean(name), f"{len(by_column[name]) / len(lines):.0%}", number(tenth, 3), number(half, 3)])
+        table.append([quote_name(name), f"{len(by_column[name]) / len(lines):.0%}", number(tenth, 3), number(half, 3)])
     if rest := len(lines) - sum(map(len, by_column.values())):
         table.append(["none", f"{rest / len(lines):.0%}", "-", "-"])
     _columns(table, right=True)
     nearest = [lines[k] for k in np.argsort(nearness, kind="stable")[:_NEAREST] if lines[k]["column"] is not None]
-    told = ", ".join(f"{each['row']} ({clean(each['column'])} {_away(each['distance'])})" for each in nearest)
+    told = ", ".join(f"{each['row']} ({quote_name(each['column'])} {_away(each['distance'])})" for each in nearest)
     show(f"nearest row{'s' * (len(nearest) > 1)}: {told}")
     show("--row N for one of them, column by column; --json for all")
 
@@ -141,7 +141,7 @@ def _end(kind: Column, value: float | str | None) -> str:
     from bgn.show.labels import cell
 
     if value is None or isinstance(value, str):
-        return "-" if value is None else clean(value)
+        return "-" if value is None else quote_category(value)
     if kind.part_of is not None:
         return cell(kind, value)
     above = float(np.nextafter(value, np.inf))
@@ -165,7 +165,7 @@ def _show_row(file: ModelFile, lines: list[dict[str, Any]]) -> None:
     for line in lines:
         kind = kinds[line["column"]]
         at = cell(kind, line["at"]) if isinstance(line["at"], float) else clean(str(line["at"]))
-        texts.append([clean(line["column"]), at, *(_end(kind, line[name]) for name in ends)])
+        texts.append([quote_name(line["column"]), at, *(_end(kind, line[name]) for name in ends)])
     _columns(texts)
 
 

@@ -22,7 +22,7 @@ from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.tabular import Columns, Tabular
 from bgn.wording import upper_end
 
@@ -70,7 +70,7 @@ class Certificate(Tabular):
 
     def __repr__(self) -> str:
         known = "" if np.isnan(self.rise) else f", rise {upper_end(self.rise)}, fall {upper_end(self.fall)}"
-        return f"Certificate({clean(self.column)}: {self.direction}{known})"
+        return f"Certificate({quote_name(self.column)}: {self.direction}{known})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Certificates(Mapping[str, Certificate], Tabular):
         return len(self.certificates)
 
     def __repr__(self) -> str:
-        return f"Certificates({', '.join(f'{clean(name)} {each.direction}' for name, each in self.items())})"
+        return f"Certificates({', '.join(f'{quote_name(name)} {each.direction}' for name, each in self.items())})"
 
 
 @through_pipelines()

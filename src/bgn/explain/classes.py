@@ -12,6 +12,7 @@ from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
 from bgn.model.terms import outputs_of
 from bgn.model.told import swapped
+from bgn.printable import Quoted, quote_category, quote_name
 
 # Rows that are evaluated at a time.
 _BLOCK = 1 << 16
@@ -84,4 +85,5 @@ def prediction_title(network: Network, number: int) -> str | None:
     """Return what the probability of a class is called, such as "probability of Churn = Yes"; a number by its name."""
     if network.link == "identity":
         return network.target_name
-    return f"probability of {network.target_name or 'class'} = {level_word(class_labels(network)[number])}"
+    word = quote_category(level_word(class_labels(network)[number]))
+    return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {word}")

@@ -15,7 +15,7 @@ from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean
+from bgn.printable import clean, quote_name
 from bgn.tabular import Columns, Tabular
 
 # Rows whose shares are in memory at once.
@@ -81,7 +81,7 @@ class Comparison(Tabular):
 
     def __repr__(self) -> str:
         order = [j for j in np.argsort(-np.abs(self.columns), kind="stable") if self.columns[j]]
-        shown = ", ".join(f"{clean(self.network.names[j])} {self.columns[j]:+.4g}" for j in order[:6])
+        shown = ", ".join(f"{quote_name(self.network.names[j])} {self.columns[j]:+.4g}" for j in order[:6])
         more = f" and {len(order) - 6} more" if len(order) > 6 else ""
         first, second = map(clean, self.names)
         return f"Comparison({second} - {first}: {self.gap:+.6g} = {shown or 'nothing'}{more})"

@@ -18,6 +18,7 @@ from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
+from bgn.printable import quote_name
 from bgn.tabular import Columns, Tabular
 
 
@@ -83,7 +84,7 @@ class Importance(Tabular):
     def __repr__(self) -> str:
         shares = self.relative_features
         order = [i for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
-        shown = ", ".join(f"{self.feature_names[i]} {shares[i]:.1%}" for i in order[:6])
+        shown = ", ".join(f"{quote_name(self.feature_names[i])} {shares[i]:.1%}" for i in order[:6])
         more = f" and {len(order) - 6} more" if len(order) > 6 else ""
         return f"Importance({shown or 'nothing matters'}{more}; kind {self.kind!r})"
 

@@ -9,7 +9,7 @@ from bgn.explain.certify import certify
 from bgn.inputs.constraints import monotone_columns
 from bgn.model.schema import Schema, level_word
 from bgn.model.told import as_told, is_turned
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 
 
 def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
@@ -44,13 +44,13 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     found, turned, network = [], is_turned(network), as_told(network)
     words = network.schema if words is None else words
     classes = words.classes
-    what = "the prediction" if classes is None else f"the probability of {clean(level_word(classes[1]))}"
+    what = "the prediction" if classes is None else f"the probability of {quote_category(level_word(classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
     for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
         if sign := -sign if turned else sign:
             direction = certify(network, [name], max_seconds=max_seconds)[name].direction
             if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
-                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(shown)} rises")
+                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {quote_name(shown)} rises")
     low, high = network.bounds or (-math.inf, math.inf)
     found += [f"no prediction lies below {low:g}"] * math.isfinite(low)
     return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)

@@ -15,7 +15,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
-from bgn.printable import clean
+from bgn.printable import quote_name
 
 
 def clipped_network(model: Any) -> Network:
@@ -111,8 +111,9 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
             return network.names.index(feature)
     elif not isinstance(feature, bool) and isinstance(feature, int | np.integer) and 0 <= feature < network.n_inputs:
         return int(feature)
+    names = ", ".join(map(quote_name, network.names))
     raise ValueError(
-        f"{argument} must name a column, one of {', '.join(map(clean, network.names))}, or give its position from 0 to "
+        f"{argument} must name a column, one of {names}, or give its position from 0 to "
         f"{network.n_inputs - 1}; got {feature!r}.{did_you_mean(str(feature), network.names)}"
     )
 

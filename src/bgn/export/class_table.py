@@ -16,7 +16,7 @@ from bgn.export.remarks import remarks
 from bgn.export.rounded import rounded
 from bgn.model.term_table import TermTable
 from bgn.model.terms import Terms
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.wording import count_of
 
 PROBABILITY = "The probability of a class is exp(its score) over the sum of exp(score) of all classes."
@@ -47,8 +47,8 @@ def table_blocks(
     names = {place: style.name(name) + style.words(": ") for place, name in asked.hidden_names.items()}
     hidden = [names[each.layer, each.neuron] + describe(each, asked, style, units)
               for layer in asked.hidden for each in layer]  # fmt: skip
-    target = clean(asked.schema.target) if asked.schema.target else "class"
-    head = [style.words(f"{title} of {target} ="), *map(style.name, table.classes)]
+    target = quote_name(asked.schema.target) if asked.schema.target else "class"
+    head = [style.words(f"{title} of {target} ="), *map(style.category, table.classes)]
     rows = [[word, *own] for word, own in zip(words, numbers, strict=True)]
     return [*([layout.lines(hidden)] if hidden else []), layout.table(head, rows), layout.lines(lines)]
 

@@ -14,7 +14,7 @@ from bgn.model.cases import is_flag
 from bgn.model.question import Case, Cases, Choice, Condition, Count, counted_gaps, summed_levels
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import Terms
-from bgn.printable import clean
+from bgn.printable import quote_category
 
 _DATE = len("2006-01-15")
 _RELATIONS = {">=": ge, "<": lt, ">": gt, "<=": le}
@@ -169,9 +169,8 @@ class _Wording:
         least, choices, style = reading.least, reading.choices, self.style
         if not choices:
             return style.words("never" if least else "always")
-        values = {each.values for each in choices}
         count = len(choices)
-        if count > 1 and len(values) == 1 and not self.condition.layer and all(map(self._plain, choices)):
+        if count > 1 and any(all(self._counted(each, value) for each in choices) for value in (0, 1)):
             among = style.words(", ").join(style.name(self.terms.names[each.column]) for each in choices)
             return style.words(_how_many(least, count, choices[0].values[0])) + among
         named = self._levels_of_one(reading)
@@ -189,17 +188,31 @@ class _Wording:
             return ""
         levels = [self.terms.schema.columns[each.column].level_of or ("", "") for each in reading.choices]
         title = levels[0][0]
-        if any(each.values != (int(first),) for each in reading.choices) or any(
+        if any(each.values != (int(first),) or each.missing for each in reading.choices) or any(
             of != title or not of for of, _ in levels
         ):
             return ""
-        among = style.words(", ").join(style.name(level_word(level)) for _, level in levels)
+        if any(self._asks_gap(each.column) or (not first and self._tells_gap(each.column)) for each in reading.choices):
+            return ""  # of a missing value it is not plain whether it is in none
+        among = style.words(", ").join(style.category(level_word(level)) for _, level in levels)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
-    def _plain(self, choice: Choice) -> bool:
-        """Tell whether a choice is about a 0/1 column that is not a level of a category."""
-        column = self.terms.schema.columns[choice.column]
-        return column.levels is None and column.level_of is None and is_flag(column)
+    def _counted(self, choice: Choice, value: int) -> bool:
+        """Tell whether a choice is that a 0/1 column is 1 or, with a `value` of 0, that it is not: 0 or missing."""
+        column = None if self.condition.layer else self.terms.schema.columns[choice.column]
+        if column is None or column.levels is not None or column.level_of is not None or self._asks_gap(choice.column):
+            return False
+        told = self._tells_gap(choice.column)
+        return is_flag(column) and choice.values == (value,) and (not told or choice.missing is (value == 0))
+
+    def _tells_gap(self, column: int) -> bool:
+        """Tell whether choices of a column answer for its missing values; otherwise the question does at its end."""
+        alone = self.condition.missing is not None and len(self.condition.columns) == 1
+        return (alone or self.condition.gaps is not None) and column not in self.terms.complete
+
+    def _asks_gap(self, column: int) -> bool:
+        """Tell whether a question asks of a column of numbers whether it is missing, and no more."""
+        return dict(zip(self.condition.columns, self.condition.coefficients, strict=True))[column] == 0.0
 
     def _joined(self, glue: str, choices: Sequence[Choice], alone: str = "") -> str:
         """Write several choices of which all hold, or any."""
@@ -221,13 +234,15 @@ class _Wording:
             return title + style.words(" is missing")
         if column.levels is not None:
             return self._among(column, choice, glue, told)
-        asked = dict(zip(self.condition.columns, self.condition.coefficients, strict=True))[choice.column]
-        if asked == 0.0 or (column.level_of is None and not is_flag(column)):
+        if self._asks_gap(choice.column) or choice.values == (0, 1):
             return title + style.words(" is not missing")
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
         if column.level_of is not None:
             of, level = column.level_of
-            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.name(level_word(level))}"
+            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(level_word(level))}"
+            glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
+            if negated and not choice.missing and self._tells_gap(choice.column):
+                return self._or_missing(text, title, glue, "and", " is not missing")
         return self._or_missing(text, title, glue) if choice.missing else text
 
     def _or_missing(self, text: str, title: str, glue: str, how: str = "or", what: str = " is missing") -> str:
@@ -250,11 +265,11 @@ class _Wording:
         negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
         chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
         if edge is not None:
-            text = f"{title} {style.relations[edge[0]]} {style.name(levels[edge[1]])}"
+            text = f"{title} {style.relations[edge[0]]} {style.category(levels[edge[1]])}"
         elif len(chosen) == 1:
-            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.name(chosen[0])}"
+            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.category(chosen[0])}"
         else:
-            among = style.words(", ").join(map(style.name, chosen))
+            among = style.words(", ").join(map(style.category, chosen))
             text = f"{title}{style.words(' not in {' if negated else ' in {')}{among}{style.words('}')}"
         if choice.missing:
             return self._or_missing(text, title, glue)
@@ -276,21 +291,28 @@ class _Wording:
         """Yield what is added up, with its coefficients: columns, levels of categories, answers from below."""
         condition, terms, style = self.condition, self.terms, self.style
         for place, (j, coefficient) in enumerate(zip(condition.columns, condition.coefficients, strict=True)):
-            if condition.layer:
-                name = terms.hidden_names[condition.layer - 1, j]
-            else:
-                level = terms.schema.columns[j].level_of
-                name = terms.names[j] if level is None else f"({level[0]} = {level_word(level[1])})"
             gap = 0.0 if condition.gaps is None else condition.gaps[place]
             if not isinstance(coefficient, tuple):
-                asks_gap = coefficient == 0.0
-                yield style.name(f"({name} is missing)" if asks_gap else name), gap if asks_gap else coefficient
+                yield self._summand(j, coefficient), gap if coefficient == 0.0 else coefficient
                 continue
             for choice, value in summed_levels(condition, place):
                 if j in terms.complete:
                     choice = replace(choice, missing=False)
                 if choice.values or choice.missing:
                     yield style.words("(") + self._choice(choice) + style.words(")"), value
+
+    def _summand(self, j: int, coefficient: float) -> str:
+        """Write what a coefficient is multiplied by: an answer from below, a column, a level, or that it is missing."""
+        style, terms = self.style, self.terms
+        if self.condition.layer:
+            return style.name(terms.hidden_names[self.condition.layer - 1, j])
+        name, level = style.name(terms.names[j]), terms.schema.columns[j].level_of
+        if coefficient == 0.0:
+            return style.words("(") + name + style.words(" is missing)")
+        if level is None or self._tells_gap(j):  # what counts as something is the column, not the category
+            return name
+        of, word = style.name(level[0]), style.category(level_word(level[1]))
+        return style.words("(") + of + style.words(" = ") + word + style.words(")")
 
 
 def _moment(value: float, column: Column, relation: str) -> str:
@@ -320,10 +342,11 @@ def _measured(value: float | Decimal, j: int | None, terms: Terms, style: Text, 
     if j is None:
         return written
     column = terms.schema.columns[j]
-    unit = clean(units.get(column.name) or column.unit or " ").replace("(blank)", "")
-    if unit:
-        unit = f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
-    return written + (style.words(unit) if unit else "")
+    unit = (units.get(column.name) or column.unit).strip()
+    if not unit:
+        return written
+    times = " \N{MULTIPLICATION SIGN} " if unit[0].isdigit() else " "
+    return written + style.words(times + quote_category(unit))
 
 
 def counting(gaps: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.model.told import as_told
 from bgn.pipelines import is_wrapped, see_through
-from bgn.printable import clean
+from bgn.printable import quote_category
 
 FORMATS: dict[str, Callable[[], Text]] = {
     "text": Text,
@@ -136,7 +136,7 @@ def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: s
     names = terms.hidden_names
     return style.whole(
         Written(
-            target=style.name(terms.target) + (style.words(f" ({clean(unit)})") if unit else ""),
+            target=style.name(terms.target) + (style.words(f" ({quote_category(unit)})") if unit else ""),
             base=base,
             lines=lines,
             hidden=[

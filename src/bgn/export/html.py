@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.printable import clean
 
 # Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
@@ -25,8 +24,8 @@ class Html(Text):
 
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
-    def name(self, name: str) -> str:
-        return f"<b>{html.escape(clean(name))}</b>"
+    def _named(self, written: str) -> str:
+        return f"<b>{html.escape(written)}</b>"
 
     def words(self, words: str) -> str:
         return html.escape(words)

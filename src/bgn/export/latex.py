@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.printable import clean
 
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
@@ -22,8 +21,8 @@ class Latex(Text):
 
     relations: ClassVar[Mapping[str, str]] = {">=": r"\ge", "<": "<", ">": ">", "<=": r"\le"}
 
-    def name(self, name: str) -> str:
-        return self.words(clean(name))
+    def _named(self, written: str) -> str:
+        return self.words(written)
 
     def words(self, words: str) -> str:
         return r"\text{" + "".join(_TEX.get(letter, letter) for letter in words) + "}"

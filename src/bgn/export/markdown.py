@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.printable import clean
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,8 @@ class Markdown(Text):
 
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
-    def name(self, name: str) -> str:
-        return self.words(clean(name))
+    def _named(self, written: str) -> str:
+        return self.words(written)
 
     def words(self, words: str) -> str:
         return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(words)).replace("\\=", "=")

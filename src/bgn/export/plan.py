@@ -149,6 +149,12 @@ class ExportPlan:
         """The labels as words."""
         return tuple(map(level_word, self.classes or ()))
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words that a program compares or names things by: columns, categories, classes and the target."""
+        levels = (level_word(level) for each in self.inputs for level in each.levels or ())
+        return (*(each.name for each in self.inputs), *self.raws, *levels, *self.class_words, self.target)
+
     @cached_property
     def raws(self) -> tuple[str, ...]:
         """Names of the columns of a raw table that are read."""

@@ -51,7 +51,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
             if ordered_edge(terms.schema.columns[choice.column], choice) is not None:
                 ordered[choice.column] = terms.schema.columns[choice.column]
     for _, column in sorted(ordered.items()):
-        levels = f" {style.relations['<']} ".join(style.name(level_word(level)) for level in column.levels or ())
+        levels = f" {style.relations['<']} ".join(style.category(level_word(level)) for level in column.levels or ())
         said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
 
@@ -83,11 +83,13 @@ def ends(term: LinearTerm) -> tuple[str, str]:
 
 def _tells_gaps(condition: Condition, terms: Terms) -> bool:
     """Tell whether a question may name the gap of a category."""
-    columns = {j: terms.schema.columns[j].levels for j in named_columns(condition) - terms.complete}
+    several = condition.missing is not None and len(condition.columns) > 1  # then the gaps of all are named
+    named = set(condition.columns) if several else named_columns(condition)
+    columns = {j: terms.schema.columns[j].levels for j in named - terms.complete}
     columns = {j: levels for j, levels in columns.items() if levels not in (None, (False, True))}
     if not condition.takes_gaps or not columns:
         return False
-    if condition.reading is None or (condition.missing is not None and len(condition.columns) > 1):
+    if condition.reading is None or several:
         return True
     told = [choice for choice in named_choices(condition) if choice.column in columns]
     return any(choice.missing or 2 * len(choice.values) > len(columns[choice.column] or ()) for choice in told)

@@ -25,7 +25,7 @@ from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.link import LINKS
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
 from bgn.model.told import as_told, is_turned
-from bgn.printable import clean
+from bgn.printable import Quoted, quote_category
 from bgn.require import require
 
 _MOST_TOTALS = 10
@@ -75,7 +75,8 @@ class Scorecard:
     @property
     def target(self) -> str:
         """What the card tells: the target's name, or the class whose probability it is, such as "Churn = Yes"."""
-        return self.terms.target.removeprefix("log-odds of ") if self.of_class else self.terms.target
+        target = self.terms.target
+        return Quoted(target.removeprefix("log-odds of ")) if self.of_class else target
 
     @property
     def of_class(self) -> bool:
@@ -227,7 +228,7 @@ def _blocks(card: Scorecard, layout: PageLayout, units: Mapping[str, str] | None
     """Write the parts of a card: what its questions are about, the questions, the line, the table of totals."""
     terms, style = card.terms, layout.style
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
-    target = style.name(terms.target) + (style.words(f" ({clean(unit)})") if unit else "")
+    target = style.name(terms.target) + (style.words(f" ({quote_category(unit)})") if unit else "")
     start = style.number(plain(card.start))
     if not card.points:
         return [layout.lines([f"{target} = {start}", *_chances(card, layout)])]

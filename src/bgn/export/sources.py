@@ -6,12 +6,17 @@ them is said once, here, for the formats that can do it themselves and for the s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
+
+NOT_TEXT = "\0\ud800-\udfff"
+"""What ends strings or is no text at all, as `check_words` takes it."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,9 @@ class Input:
 
     def to_do(self) -> str:
         """Return the sentence that says how to make it of a raw table; empty where nothing is to be done."""
-        name, raw = clean(self.name), clean(self.raw)
+        name, raw = quote_name(self.name), quote_name(self.raw)
         if self.level_of is not None:
-            category, level = clean(self.level_of[0]), clean(level_word(self.level_of[1]))
+            category, level = quote_name(self.level_of[0]), quote_category(level_word(self.level_of[1]))
             return f"{name}: 1 where {category} is {level}, 0 where it is anything else."
         if self.made is None:
             return ""
@@ -75,6 +80,24 @@ class Input:
             "time": f"{raw} in hours, minutes as a fraction",
         }
         return f"{name}: {told[self.made.part]}{zone}."
+
+
+def check_words(words: Iterable[str], refused: str, target: str) -> None:
+    """Refuse words with a character of the set `refused`, which a target would lose or take for their end.
+
+    Examples
+    --------
+    >>> check_words(["a", "b\\0"], "\\0", "SQL")
+    Traceback (most recent call last):
+    ...
+    ValueError: SQL has no place for the character '\\x00' of "b\\u0000". Call the column or category otherwise.
+    """
+    for word in words:
+        if found := re.search(f"[{refused}]", word):
+            raise ValueError(
+                f"{target} has no place for the character {found[0]!r} of {quote_name(word, 80)}. "
+                "Call the column or category otherwise."
+            )
 
 
 def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:

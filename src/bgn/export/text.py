@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 
 _WIDEST = 30  # letters of an amount, beyond which amounts do not stand in a column
 
@@ -33,8 +33,16 @@ class Text:
     relations: ClassVar[Mapping[str, str]] = {">=": ">=", "<": "<", ">": ">", "<=": "<="}
 
     def name(self, name: str) -> str:
-        """Write the name of a column, of a level or of the target."""
-        return clean(name)
+        """Write the name of a column or of the target."""
+        return self._named(quote_name(name))
+
+    def category(self, word: str) -> str:
+        """Write a category or a class."""
+        return self._named(quote_category(word))
+
+    def _named(self, written: str) -> str:
+        """Write what is quoted where it must be."""
+        return written
 
     def words(self, words: str) -> str:
         """Write words of our own."""

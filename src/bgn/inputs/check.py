@@ -6,18 +6,20 @@ import html
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from bgn.inputs.arguments import chosen
 from bgn.inputs.file_format import GAPS, FileFormat
-from bgn.inputs.files import RawTable, open_any
-from bgn.inputs.findings import Finding, Known, all_findings, pending, said_at_fit
 from bgn.inputs.refusal import check_there
-from bgn.inputs.survey import ColumnFacts, surveyed
-from bgn.printable import clean, visible
+from bgn.printable import clean, quote_name, visible
 from bgn.require import require
+
+if TYPE_CHECKING:  # what reads tables needs pyarrow, and is loaded by the functions below
+    import pyarrow as pa
+
+    from bgn.inputs.files import RawTable
+    from bgn.inputs.findings import Finding, Known
+    from bgn.inputs.survey import ColumnFacts
 
 _WIDTH, _NAME_WIDTH = 96, 28
 
@@ -86,7 +88,7 @@ class TableCheck:
             f"{facts.kind}{f', {facts.unit}' if facts.unit else ''}{' (target)' if facts.name == self.target else ''}"
         )
         gaps = _share(facts.gaps, self.rows if self.looked_at is None else self.looked_at)
-        return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
+        return quote_name(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
 
     def _size(self) -> str:
         rows, columns = self.rows, len(self.columns)
@@ -188,12 +190,18 @@ def check(
     'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
     """
     chosen("task", task, (None, "regression", "classification"))
+    require("pyarrow", extra="parquet")
+    from bgn.inputs.files import open_any
+
     table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header))
     return check_opened(table, origin, target, task)
 
 
 def check_opened(table: RawTable, origin: str, target: str | None, task: str | None = None) -> TableCheck:
     """Look at a table that is open, and close it."""
+    from bgn.inputs.findings import Known, all_findings, pending
+    from bgn.inputs.survey import surveyed
+
     try:
         if target is not None:
             check_there([target], table.names, origin)
@@ -219,6 +227,9 @@ def fit_notes(
     table: pa.Table, features: Sequence[str], target: str | None, known: Known, where: str = ""
 ) -> list[str]:
     """Return what a user should know before a fit to some columns of a table; `where` opens what is said of columns."""
+    from bgn.inputs.findings import said_at_fit
+    from bgn.inputs.survey import surveyed
+
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
     predicted = next((column for column in columns if column.name == target), None)
     found = said_at_fit(columns, predicted, known)

@@ -1,7 +1,7 @@
 """The question that a neuron asks, as it is printed.
 
-Its leading coefficient is 1 where that can be had without rounding, answers from the layer below count 0 and 1, and
-only gaps that can reach it are spoken of.
+Its leading coefficient is 1 where that can be had without rounding and no ordered category leads, answers from the
+layer below count 0 and 1, and only gaps that can reach it are spoken of.
 """
 
 from __future__ import annotations

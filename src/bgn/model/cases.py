@@ -2,9 +2,9 @@
 
 Where a question's sum has one number, and otherwise 0/1 columns and categories, it is read as thresholds of the number:
 "hour >= 10, or >= 16 where workingday = 1". A question about 0/1 columns and categories alone is read as a count: at
-least so many of some choices hold. A gap is one more value of a category. Either reading answers as the float64 sum
-does on every row, rows on thresholds included, as long as a 0/1 column holds 0 or 1 and a column of whole numbers
-whole numbers.
+least so many of some choices hold. A missing value is one more category, of 0/1 columns too. Either reading answers as
+the float64 sum does on every row, rows on thresholds included, as long as a 0/1 column holds 0 or 1 and a column of
+whole numbers whole numbers.
 """
 
 from __future__ import annotations
@@ -50,19 +50,8 @@ def read(condition: Condition, schema: Schema, complete: Collection[int] = ()) -
         cases = tuple(replace(each, where=_at(each.where, condition.columns)) for each in found.cases)
         found = Cases(condition.columns[found.column], cases)
     elif found is not None:
-        choices = _at(found.choices, condition.columns)
-        if len(choices) == 1 and condition.gaps is not None:
-            choices = (_with_gap(choices[0], condition),)
-        found = Count(found.least, choices)
+        found = Count(found.least, _at(found.choices, condition.columns))
     return replace(condition, reading=found)
-
-
-def _with_gap(choice: Choice, condition: Condition) -> Choice:
-    """Return the only choice of a question; where it is about a 0/1 column, with what a gap counts as."""
-    place = condition.columns.index(choice.column)
-    if condition.gaps is None or isinstance(condition.coefficients[place], tuple):
-        return choice
-    return replace(choice, missing=condition.gaps[place] in choice.values)
 
 
 def _at(choices: Sequence[Choice], columns: Sequence[int]) -> tuple[Choice, ...]:
@@ -85,8 +74,8 @@ def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequ
             groups.append(_alike(coefficient, gap))
         elif coefficient == 0.0:
             groups.append([(0,), (_GAP,)] if gap else [(0,)])
-        elif is_flag(column) and gap in (None, 0.0, 1.0):
-            groups.append([(0,), (1,)])
+        elif is_flag(column):
+            groups.append(_alike((0.0, 1.0), gap))
         else:
             numbers.append(place)
             groups.append([(0,)])
@@ -98,7 +87,7 @@ def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequ
 
 
 def _alike(values: tuple[float, ...], gap: float | None) -> list[Group]:
-    """Return the levels of a category, and its gap, by what they add: those that add the same together."""
+    """Return categories, or 0 and 1, and the gap, by what they add: those that add the same together."""
     same: dict[float, list[int]] = {}
     for code, value in enumerate(values):
         same.setdefault(value, []).append(code)
@@ -190,7 +179,7 @@ def _where(
     return tuple(
         _chosen(place, codes)
         for place, codes in enumerate(combination)
-        if len(groups[place]) > 1 and not (titles[place] in told and codes == (0,))
+        if len(groups[place]) > 1 and not (titles[place] in told and 0 in codes and groups[place][1:] == [(1,)])
     )
 
 

@@ -29,7 +29,7 @@ from bgn.model.members import Members
 from bgn.model.schema import Schema
 from bgn.model.scores import raw_scores
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
-from bgn.printable import clean
+from bgn.printable import quote_name
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -338,7 +338,7 @@ class Network:
 
     def __repr__(self) -> str:
         used = self.features_used
-        shown = ", ".join(clean(self.names[i], 60) for i in used[:6])
+        shown = ", ".join(quote_name(self.names[i], 60) for i in used[:6])
         shown += f" and {len(used) - 6} more" if len(used) > 6 else ""
         return (
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "

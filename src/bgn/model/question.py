@@ -31,7 +31,8 @@ class Choice:
     column : int
         Which, as in ``Condition.columns``.
     values : tuple of int
-        0 or 1, or numbers of levels; a single 0 for any number, where a question asks for gaps alone.
+        0 or 1, or numbers of levels; a single 0 for any value, where a question asks for missing values alone. None
+        for a missing value alone.
     missing : bool, default False
         Whether a gap is among them.
     """
@@ -174,12 +175,15 @@ def named_columns(condition: Condition) -> set[int]:
 
 
 def counted_gaps(condition: Condition) -> list[tuple[int, float]]:
-    """Return by column the numbers that a question about several columns counts as something where they are missing."""
-    named = named_columns(condition)
-    if condition.gaps is None or len(named) < 2:
+    """Return by column the numbers that a question about several columns counts as something where they are missing.
+
+    Where choices of a column are named, they say themselves whether a missing value is among them.
+    """
+    if condition.gaps is None or len(named_columns(condition)) < 2 or isinstance(condition.reading, Count):
         return []
+    counted = set(condition.columns) if condition.reading is None else {condition.reading.column}
     asked = zip(condition.columns, condition.coefficients, condition.gaps, strict=True)
-    return [(column, gap) for column, each, gap in asked if column in named and not isinstance(each, tuple) and each]
+    return [(column, gap) for column, each, gap in asked if column in counted and not isinstance(each, tuple) and each]
 
 
 def offset(threshold: float, case: float) -> float | None:

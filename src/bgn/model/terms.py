@@ -6,8 +6,8 @@ base is the prediction when no term holds. A neuron whose output weight is negat
 (``<`` for ``>=``).
 
 The leading coefficient of a question about numbers is 1 where it can be had without rounding: networks that are grown
-store it as +-1. Amounts and base are exact decimals: what a network stores is read as it is written, and added up by
-hand. A term holds on exactly the rows where its neuron says so.
+store it as +-1, unless an ordered category leads. Amounts and base are exact decimals: what a network stores is read as
+it is written, and added up by hand. A term holds on exactly the rows where its neuron says so.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from bgn.model.asked import condition_of
 from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
-from bgn.model.question import Condition, counted_gaps
+from bgn.model.question import Condition, counted_gaps, named_choices, named_columns
 from bgn.model.schema import Schema, level_word
 from bgn.model.step import Bools, Floats
+from bgn.printable import Quoted, quote_category, quote_name
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,14 @@ class Terms:
     def counted_as(self) -> dict[int, float]:
         """What a gap in a number counts as, by column, where all questions that count it as something agree."""
         found: dict[int, set[float]] = {}
+        chosen: set[int] = set()  # of these some questions name values and say themselves what a gap is
         for condition in self.conditions:
             for column, gap in counted_gaps(condition):
                 found.setdefault(column, set()).add(gap)
-        return {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1 and j not in self.complete}
+            if condition.layer == 0 and len(named_columns(condition)) > 1:
+                chosen |= {choice.column for choice in named_choices(condition)}
+        agreed = {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1}
+        return {j: gap for j, gap in agreed.items() if j not in self.complete and j not in chosen}
 
     def inputs(self, rows: Floats) -> Floats:
         """Return what the last layer reads: the table itself, or the 0/1 answers of the layer below."""
@@ -249,12 +254,13 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
 
 def _titles(network: Network) -> list[str]:
     """Return what each output of a network with classes is called."""
-    target, classes = network.target_name, network.schema.classes
+    target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
+    words = None if classes is None else [quote_category(level_word(each)) for each in classes]
     if network.link == "logistic":
-        named = None if classes is None else f"{target or 'class'} = {level_word(classes[1])}"
-        return [f"log-odds of {named or target or 'yes'}"]
-    labels = range(np.size(network.base)) if classes is None else map(level_word, classes)
-    return [f"score of {target or 'class'} {'= ' if classes is not None else ''}{label}" for label in labels]
+        named = None if words is None else f"{target or 'class'} = {words[1]}"
+        return [Quoted(f"log-odds of {named or target or 'yes'}")]
+    labels = range(np.size(network.base)) if words is None else words
+    return [Quoted(f"score of {target or 'class'} {'= ' if words is not None else ''}{label}") for label in labels]
 
 
 def as_terms(model: Any) -> Terms:

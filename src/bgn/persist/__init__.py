@@ -264,7 +264,7 @@ def _read(content: Any, size: int) -> ModelFile:
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
     parts.verify(network, found["checks"], "checks")
-    _fitting(kind, network, found["settings"])
+    _fitting(kind, network, found["settings"], found["history"])
     for name in ("units", "figures"):
         if (entries := len(found[name])) > network.n_inputs + _MANY:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
@@ -276,12 +276,14 @@ def _read(content: Any, size: int) -> ModelFile:
     return ModelFile(network=network, history=history, **kept)
 
 
-def _fitting(kind: Any, network: Network, settings: Any) -> None:
+def _fitting(kind: Any, network: Network, settings: Any, history: Any) -> None:
     """Refuse a kind that does not go with the network and its settings."""
     if kind not in ("network", *estimators.KINDS) or (kind == "network") != (settings is None):
         raise strict.refuse("kind", "'network', or 'regressor' or 'classifier' with settings", kind)
     if kind != "network" and kind != estimators.kind_of(network):
         raise ModelFileError(f"kind is {kind!r}, and the network's link {network.link!r} is that of another.")
+    if kind == "network" and history is not None:
+        raise ModelFileError("history is that of a fitted estimator; a network alone has none.")
     if kind == "classifier" and network.schema.classes is None:
         raise ModelFileError("schema lacks 'classes', the labels that a classifier predicts.")
 

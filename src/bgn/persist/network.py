@@ -7,6 +7,7 @@ number, a network without a link predicts numbers.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -25,7 +26,9 @@ from bgn.persist.members import members_out, with_members
 from bgn.persist.strict import ModelFileError, Reader
 
 MOST_WEIGHTS = 20_000_000
+MOST_COLUMNS = 1_000_000
 _FEW_INPUTS = 10_000
+_BYTES = 4  # that a file has at least per column of which it says nothing but that it is there: a row of its checks
 
 # How many levels each input of a layer has; None for a number.
 Levels = Sequence[int | None]
@@ -86,9 +89,11 @@ def schema_in(size: int) -> Reader[Schema]:
 
     def columns(value: Any, where: str) -> tuple[Column, ...]:
         if isinstance(value, list):
+            if len(value) > MOST_COLUMNS:
+                raise ModelFileError(f"{where} has {len(value)} columns, more than the {MOST_COLUMNS} of a model.")
             return tuple(strict.array(column_in)(value, where))
-        count = strict.whole(MOST_WEIGHTS)(value, where)
-        if count > max(_FEW_INPUTS, size):
+        count = strict.whole(MOST_COLUMNS)(value, where)
+        if count > max(_FEW_INPUTS, size // _BYTES):
             raise ModelFileError(f"{where} is {count}, more than a file of {size} bytes has rows to check for.")
         return Schema.of_numbers(count).columns
 
@@ -125,6 +130,11 @@ def column_in(value: Any, where: str) -> Column:
     found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
     if "level_of" in found and not isinstance(found["level_of"][0], str):
         raise strict.refuse(f"{where}.level_of", "a column's name and a level", value["level_of"])
+    if "levels" in found and "part_of" in found:
+        raise ModelFileError(f"{where} has levels and is a part of dates; it can be one of these alone.")
+    low, high = found.get("seen", (0.0, 0.0))
+    if not low <= high and (low, high) != (math.inf, -math.inf):  # which stands for no value at all
+        raise strict.refuse(f"{where}.seen", "the lowest value and the highest", value["seen"])
     return Column(**found)
 
 

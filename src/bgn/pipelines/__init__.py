@@ -23,7 +23,7 @@ from bgn.model.rescaled import Source, rescaled, with_output
 from bgn.model.schema import Column, level_word
 from bgn.pipelines.roots import Root, column_at, n_columns, roots_of
 from bgn.pipelines.steps import Made, called, trace
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -286,7 +286,9 @@ def _note(scaled: bool, made: Sequence[Root], alone: bool, lost: str) -> str:
 
 def _named(column: Column) -> str:
     """Name a column as questions do."""
-    return clean(column.name if column.level_of is None else f"{column.level_of[0]} = {level_word(column.level_of[1])}")
+    if column.level_of is None:
+        return quote_name(column.name)
+    return f"{quote_name(column.level_of[0])} = {quote_category(level_word(column.level_of[1]))}"
 
 
 def _with_network(estimator: Any, network: Network, note: str, keep_history: bool) -> Any:

@@ -13,7 +13,7 @@ from bgn.model.told import is_turned
 from bgn.pipelines import through_pipelines
 from bgn.plots.room import legend, name_axes
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
-from bgn.printable import clean
+from bgn.printable import quote_category
 from bgn.wording import count_of
 
 # Told apart with any kind of colour vision; the first three are those of the other figures.
@@ -64,7 +64,7 @@ def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[s
         chosen = [_told(model)] if two else list(range(len(judged.classes)))
     for k in chosen:
         colour = _COLOURS[(0 if len(chosen) == 1 else k) % len(_COLOURS)]
-        yield clean(judged.words[k], 24), colour, judged.of_class(k)
+        yield quote_category(judged.words[k], 24), colour, judged.of_class(k)
 
 
 def _unit_square(ax: Any) -> None:
@@ -170,11 +170,11 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
     for k, word in enumerate(judged.words):
         mine = judged.is_class(k)
         heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
-        colour, told = _COLOURS[k % len(_COLOURS)], f"{clean(word, 24)} ({count_of(int(mine.sum()), 'row')})"
+        colour, told = _COLOURS[k % len(_COLOURS)], f"{quote_category(word, 24)} ({count_of(int(mine.sum()), 'row')})"
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
     ax.set(xlim=(-0.02, 1.02))
-    name_axes(ax, f"predicted probability of {clean(judged.words[chosen], 24)}", "share of the class's rows")
+    name_axes(ax, f"predicted probability of {quote_category(judged.words[chosen], 24)}", "share of the class's rows")
     legend(ax)
     return ax
 

@@ -14,7 +14,7 @@ from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.room import READABLE, is_narrow, name_axes, name_colours
 from bgn.plots.style import axes, ink
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.require import require
 from bgn.show.labels import shortened
 
@@ -115,7 +115,8 @@ def _column(network: Network, feature: str | int, argument: str) -> int:
         return network.names.index(feature)
     if not isinstance(feature, str) and 0 <= feature < network.n_inputs:
         return int(feature)
-    raise ValueError(f"{argument} must name columns among {', '.join(map(clean, network.names))}; got {feature!r}.")
+    names = ", ".join(map(quote_name, network.names))
+    raise ValueError(f"{argument} must name columns among {names}; got {feature!r}.")
 
 
 def _range(values: Floats) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from bgn.export.text import Signs
 from bgn.model.terms import Terms
 from bgn.plots.room import NAME_LETTERS, READABLE, folded, inches, widest
 from bgn.plots.style import axes
+from bgn.printable import quote_category, quote_name
 from bgn.show.labels import shortened
 
 _WIDEST = 372.0  # points of a question per line, in letters of 10 points
@@ -144,9 +145,9 @@ def _of_one(
     words = [describe(term.condition, terms, style) for term in terms.terms]
     rows: list[tuple[str, ...]] = [(word, str(own)) for word, own in zip(words, card.points, strict=True)]
     unit, start = style.number(plain(card.unit)), style.number(plain(card.start))
-    notes = [f"{terms.target} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
+    notes = [f"{quote_name(terms.target)} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
     if card.of_class:
-        notes.append(f"total, and below it the probability of {card.target}")
+        notes.append(f"total, and below it the probability of {quote_name(card.target)}")
     worth = [_short(card, total) for total in card.totals()]
     return ["question", "points if yes"], rows, notes, list(zip(map(str, card.totals()), worth, strict=True))
 
@@ -170,4 +171,5 @@ def _of_classes(
         "The class with the highest total is predicted, the first of equals.",
         f"Probability of a class: exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all.",
     ]
-    return [f"points of {asked.schema.target or 'class'} =", *card.classes], rows, notes, []
+    head = [f"points of {quote_name(asked.schema.target or 'class')} =", *map(quote_category, card.classes)]
+    return head, rows, notes, []

@@ -11,7 +11,7 @@ import numpy as np
 from bgn.explain.effects import Effect, effect_over
 from bgn.export.numbers import number
 from bgn.model.step import Floats
-from bgn.printable import clean
+from bgn.printable import clean, quote_category
 from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_corners, probability_curves, reach
 from bgn.report.classes import chance, words_of
@@ -112,13 +112,13 @@ def _levels(
     order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
     low, high = write(found[least]), write(found[most])
-    text = f"{start} {low} ({clean(words[least], 24)}) to {high} "
+    text = f"{start} {low} ({quote_category(words[least], 24)}) to {high} "
     text += (
-        f"({clean(words[most], 24)})."
+        f"({quote_category(words[most], 24)})."
         if len(order) == len(words)
-        else (f"({clean(words[most], 24)}); the {len(order)} commonest of {len(words)} levels are drawn.")
+        else (f"({quote_category(words[most], 24)}); the {len(order)} commonest of {len(words)} levels are drawn.")
     )
-    shown = [(clean(words[k], 16), float(found[k]), float(counts[k])) for k in order]
+    shown = [(quote_category(words[k], 16), float(found[k]), float(counts[k])) for k in order]
     return svg.level_chart(shown, up, f"Effect of {name}. {text}"), text
 
 

@@ -22,7 +22,7 @@ from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Terms, outputs_of
-from bgn.printable import clean
+from bgn.printable import quote_category
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
 from bgn.show.drawing import percent
 from bgn.wording import count_of
@@ -34,7 +34,7 @@ _MOST_WORDS = 24
 
 def words_of(network: Network) -> list[str]:
     """Return the labels of the classes as a page shows them."""
-    return [clean(level_word(label), _MOST_WORDS) for label in class_labels(network)]
+    return [quote_category(level_word(label), _MOST_WORDS) for label in class_labels(network)]
 
 
 def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:

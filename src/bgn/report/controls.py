@@ -10,7 +10,7 @@ from bgn.explain.subject import gap_of
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.printable import clean
+from bgn.printable import clean, quote_category, quote_name
 from bgn.report.facts import Facts
 
 
@@ -56,7 +56,7 @@ def _dated(facts: Facts, i: int) -> dict[str, Any]:
 def _menu(facts: Facts, i: int) -> dict[str, Any]:
     """Return a menu of the levels of a category, "missing" last where the network knows gaps in it."""
     levels = facts.network.schema.columns[i].levels or ()
-    options = [{"column": code, "name": clean(level_word(level))} for code, level in enumerate(levels)]
+    options = [{"column": code, "name": quote_category(level_word(level))} for code, level in enumerate(levels)]
     if _sees_gaps(facts.network, i):
         options.append({"column": -1, "name": "missing"})
     return {"kind": "level", "column": i, "options": options, **_named(facts, i)}
@@ -66,7 +66,7 @@ def _named(facts: Facts, i: int) -> dict[str, str]:
     """Return what a column is called, its unit and what the author says of it."""
     unit = facts.network.schema.columns[i].unit.strip()
     about = facts.labels.columns[i]
-    return {"name": clean(facts.network.names[i]), "unit": clean(unit) if unit else "", "about": about}
+    return {"name": quote_name(facts.network.names[i]), "unit": clean(unit) if unit else "", "about": about}
 
 
 def _sees_gaps(network: Network, i: int) -> bool:
@@ -78,11 +78,12 @@ def _sees_gaps(network: Network, i: int) -> bool:
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
     levels = [facts.network.schema.columns[i].level_of for i in members]
-    options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
+    words = {i: quote_category(level_word(of[1])) for i, of in zip(members, levels, strict=True) if of}
+    options = [{"column": i, "name": word} for i, word in words.items()]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
     about = {"unit": "", "about": facts.labels.columns[members[0]]}
-    return {"kind": "choice", "name": clean(name), "columns": members, "options": options, **about}
+    return {"kind": "choice", "name": quote_name(name), "columns": members, "options": options, **about}
 
 
 def typical(facts: Facts) -> list[float | None]:

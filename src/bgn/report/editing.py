@@ -12,7 +12,7 @@ from bgn.model.above import ANSWERS
 from bgn.model.schema import level_word
 from bgn.model.terms import Term
 from bgn.model.told import swapped
-from bgn.printable import clean
+from bgn.printable import quote_category
 from bgn.report.facts import Facts
 
 
@@ -66,7 +66,7 @@ def _levels(facts: Facts, term: Term, flipped: bool) -> list[dict[str, Any]] | N
         return None
     yes = np.asarray(values) >= neuron.threshold
     found = [
-        {"code": code, "name": clean(level_word(level), 24), "yes": bool(fires) is not flipped}
+        {"code": code, "name": quote_category(level_word(level), 24), "yes": bool(fires) is not flipped}
         for code, (level, fires) in enumerate(zip(levels, yes.tolist(), strict=True))
     ]
     if neuron.missing is not None:

@@ -28,7 +28,7 @@ from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.model.told import as_told, is_turned
-from bgn.printable import clean
+from bgn.printable import clean, quote_category
 from bgn.report.labels import PageLabels
 from bgn.report.quantities import Quantity
 from bgn.show.labels import title
@@ -307,7 +307,7 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
         order = np.argsort(-counts, kind="stable")
         if i not in facts.network.features_used:  # a name that one row has alone is as good as the row
             order = order[counts[order] >= RARE]
-        common = [clean(level_word(of.levels[int(code)]), 24) for code in codes[order]]
+        common = [quote_category(level_word(of.levels[int(code)]), 24) for code in codes[order]]
         told = [*common[:_LEVELS], *["..."] * (len(common[:_LEVELS]) < len(codes))]
         about["levels"] = ", ".join(told) if common else f"none that {RARE} rows have"
     elif len(known):

@@ -20,7 +20,7 @@ from bgn.export.programs.javascript import page_functions
 from bgn.export.remarks import remarks
 from bgn.export.text import Signs
 from bgn.model.terms import outputs_of
-from bgn.printable import clean, visible
+from bgn.printable import clean, quote_name, visible
 from bgn.report import classes, sentences, svg
 from bgn.report import controls as offers
 from bgn.report import facts as told
@@ -97,7 +97,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         members=_members(facts) is not None,
         drawings=[markup(svg.drawing(each, _drawing_label(facts), focus=True)) for each in drawings],
         effects=effects(facts, settings.digits),
-        unused=", ".join(clean(facts.network.names[i]) for i in _unused(facts)),
+        unused=", ".join(quote_name(facts.network.names[i]) for i in _unused(facts)),
         controls=controls,
         growth=growth(facts),
         worst_names=[shortened(facts.network.schema).names[i] for i in facts.used[:_MOST_CELLS]],

@@ -11,7 +11,7 @@ import numpy as np
 from bgn.explain.evaluate.verdict import LEGEND, verdict
 from bgn.explain.promises import promises
 from bgn.export.numbers import number, whole
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.report import classes
 from bgn.report import facts as told
 from bgn.report.facts import Facts
@@ -24,8 +24,8 @@ from bgn.wording import count_of
 def target_of(facts: Facts) -> str:
     """Return what is predicted, in words."""
     if facts.classes:
-        return clean(facts.network.target_name or "the class")
-    return clean(facts.terms.target) if facts.network.target_name else "value"
+        return quote_name(facts.network.target_name or "the class")
+    return quote_name(facts.terms.target) if facts.network.target_name else "value"
 
 
 def measured(facts: Facts, value: float, digits: int = 3) -> str:
@@ -42,7 +42,7 @@ def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     """Say what the model is."""
     count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
     target = target_of(facts)
-    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
+    shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
     if facts.classes:
         return classes.sentence(facts, measure, judged(facts), target, about)
@@ -208,5 +208,3 @@ def spread(facts: Facts) -> str:
 def replace_gaps(facts: Facts, rows: Any) -> Any:
     """Return encoded rows as the coded network reads them."""
     return facts.coded._rows(rows) if np.isnan(rows).any() else rows
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from bgn.model.step import Floats
 from bgn.model.told import swapped
 from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 from bgn.report import facts as told
 from bgn.report.controls import typical
 from bgn.report.facts import WORST, Facts
@@ -86,13 +87,18 @@ class ModelApp:
         }  # fmt: skip
         if question not in answers:
             raise BadRequest("There is no such question.")
-        with self._one_at_a_time:
+        with self._one_at_a_time, np.errstate(all="ignore"):
             try:
-                return answers[question](body)
+                found = answers[question](body)
             except BadRequest:
                 raise
             except (ValueError, OverflowError) as error:
                 raise BadRequest(str(error)) from None
+        try:
+            json.dumps(found, allow_nan=False)
+        except ValueError:
+            raise BadRequest("The answer has numbers beyond what can be computed with. Use smaller values.") from None
+        return found
 
     @cached_property
     def page(self) -> bytes:
@@ -130,7 +136,9 @@ class ModelApp:
         place = self._places.get(name.casefold())
         if place is None:
             raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
-        labels = [clean(level_word(each)) for each in class_labels(self.facts.network)] if self.facts.classes else None
+        network, labels = self.facts.network, None
+        if self.facts.classes:
+            labels = [quote_category(level_word(each)) for each in class_labels(network)]
         known, shown = float(truth[place]), told.columns_shown(self.facts)
         return {
             "name": names[place],
@@ -152,7 +160,7 @@ class ModelApp:
             chances = probabilities_of(network, scores)[0]
             second = scores[0] >= 0 if self.facts.turned else scores[0] > 0
             best = int(second) if scores.ndim == 1 else int(scores[0].argmax())
-            words = [clean(level_word(label)) for label in class_labels(self.facts.network)]
+            words = [quote_category(level_word(label)) for label in class_labels(self.facts.network)]
             found |= {"label": words[best], "probabilities": chances.tolist()}
         found["prediction"] = np.asarray(network.predict(table))[0].tolist()
         seen = network._rows(row[np.newaxis], encoded=True)
@@ -171,7 +179,7 @@ class ModelApp:
         others = facts.rows[np.linspace(0, len(facts.rows) - 1, min(len(facts.rows), _MOST_BACKGROUND)).astype(int)]
         values = bgn.shap_values(network, table, background=decoded(network, others)).values[0]
         order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS].tolist()
-        return [{"name": clean(facts.network.names[j]), "adds": float(values[j])} for j in order if values[j]]
+        return [{"name": quote_name(facts.network.names[j]), "adds": float(values[j])} for j in order if values[j]]
 
     def _counterfactual(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer which change of several values is the cheapest that reaches what is wanted."""
@@ -188,7 +196,7 @@ class ModelApp:
             "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
             "within": 0.0 if told is found else told.gap,
             "prediction": None if shown != shown else shown,
-            "changes": [{"column": j, "name": clean(self.facts.network.names[j]), "from": self._told(j, old),
+            "changes": [{"column": j, "name": quote_name(self.facts.network.names[j]), "from": self._told(j, old),
                          "to": self._told(j, new)} for j, old, new in moved],
             "values": None if values is None else [None if each != each else each for each in values.tolist()],
         }  # fmt: skip
@@ -200,7 +208,7 @@ class ModelApp:
             return "missing"
         if column.levels is None:
             return float(value)
-        return clean(level_word((shown.levels or ())[column.levels.index(value)]))
+        return quote_category(level_word((shown.levels or ())[column.levels.index(value)]))
 
     def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from bgn.model.network import Network
 from bgn.model.step import Floats
-from bgn.printable import clean, message
+from bgn.printable import clean, message, quote_name
 
 _MOST_CHANGES = 200
 _MOST_LETTERS = 500
@@ -92,9 +92,9 @@ def row(value: Any, network: Network) -> Floats:
     for j, (column, each) in enumerate(zip(columns, value, strict=True)):
         if each is None:
             continue
-        found[j] = number(each, clean(column.name, 60))
+        found[j] = number(each, quote_name(column.name, 60))
         if column.levels is not None and found[j] not in range(len(column.levels)):
-            raise BadRequest(f"{clean(column.name, 60)} has no level number {_shown(each)}.")
+            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {_shown(each)}.")
     return found
 
 

@@ -6,11 +6,13 @@ server's (against DNS rebinding) and come from its own page; bodies are JSON of 
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import secrets
 import socket
 import sys
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,7 +24,7 @@ from bgn.serve.asked import BadRequest, parsed
 
 MOST_BYTES = 1_000_000
 """Most bytes of a request."""
-_SECONDS = 30  # that a connection may keep the server waiting
+_SECONDS = 30  # in which a whole request must arrive, and its answer be taken
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -47,6 +49,7 @@ class ModelServer(ThreadingHTTPServer):
 
     daemon_threads = True
     allow_reuse_address = False
+    request_queue_size = 128  # connections that wait to be taken; with five, bursts of a page were reset
 
     def __init__(self, app: ModelApp, host: str = "127.0.0.1", port: int = 0) -> None:
         self.app, self.host, self.token = app, host, secrets.token_urlsafe(24)
@@ -94,12 +97,33 @@ class ModelServer(ThreadingHTTPServer):
             print(f"bgn serve: {type(error).__name__}: {message(str(error), 200)}", file=sys.stderr)
 
 
+class _InTime(io.RawIOBase):
+    """What a connection sends until a moment; a timeout of the socket alone starts again with every byte."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection, self._ends = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._ends - time.monotonic()
+        if left <= 0.0:
+            raise TimeoutError("the request took too long")
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Requests(BaseHTTPRequestHandler):
     """Answers one connection."""
 
     server: ModelServer
     server_version, sys_version = "bgn", ""
-    timeout = _SECONDS
+
+    def setup(self) -> None:
+        """Read a request from a connection, no longer than it may take."""
+        super().setup()
+        self.rfile = io.BufferedReader(_InTime(self.connection, _SECONDS))
 
     def do_GET(self) -> None:
         """Answer with the page."""
@@ -174,6 +198,7 @@ class _Requests(BaseHTTPRequestHandler):
         self._send(status, json.dumps({"error": message(why)}).encode(), "application/json")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        self.connection.settimeout(_SECONDS)
         self.send_response(status)
         for name, value in (_HEADERS | {"Content-Type": kind, "Content-Length": str(len(content))}).items():
             self.send_header(name, value)

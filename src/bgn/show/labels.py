@@ -13,7 +13,7 @@ from bgn.export.numbers import whole
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema, level_word
 from bgn.model.terms import as_terms, network_of
-from bgn.printable import clean
+from bgn.printable import Quoted, quote_category, quote_name
 
 
 def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
@@ -23,10 +23,10 @@ def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
     --------
     >>> shorten(["income", "a very long name that ends in one", "a very long name that ends in two"], 12)
     ('income', 'a very…n one', 'a very…n two')
-    >>> shorten(["same  name", "same name"])
-    ('same name (1)', 'same name (2)')
+    >>> shorten(["a very long name", "a very wrong name"], 9)
+    ('a ve…name (1)', 'a ve…name (2)')
     """
-    return _distinct([clean(name, length) for name in names])
+    return _distinct([quote_category(name, length) for name in names])
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     written = []
     for name in names:
         if times[name] > 1:
-            name = next(each for each in (f"{name} ({n})" for n in count(1)) if each not in taken)
+            name = Quoted(next(each for each in (f"{name} ({n})" for n in count(1)) if each not in taken))
             taken.add(name)
         written.append(name)
     return tuple(written)
@@ -54,12 +54,14 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
     columns = [_shortened(column, length) for column in schema.columns]
     names = _distinct([column.name for column in columns])
     columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
-    return replace(schema, columns=tuple(columns), target=schema.target and clean(schema.target, length))
+    return replace(schema, columns=tuple(columns), target=schema.target and quote_name(schema.target, length))
 
 
 def title(column: Column) -> str:
     """Return the name of a column as questions have it; one that stands for a level of a category is called by both."""
-    return clean(column.name if column.level_of is None else f"{column.level_of[0]} = {level_word(column.level_of[1])}")
+    if column.level_of is None:
+        return quote_name(column.name)
+    return Quoted(f"{quote_name(column.level_of[0])} = {quote_category(level_word(column.level_of[1]))}")
 
 
 def cell(column: Column, value: float) -> str:
@@ -76,17 +78,20 @@ def cell(column: Column, value: float) -> str:
         return "missing"
     if told := column.part_of and column.part_of.told(value):
         return told
-    return Signs().number(whole(value)) if column.levels is None else clean(level_word(column.levels[int(value)]))
+    if column.levels is None:
+        return Signs().number(whole(value))
+    return quote_category(level_word(column.levels[int(value)]))
 
 
 def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
     levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
     if column.level_of is None:
-        part = None if column.part_of is None else replace(column.part_of, raw=clean(column.part_of.raw, length))
-        return replace(column, name=clean(column.name, length), levels=levels, part_of=part)
-    title, word = clean(column.level_of[0], length // 2), clean(level_word(column.level_of[1]), length // 2)
-    return replace(column, name=f"{title} = {word}", level_of=(title, word))
+        part = None if column.part_of is None else replace(column.part_of, raw=quote_name(column.part_of.raw, length))
+        return replace(column, name=quote_name(column.name, length), levels=levels, part_of=part)
+    of, level = column.level_of
+    title, word = quote_name(of, length // 2), quote_category(level_word(level), length // 2)
+    return replace(column, name=Quoted(f"{title} = {word}"), level_of=(title, word))
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:

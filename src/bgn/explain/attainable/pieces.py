@@ -104,7 +104,7 @@ def shared_sums(neurons: Sequence[Neuron], domain: Domain) -> list[SharedSum]:
 def _scaled(projection: Projection) -> tuple[Projection, float]:
     """Return a projection divided by its first number's sign and power of two, which rounds nothing; and that."""
     first = next((each for each in projection.numbers if each != 0.0), 1.0)
-    lead = copysign(2.0 ** frexp(first)[1], first)
+    lead = copysign(2.0 ** min(frexp(first)[1], 1023), first)
     coefficients = tuple(
         tuple(value / lead for value in each) if isinstance(each, tuple) else each / lead
         for each in projection.coefficients

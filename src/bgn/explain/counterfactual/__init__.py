@@ -19,6 +19,7 @@ from bgn.explain.subject import clipped_network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
+from bgn.printable import quote_category, quote_name
 from bgn.tabular import Columns, Tabular
 
 
@@ -107,12 +108,13 @@ class Counterfactual(Tabular):
         shown = self if self.told is None else self.told
         value = f"{shown.prediction:.6g}"
         if shown.label is not None:
-            value = f"{level_word(shown.label)}, probability {shown.prediction:.4g}"
+            value = f"{quote_category(level_word(shown.label))}, probability {shown.prediction:.4g}"
         if self.unreachable:
             return f"Counterfactual(unreachable: the best attainable is {value})"
         if not self.found:
             return f"Counterfactual(not found in time; the nearest so far is {value})"
-        moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in shown.changes.items())
+        changes = shown.changes.items()
+        moves = ", ".join(f"{quote_name(name)} {_written(old)} -> {_written(new)}" for name, (old, new) in changes)
         proof = "optimal" if shown.optimal else f"gap {shown.gap:.1%}"
         if self.optimal and shown is not self:
             proof = f"optimal to within {max(shown.gap, 0.001):.1%}"
@@ -121,7 +123,9 @@ class Counterfactual(Tabular):
 
 def _written(value: Any) -> str:
     """Write what a column holds."""
-    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else level_word(value)
+    if value is None:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else quote_category(level_word(value))
 
 
 @through_pipelines("x")

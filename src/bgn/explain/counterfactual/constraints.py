@@ -11,7 +11,7 @@ from bgn.explain.subject import column_of
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
-from bgn.printable import clean
+from bgn.printable import quote_name
 
 _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '<=', 0)."
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -73,7 +73,7 @@ def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
         if found is None or (found["times"] and not found["name"]):
             raise ValueError(
                 f"constraints has {text!r}, which cannot be read from {rest!r} on; the columns are "
-                f"{', '.join(map(clean, network.names))}. {_FORM}"
+                f"{', '.join(map(quote_name, network.names))}. {_FORM}"
             )
         factor = float(found["number"] or 1.0) * (-1.0 if sign and sign[0][0] == "-" else 1.0)
         name = found["alone"] or found["name"]

@@ -19,7 +19,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.reading import as_rows
 from bgn.model.step import Bools, Floats
-from bgn.printable import clean
+from bgn.printable import quote_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]
     for group in groups:
         values = row[list(group)]
         if not (np.isin(values, (0.0, 1.0)).all() and values.sum() == 1):
-            names = ", ".join(clean(network.names[column]) for column in group)
+            names = ", ".join(quote_name(network.names[column]) for column in group)
             raise ValueError(f"one_hot group {names} must have a single 1 in x; got {values.tolist()}.")
     if len({column for group in groups for column in group}) < sum(map(len, groups)):
         raise ValueError("one_hot groups must not share columns.")

@@ -25,7 +25,7 @@ from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.model.told import is_turned
 from bgn.pipelines import is_wrapped, network_within, through_pipelines
-from bgn.printable import clean
+from bgn.printable import clean, quote_category
 from bgn.require import require
 from bgn.wording import count_of, people
 
@@ -157,7 +157,7 @@ class Evaluation(ScoreTable):
         return TITLES.get(name, clean(name, 40))
 
     def _heading(self) -> str:
-        words = [clean(level_word(label), 24) for label in self.classes]
+        words = [quote_category(level_word(label), 24) for label in self.classes]
         if len(words) == 2:
             return f"{count_of(self.rows, 'row')}; positive: {words[1]} (the other: {words[0]})"
         return f"{count_of(self.rows, 'row')} of {len(words)} classes"

@@ -10,7 +10,9 @@ from bgn.export.programs.c_integers import integer_header
 from bgn.export.programs.c_words import check_name, comment, quoted
 from bgn.export.programs.straight import Statements
 from bgn.export.scorecard import Scorecard, scorecard
+from bgn.export.sources import NOT_TEXT, check_words
 from bgn.model.schema import level_word
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _TOP = """\
@@ -148,12 +150,14 @@ def to_c(
     --------
     >>> import bgn
     >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
-    >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:35]))
+    >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:37]))
     /* The raw score. */
     static inline double bgn_score(const double *row) {
         double x0 = row[0];
+        if (isinf(x0)) return NAN;
         if (x0 != x0) return NAN;
         double x1 = row[1];
+        if (isinf(x1)) return NAN;
         if (x1 != x1) return NAN;
         double t0 = 1000.0;
         t0 += 505.0 * (double)(2 * (x0 + 0x1.2e147ae147ae1p-1 * x1 >= 0x1.fc7ae147ae148p+5) - 1);
@@ -161,6 +165,7 @@ def to_c(
     """
     check_name(name)
     planned = plan(model)
+    check_words(planned.words, NOT_TEXT, "C")
     text = integer_header(planned, _card(model), name, decimals) if integers else _header(planned, name)
     if path is not None:
         write_whole(path, text.encode())
@@ -176,8 +181,11 @@ def _card(model: Any) -> Scorecard:
 
 
 def _header(planned: ExportPlan, name: str) -> str:
-    refused = ", and where one is refused so is the score" if any(each.refuses for each in planned.inputs) else ""
-    about = f"Predicts {comment(planned.target)}."
+    refused = "an infinite number" if any(each.levels is None for each in planned.inputs) else ""
+    if any(each.refuses for each in planned.inputs):
+        refused += f"{' or ' * bool(refused)}a gap that the model refuses"
+    refused = refused and f"; the score of {refused} is NAN"
+    about = f"Predicts {comment(quote_name(planned.target))}."
     parts = [_TOP.format(about=about, name=name, guard=f"{name.upper()}_MODEL_H", refused=refused)]
     parts += [f"/* {comment(sentence)} */" for sentence in planned.to_do]
     names = ", ".join(quoted(each.name) for each in planned.inputs)
@@ -225,7 +233,7 @@ def _body(planned: ExportPlan, written: CStatements) -> list[str]:
     for k, each in enumerate(planned.inputs):
         absent, fill = f"x{k} != x{k}", None if each.fill is None else written.number(each.fill)
         if each.levels is None:
-            lines.append(f"double x{k} = row[{k}];")
+            lines += [f"double x{k} = row[{k}];", f"if (isinf(x{k})) {refusal}"]
         else:
             none, absent = len(each.levels), f"x{k} == {len(each.levels)}"
             lines.append(f"int x{k} = row[{k}] >= 0.0 && row[{k}] < {none}.0 ? (int)row[{k}] : {none};")

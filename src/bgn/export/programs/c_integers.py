@@ -11,6 +11,7 @@ from bgn.export.remarks import bounds
 from bgn.export.scorecard import Scorecard
 from bgn.model.decimals import EXACT, written
 from bgn.model.schema import level_word
+from bgn.printable import quote_name
 
 _MOST = 1 << 31
 
@@ -44,7 +45,8 @@ def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: in
     columns = ", ".join(quoted(each.name) for each in planned.inputs)
     scales = ", ".join(str(10**each) for each in places)
     count = max(len(planned.inputs), 1)
-    about = {"target": comment(planned.target), "start": f"{card.start:f}", "unit": f"{card.unit:f}", "name": name}
+    about = {"target": comment(quote_name(planned.target)), "name": name}
+    about |= {"start": f"{card.start:f}", "unit": f"{card.unit:f}"}
     about["within"] = f" {comment(bounds(card.terms))}" if planned.bounds else ""
     parts = [_TOP.format(**about, guard=f"{name.upper()}_POINTS_H")]
     parts += [f"/* {comment(sentence)} */\n" for sentence in planned.to_do]

@@ -12,8 +12,9 @@ from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.excel_formulas import Formulas, at
 from bgn.export.remarks import bounds
 from bgn.export.scorecard import Scorecard, scorecard
+from bgn.export.sources import check_words
 from bgn.model.schema import level_word
-from bgn.printable import clean, visible
+from bgn.printable import clean, quote_category, quote_name
 from bgn.require import require
 from bgn.whole_file import write_whole
 
@@ -75,6 +76,8 @@ def _check(planned: ExportPlan) -> None:
         raise ValueError(
             f"model has {columns} questions and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL."
         )
+    levels = (level_word(level) for each in planned.inputs for level in each.levels or ())
+    check_words(levels, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
     for each in planned.inputs:
         if each.levels is not None and len(each.levels) > _MOST_LEVELS:
             raise ValueError(
@@ -131,10 +134,10 @@ class _Workbook:
         for k, each in enumerate(self.plan.inputs):
             if each.levels is None:
                 continue
-            self.text(levels, at(k, 1), clean(each.name), bold=True)
+            self.text(levels, at(k, 1), quote_name(each.name), bold=True)
             for place, level in enumerate(each.levels, start=2):
                 if each.level_kind == "words":
-                    self.text(levels, at(k, place), legal(level_word(level)))
+                    self.text(levels, at(k, place), level_word(level))
                 else:
                     levels[at(k, place)].value = level
             for row in range(_HEAD + 1, _HEAD + 1 + self.rows):
@@ -143,14 +146,15 @@ class _Workbook:
 
     def _input(self, sheet: Any) -> None:
         planned, fill = self.plan, self.excel.styles.PatternFill("solid", fgColor="FFF4D6")
-        self.text(sheet, "A1", f"{clean(planned.target)}: fill in a line; an empty cell is a missing value", bold=True)
+        target = quote_name(planned.target)
+        self.text(sheet, "A1", f"{target}: fill in a line; an empty cell is a missing value", bold=True)
         for k, each in enumerate(planned.inputs):
             column = planned.network.schema.columns[each.place]
-            told = [f"in {clean(column.unit)}"] if column.unit else []
+            told = [f"in {quote_category(column.unit)}"] if column.unit else []
             told += [f"{column.seen[0]:g} to {column.seen[1]:g}"] if column.seen is not None else []
             told += [each.to_do()] if each.made is not None else []
             self.text(sheet, at(k, 2), "; ".join(told))
-            self.text(sheet, at(k, 3), clean(each.name), bold=True)
+            self.text(sheet, at(k, 3), quote_name(each.name), bold=True)
             self._validate(sheet, k)
             for row in range(_HEAD + 1, _HEAD + 1 + self.rows):
                 sheet[at(k, row)].fill = fill
@@ -209,7 +213,7 @@ class _Workbook:
     def _card(self, card: Scorecard) -> None:
         """Write the card as a page to print."""
         sheet = self.book.create_sheet("Scorecard")
-        self.text(sheet, "A1", clean(card.terms.target), bold=True)
+        self.text(sheet, "A1", quote_name(card.terms.target), bold=True)
         for column, title in enumerate(("question", "points if yes", "your points")):
             self.text(sheet, at(column, 3), title, bold=True)
         row = 3
@@ -218,10 +222,10 @@ class _Workbook:
             sheet[f"B{row}"].value = points
         self.text(sheet, f"A{row + 1}", "total", bold=True)
         sheet[f"C{row + 1}"].value = f"=SUM(C4:C{max(row, 4)})"
-        self.text(sheet, f"A{row + 3}", f"{clean(card.terms.target)} = {card.start:f} + {card.unit:f} x total")
+        self.text(sheet, f"A{row + 3}", f"{quote_name(card.terms.target)} = {card.start:f} + {card.unit:f} x total")
         self.text(sheet, f"A{row + 4}", bounds(card.terms))
         self.text(sheet, f"A{row + 5}", "total", bold=True)
-        self.text(sheet, f"B{row + 5}", clean(card.terms.target), bold=True)
+        self.text(sheet, f"B{row + 5}", quote_name(card.terms.target), bold=True)
         for place, total in enumerate(card.totals(), start=row + 6):
             sheet[f"A{place}"].value = total
             sheet[f"B{place}"].value = float(card.prediction(total))
@@ -233,11 +237,6 @@ class _Workbook:
         sheet.page_setup.fitToWidth = 1
         sheet.page_setup.fitToHeight = 1 if sheet.title == "Scorecard" else 0
         sheet.sheet_properties.pageSetUpPr = self.excel.worksheet.properties.PageSetupProperties(fitToPage=True)
-
-
-def legal(text: str) -> str:
-    """Return a word without characters that a workbook has no place for; level by level they stay different or not."""
-    return visible(text) if any(ord(letter) < 32 and letter not in "\t\n" for letter in text) else text
 
 
 def _timeless(content: bytes) -> bytes:

@@ -11,7 +11,7 @@ from bgn.export.programs.straight import Statements
 from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import Level, level_word
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _HELPERS = """
@@ -160,7 +160,8 @@ def _check_zones(planned: ExportPlan) -> None:
 
 def module(planned: ExportPlan) -> str:
     """Return the text of the module."""
-    parts = [f"// Predicts {clean(planned.target)}. Written by bgn; needs nothing else."]
+    target = quote_name(planned.target).replace("<", "\\u003c")  # no script element ends in a comment, either
+    parts = [f"// Predicts {target}. Written by bgn; needs nothing else."]
     parts.append(f"export const columns = [{', '.join(map(quoted, planned.raws))}];")
     if planned.classes is not None:
         parts.append(f"export const classes = [{', '.join(map(_level, planned.classes))}];")

@@ -18,6 +18,7 @@ from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, Sloped
 from bgn.export.programs.onnx_graph import Graph
 from bgn.export.programs.onnx_inputs import read_inputs
 from bgn.export.programs.onnx_outputs import outputs_of_scores
+from bgn.export.sources import NOT_TEXT, check_words
 from bgn.whole_file import write_whole
 
 _TOGETHER = 64
@@ -56,8 +57,8 @@ def to_onnx(
     -------
     bytes
         With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
-        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one the
-        prediction is NaN.
+        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one, or
+        a number is infinite, the prediction is NaN.
 
     Examples
     --------
@@ -71,6 +72,13 @@ def to_onnx(
     """
     planned = plan(model)
     wanted = inputs or ("matrix" if all(each.levels is None for each in planned.inputs) else "columns")
+    check_words(planned.words, NOT_TEXT, "ONNX")
+    for each in planned.inputs if wanted == "columns" else ():
+        if "" in (each.levels or ()):
+            raise ValueError(
+                f"model has an empty string as a category of {each.name!r}, which is a missing value where ONNX reads "
+                "words. Use inputs='matrix', or call the category otherwise."
+            )
     if wanted not in ("matrix", "columns"):
         raise ValueError(f"inputs must be 'matrix' or 'columns'; got {inputs!r}.")
     if precision not in ("double", "float"):

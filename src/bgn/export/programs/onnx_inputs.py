@@ -23,6 +23,8 @@ def read_inputs(graph: Graph, planned: ExportPlan, inputs: str, precision: str) 
                 value = graph.node("Where", gap, graph.constant(each.fill), value)
             rows[k] = len(filled)
             filled.append(value)
+            infinite = graph.node("IsInf", numbers[k])
+            graph.refused = graph.node("Or", graph.refused, infinite) if graph.refused else infinite
         else:
             none = graph.constant(len(each.levels or ()), np.int64)
             gap = graph.node("Equal", graph.codes[k], none) if each.refuses or each.fill is not None else ""

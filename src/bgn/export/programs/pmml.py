@@ -8,8 +8,9 @@ from typing import Any
 from xml.etree import ElementTree as etree
 
 from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
-from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
-from bgn.printable import clean
+from bgn.export.programs.pmml_fields import NOT_XML, Document, words_of
+from bgn.export.sources import check_words
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
@@ -59,6 +60,7 @@ def to_pmml(
     ...
     """
     planned = plan(model)
+    check_words(planned.words, NOT_XML, "PMML")
     card = len(planned.layers) == 1 and planned.link == "identity" and bool(planned.addends or planned.slopes)
     if reasons is not None and not card:
         raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")
@@ -95,10 +97,10 @@ class _Models(Document):
 
     def written(self, card: tuple[tuple[ReasonAmounts, ...], list[float]] | None) -> str:
         """Return the text: of a card, with its questions' words and amounts and the baselines of its lines."""
-        header = etree.SubElement(self.root, "Header", {"description": text_of_xml(f"Predicts {self.plan.target}.")})
+        header = etree.SubElement(self.root, "Header", {"description": f"Predicts {quote_name(self.plan.target)}."})
         etree.SubElement(header, "Application", {"name": "bgn"})
         if self.plan.to_do:
-            etree.SubElement(header, "Annotation").text = text_of_xml("\n".join(self.plan.to_do))
+            etree.SubElement(header, "Annotation").text = "\n".join(self.plan.to_do)
         self.dictionary()
         if card is None:
             self._regression()
@@ -136,11 +138,11 @@ class _Models(Document):
         for number, addend in enumerate(plan.addends, start=1):
             amount, told = addend.amounts[0] / plan.over, words[addend.comparison]
             best = repr(abs(amount)) if told.yes[0] == -told.no[0] else repr(amount - told.yes[0])
-            about = {"name": f"question {number}", "reasonCode": text_of_xml(told.words), "baselineScore": best}
+            about = {"name": f"question {number}", "reasonCode": told.words, "baselineScore": best}
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
         for number, (sloped, baseline) in enumerate(zip(plan.slopes, baselines, strict=True), start=1):
-            reason = text_of_xml(f"per unit of {clean(plan.inputs[sloped.input].name)}")
+            reason = f"per unit of {quote_name(plan.inputs[sloped.input].name)}"
             about = {"name": f"line {number}", "reasonCode": reason, "baselineScore": repr(baseline)}
             score = etree.SubElement(etree.SubElement(rows, "Characteristic", about), "Attribute")
             score.append(etree.Element("True"))
@@ -238,13 +240,11 @@ class _Models(Document):
         if len(derived):
             model.append(derived)
         if link == "logistic":
-            self._table(model, 0, {"targetCategory": text_of_xml(plan.class_words[1])})
-            etree.SubElement(
-                model, "RegressionTable", {"intercept": "0.0", "targetCategory": text_of_xml(plan.class_words[0])}
-            )
+            self._table(model, 0, {"targetCategory": plan.class_words[1]})
+            etree.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": plan.class_words[0]})
             return
         for output in range(plan.outputs):
-            about = {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
+            about = {"targetCategory": plan.class_words[output]} if link == "softmax" else {}
             self._table(model, output, about)
 
     def _answer(self, layer: int, comparison: PlannedComparison) -> etree.Element:

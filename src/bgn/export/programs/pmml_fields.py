@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as etree
@@ -12,13 +11,9 @@ from bgn.export.sources import Input
 from bgn.model.schema import level_word
 
 _NAMESPACE = "http://www.dmg.org/PMML-4_4"
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_XML = "^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
+"""What XML has no place for, as `check_words` takes it."""
 _TYPES = {"words": "string", "numbers": "double", "truths": "boolean"}
-
-
-def text_of_xml(text: str) -> str:
-    """Return text without the characters that XML has no place for."""
-    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class Document:
@@ -26,8 +21,8 @@ class Document:
 
     def __init__(self, planned: ExportPlan) -> None:
         self.plan = planned
-        self.fields = [text_of_xml(each.name) for each in planned.inputs]
-        self.target = text_of_xml(planned.target)
+        self.fields = [each.name for each in planned.inputs]
+        self.target = planned.target
         while self.target in self.fields:
             self.target += " predicted"
         self.answers = self.free("answer")
@@ -145,5 +140,5 @@ def _fill(each: Input) -> str:
 def words_of(each: Input) -> list[str]:
     """Return the levels of a category as PMML writes them."""
     if each.level_kind == "words":
-        return [text_of_xml(level_word(level)) for level in each.levels or ()]
+        return [level_word(level) for level in each.levels or ()]
     return [level_word(level).lower() for level in each.levels or ()]  # true, 2 and 2.5

@@ -10,7 +10,7 @@ from bgn.export.programs.straight import Statements
 from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import level_word
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _LOOK = """
@@ -157,7 +157,7 @@ def to_python(
 
 def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
     dates = any(isinstance(each.made, TimePart) for each in planned.inputs)
-    lines = [f"# Predicts {clean(planned.target)}. Written by bgn; needs Python alone.", "import math"]
+    lines = [f"# Predicts {quote_name(planned.target)}. Written by bgn; needs Python alone.", "import math"]
     if dates:
         lines[1:1] = ["import datetime"]
         if any(isinstance(each.made, TimePart) and each.made.zone for each in planned.inputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite, nextafter
@@ -12,11 +13,12 @@ from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput, Summatio
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.export.programs.sql_reasons import reason_stages
 from bgn.export.programs.sql_stages import Stages
-from bgn.export.sources import Input
+from bgn.export.sources import NOT_TEXT, Input, check_words
 from bgn.inputs.arguments import chosen
 from bgn.model.schema import Level, level_word
 from bgn.whole_file import write_whole
 
+_LARGEST = sys.float_info.max
 _MOST_CHAINED = 100  # additions in a row; SQLite and DuckDB refuse expressions 1,000 deep
 _MOST_INLINE = 500  # additions of one expression, whose order matters
 _MOST_NAMED = 1000  # columns of a stage; PostgreSQL has room for 1,600
@@ -151,10 +153,12 @@ class SqlWriter:
         return f"CASE {' '.join(cases)} ELSE {score} END" if cases else score
 
     def refused(self, score: str) -> str:
-        """Write a score that is NULL where an input that must be there is not."""
+        """Write a score that is NULL where an input that must be there is not, or a number is infinite."""
         if self.plan.over != 1.0:
             score = f"({score}) / {self.number(self.plan.over)}"
-        lacking = [f"{self.input(k)} IS NULL" for k, each in enumerate(self.plan.inputs) if each.refuses]
+        inputs, largest = list(enumerate(self.plan.inputs)), self.number(_LARGEST)
+        lacking = [f"{self.input(k)} IS NULL" for k, each in inputs if each.refuses]
+        lacking += [f"ABS({self.input(k)}) > {largest}" for k, each in inputs if each.levels is None and not each.made]
         return f"CASE WHEN {' OR '.join(lacking)} THEN NULL ELSE {score} END" if lacking else score
 
 
@@ -210,7 +214,7 @@ def to_sql(
     -------
     str
         With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and
-        ``label``. NULL is a gap, and the prediction where the model refuses one.
+        ``label``. NULL is a gap, and the prediction where the model refuses one or a number is infinite.
 
     Examples
     --------
@@ -225,19 +229,14 @@ def to_sql(
     chosen("dialect", dialect, tuple(DIALECTS))
     chosen("form", form, ("select", "expression"))
     planned, spelling, kept = plan(model), DIALECTS[dialect], tuple(keep)
-    _check_names([*planned.raws, *kept, *planned.class_words])
+    tables = (table,) if isinstance(table, str) else tuple(table)
+    check_words([*planned.words, *kept, *tables], NOT_TEXT, "SQL")
     amounts = () if reasons is None else planned.reasons(reasons)
     writer = SqlWriter(planned, spelling)
     text = _expression(writer, amounts) if form == "expression" else _select(writer, table, kept, amounts, count)
     if path is not None:
         write_whole(path, text.encode())
     return text
-
-
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        if "\0" in name:
-            raise ValueError(f"names must not have the character 0, which no database takes; got {name!r}. Rename it.")
 
 
 def _expression(writer: SqlWriter, reasons: Sequence[Any]) -> str:
