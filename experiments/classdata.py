@@ -150,7 +150,7 @@ def table(name: str) -> tuple[Any, NDArray[Any]]:
 
 
 def _content(name: str) -> bytes:
-    """Return the checked bytes of a file that comes with the package or lies below the folder that ``BGN_DATA`` names."""
+    """Return the checked bytes of a file of the package, or of one below the folder that ``BGN_DATA`` names."""
     file = f"mixed/{name}.csv"
     places = (find(RawFile(each, None, f"{name}.csv", RAW[name].sha256)) for each in (f"{name}.csv", file))
     path = next(filter(None, places), None)
