@@ -4,7 +4,8 @@ In the documentation ``:measured:`reduced/trees | averaged columns, 3, tree | te
 table, the first cells of its row, its column, and how to write it (as in the table without it).
 ``:measured:`benchmarks/scale_gpu | largest > seconds | .1f``` stands for what a benchmark recorded (``benchmarked``).
 ``:measured:`front-lowest``` stands for a **claim** that several cells carry, a function of ``experiments.claims``.
-In the README a claim's name follows what it says, out of sight: ``nine of 16 cases<!--front-lowest-->``; a test compares.
+In the README a claim's name follows what it says, out of sight: ``nine of 16 cases<!--front-lowest-->``; a test
+compares.
 """
 
 from __future__ import annotations
