@@ -96,10 +96,8 @@ def load(name: str, *, columns: str | None = None) -> Dataset:
     >>> from bgn import datasets
     >>> datasets.load("mammographic")
     Dataset(mammographic: 961 rows, 4 features, y = mass)
-    >>> datasets.load("mammographic").X.tail(2)
-          age      shape         margin density
-    959  66.0  irregular     spiculated     low
-    960  62.0    lobular       obscured     low
+    >>> datasets.load("mammographic").X.iloc[-1].to_dict()
+    {'age': 62.0, 'shape': 'lobular', 'margin': 'obscured', 'density': 'low'}
     >>> datasets.load("diabetes")
     Dataset(diabetes: 442 rows, 10 features, y = progression)
     >>> datasets.load("diabetes", columns="measured").units[:4]
