@@ -54,22 +54,10 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 
-def at_hand(table: str) -> bool:
-    """Whether a table that an example needs can be had: from ``BGN_DATA``, the cache or its archive."""
-    try:
-        bgn.datasets.load(table)
-    except bgn.datasets.DatasetError as error:
-        print(f"The example on {table} is left out: {error}")
-        return False
-    return True
-
-
-lacking = [table for table in ("bike", "housing") if not at_hand(table)]  # examples on them are shown, and not run
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": rf"/plot_(?!{'|'.join(lacking) or ' '})",
+    "filename_pattern": "/plot_",
     "ignore_pattern": "demo|front_figure",
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "api/examples",  # what the pages of the API link to
@@ -98,14 +86,6 @@ html_theme_options = {
 html_sidebars = {"index": []}
 html_static_path = ["_static"]
 html_css_files = ["bgn.css"]
-
-
-def say_what_is_missing(app, page, source):
-    """Tell on the page of an example that was not run which table it lacks."""
-    for table in lacking:
-        if page.startswith(f"auto_examples/plot_{table}"):
-            note = f"This example was not run: the table {table!r} could not be had when these pages were built. Run"
-            source[0] += f"\n\n.. note::\n\n   {note} ``bgn data get {table}`` and build them again.\n"
 
 
 class PublishedTable(Include):
@@ -139,4 +119,3 @@ def setup(app):
     app.add_directive("published-table", PublishedTable)
     app.add_directive("published-figure", PublishedFigure)
     app.add_role("measured", measured)
-    app.connect("source-read", say_what_is_missing)

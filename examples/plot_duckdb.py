@@ -18,6 +18,11 @@ model = bgn.BGNRegressor(max_width=20, random_state=0).fit(known, y)
 print(bgn.equation(model))
 
 # %%
+# The same as a drawing.
+
+ax = bgn.plots.network(model, known)
+
+# %%
 # The whole query. Every question is a CASE; the amounts are whole numbers, divided once.
 
 query = bgn.export.to_sql(model, dialect="duckdb", table="patients", keep=["patient"])

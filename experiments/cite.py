@@ -3,8 +3,9 @@
 In the documentation ``:measured:`reduced/trees | averaged columns, 3, tree | test MSE | .3f``` stands for a cell: the
 table, the first cells of its row, its column, and how to write it (as in the table without it).
 ``:measured:`benchmarks/scale_gpu | largest > seconds | .1f``` stands for what a benchmark recorded (``benchmarked``).
-``:measured:`peers-below-figs``` stands for a **claim** that several cells carry, a function of ``experiments.claims``.
-In the README a claim's name follows what it says, out of sight: ``9 to 37 %<!--peers-below-figs-->``; a test compares.
+``:measured:`front-lowest``` stands for a **claim** that several cells carry, a function of ``experiments.claims``.
+In the README a claim's name follows what it says, out of sight: ``nine of 16 cases<!--front-lowest-->``; a test
+compares.
 """
 
 from __future__ import annotations

@@ -150,9 +150,10 @@ def table(name: str) -> tuple[Any, NDArray[Any]]:
 
 
 def _content(name: str) -> bytes:
-    """Return the checked bytes of a file below the folder that ``BGN_DATA`` names."""
+    """Return the checked bytes of a file of the package, or of one below the folder that ``BGN_DATA`` names."""
     file = f"mixed/{name}.csv"
-    path = find(RawFile(file, "", f"{name}.csv", RAW[name].sha256))
+    places = (find(RawFile(each, None, f"{name}.csv", RAW[name].sha256)) for each in (f"{name}.csv", file))
+    path = next(filter(None, places), None)
     if path is None:
         raise DatasetError(
             f"no {file} (or {file}.gz) in the folder named by the environment variable BGN_DATA; put it there."

@@ -77,7 +77,7 @@ PACKAGES = {"pilot": "pilot", "mars": "pymars"}
 def tasks(options: Options) -> list[Task]:
     """Return every family on every table, at equal size and at any; "reduced": one seed, four tables, nothing slow."""
     smoke, full = options.scale == "smoke", options.scale == "full"
-    names = ("power_plant",) if smoke else TABLES if full else REDUCED
+    names = ("bike",) if smoke else TABLES if full else REDUCED
     split = data.paper_split(150 if smoke else None)
     equal, free = (5, 8) if smoke else (max(BUDGETS), 2**16)
     return [

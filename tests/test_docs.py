@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import doctest
 import io
-import os
 import re
 import shlex
 import shutil
@@ -240,8 +239,6 @@ def needs(block: Block, folder: Path) -> None:
     """Skip what cannot be had here, and make what a block reads."""
     if "cuda" in block.code and kind(block) == "python" and not torch.cuda.is_available():
         pytest.skip("there is no CUDA GPU")
-    if "housing" in block.code and "BGN_DATA" not in os.environ:
-        pytest.skip("BGN_DATA does not name a folder with the raw tables")
     if re.search(r"parquet|houses/", block.code) and not (folder / "houses").exists():
         make_parquet(folder)
 
@@ -251,7 +248,7 @@ def found() -> list[Any]:
     pages = []
     for page in PAGES:
         these = [block for block in blocks(page) if kind(block) != "text"]
-        alone = [block for block in these if re.search(r"cuda|import dask|housing", block.code)]
+        alone = [block for block in these if re.search(r"cuda|import dask", block.code)]
         rest = [block for block in these if block not in alone]
         sets = ([rest] if rest else []) + [[block] for block in alone]
         pages += [pytest.param(page, each, id=f"{page.name}:{each[0].line}") for each in sets]

@@ -79,9 +79,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     max_linear : int or "auto", default "auto"
         Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
         have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
-        They join where the validation error is lower with them by a quarter of its standard error. They stand alone,
-        without questions, unless questions lower it by more than its standard error: a model that is linear should
-        look so. In an average all networks decide together. 0 for none, which is what "auto" means for several
+        They join the questions where that lowers the validation error by a quarter of its standard error (above 16,384
+        rows by a whole one). They stand alone, without questions, unless questions lower it by more than its standard
+        error: a model that is linear should look so. In an average all networks decide together. 0 for none, which is
+        what "auto" means for several
         layers, and for classes wherever cross-validation does not choose.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first

@@ -265,7 +265,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         ((tmp_path / "none.csv", "-t", "y"), "has column names but no rows"),
         ((tmp_path / "one.csv", "-t", "y"), "no column left to learn from"),
         ((tmp_path / "empty.csv", "-t", "y"), "no column with values to learn from"),
-        (("boston",), "there is no file 'boston'. Nor is it a table of ours: bike, diabetes"),
+        (("boston",), "there is no file 'boston'. Nor is it a table of ours: bike_sharing, mammographic"),
         (("housing:other",), "columns of 'housing' must be one of 'statlib', 'averaged'; got 'other'"),
     ):
         assert message in call("fit", *arguments, code=1).err

@@ -318,26 +318,39 @@ def test_report(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
 def test_data(tmp_path: Path) -> None:
     env = {**os.environ, "BGN_DATA": str(tmp_path / "own"), "BGN_CACHE": str(tmp_path / "cache"), "no_proxy": "*"}
     lines = run("data", "list", env=env).out.splitlines()
-    assert len(lines) == 8
-    assert lines[2].split()[:5] == ["diabetes", "442", "10", "progression", "yes"]
+    assert len(lines) == 11
+    assert lines[1].split()[:5] == ["bike_sharing", "17379", "12", "rentals", "yes"]
+    assert lines[5].split()[:5] == ["diabetes", "442", "10", "progression", "yes"]
+    assert lines[9].split()[:5] == ["parking", "35717", "6", "Occupancy", "no"]
     assert run("data", "path", env=env).out.strip() == str(tmp_path / "cache")
     assert "comes with scikit-learn" in run("data", "path", "diabetes", env=env, code=1).err
-    assert "run: bgn data get bike" in run("data", "path", "bike", env=env, code=1).err
+    assert "run: bgn data get parking" in run("data", "path", "parking", env=env, code=1).err
+    assert Path(run("data", "path", "bike", env=env).out.strip()).parent.parent == Path(bgn.datasets.__file__).parent
+    assert "Licence: CC BY 4.0" in run("data", "get", "mammographic", env=env).out
     assert "442 rows" in run("data", "get", "diabetes", env=env).out
     (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "bike_sharing_hour.csv.gz").write_bytes(gzip.compress(b"half"))
-    assert "does not hold 'hour.csv' as published" in run("data", "get", "bike", env=env, code=1).err
-    assert run("data", "path", "bike", env=env).out.strip() == str(tmp_path / "own" / "bike_sharing_hour.csv.gz")
+    (tmp_path / "own" / "parking_birmingham.csv.gz").write_bytes(gzip.compress(b"half"))
+    assert "does not hold 'dataset.csv' as published" in run("data", "get", "parking", env=env, code=1).err
+    assert run("data", "path", "parking", env=env).out.strip() == str(tmp_path / "own" / "parking_birmingham.csv.gz")
     assert "'boston'" in run("data", "get", "boston", env=env, code=2).err
 
 
-@pytest.mark.skipif("BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables")
 def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
-    table = bgn.datasets.load("power_plant")
-    network = Network([Layer([[1.0, 0, 0, 0]], [-20.0])], [-10.0], 450.0, table.feature_names, table.target_name)
+    table = bgn.datasets.load("bike")
+    weights = [[name == "hr" for name in table.feature_names]]
+    network = Network([Layer(weights, [-7.0])], [100.0], 150.0, table.feature_names, table.target_name)
     bgn.save(network, tmp_path / "m.json")
-    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "power_plant").out))["prediction"]
+    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "bike").out))["prediction"]
     np.testing.assert_array_equal(found, network.predict(table.X))
+
+
+@pytest.mark.parametrize("name", ["mammographic", "penguins"])
+def test_datasets_with_categories_are_fitted_and_predicted_by_name(name: str, tmp_path: Path) -> None:
+    table = bgn.datasets.load(name)
+    call("fit", name, "--size", "4", "--out", tmp_path / "m.json", "-q")
+    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", name).out))["prediction"]
+    assert len(found) == len(table.y)
+    assert (found == table.y).mean() > 0.75
 
 
 def test_the_command_starts_light_and_says_what_it_lacks() -> None:

@@ -181,8 +181,14 @@ def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
     assert float(missing[1]) == pytest.approx(plain["missing"], rel=1e-2)
 
 
-@pytest.mark.skipif("BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables")
-@pytest.mark.parametrize("name", ["diabetes:measured", "housing", "bike", "telco"])
+NEEDS_DATA = pytest.mark.skipif(
+    "BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables"
+)
+LARGER = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("bike", "bike_sharing")]
+LACKING = [pytest.param(name, marks=NEEDS_DATA) for name in ("housing", "telco")]
+
+
+@pytest.mark.parametrize("name", ["diabetes:measured", "mammographic", *LARGER, *LACKING])
 def test_first_models_of_well_known_tables_are_readable(name: str, tmp_path: Path) -> None:
     data: tuple[object, ...] = (name,)
     if name == "telco":

@@ -1,4 +1,4 @@
-"""The seven tables: exact matrices, checked bytes, and what happens when there is no file or no network."""
+"""The built-in datasets: those that ship, the paper's matrices, checked bytes, and having no file or no network."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import threading
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError
@@ -27,7 +29,6 @@ from bgn.datasets.specs import SPECS
 from tests.reference import datasets as reference
 
 RAW = os.environ.get("BGN_DATA")
-needs_raw = pytest.mark.skipif(RAW is None, reason="BGN_DATA does not name a folder with the raw tables")
 
 # Rows, features, SHA-256 of the matrix (features, then target; float64, row by row).
 MATRICES = {
@@ -46,9 +47,11 @@ def matrix_of(data: datasets.Dataset) -> np.ndarray:
     return np.column_stack([np.asarray(data.X), data.y])
 
 
-@needs_raw
 @pytest.mark.parametrize(("name", "columns"), MATRICES)
 def test_matrix_is_the_recipe(name: str, columns: str) -> None:
+    source = SPECS[name].source
+    if RAW is None and source is not None and not fetch.shipped(source):
+        pytest.skip("BGN_DATA does not name a folder with the raw tables")
     rows, features, digest = MATRICES[name, columns]
     data = datasets.load(name, columns=columns)
     matrix = matrix_of(data)
@@ -58,12 +61,94 @@ def test_matrix_is_the_recipe(name: str, columns: str) -> None:
     assert hashlib.sha256(np.ascontiguousarray(matrix, "<f8").tobytes()).hexdigest() == digest
     if name == "diabetes":
         expected = np.column_stack(load_diabetes(return_X_y=True, scaled=False))
+    elif RAW is None:
+        return
     elif columns == "averaged":
         expected = reference.averaged_housing(Path(RAW or ""))
     else:
         expected = getattr(reference, name)(Path(RAW or ""))
         assert [*data.feature_names, data.target_name] == list(expected.columns)
     np.testing.assert_array_equal(matrix, np.asarray(expected, dtype=float))
+
+
+# -- those that ship -----------------------------------------------------------------------------------------
+
+SHIPPED = ("bike_sharing", "mammographic", "penguins", "bike")
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without datasets, cache or network."""
+    monkeypatch.delenv("BGN_DATA", raising=False)
+    monkeypatch.setenv("BGN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(fetch, "urlopen", None)
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_datasets_need_nothing_else(name: str) -> None:
+    data = datasets.load(name)
+    assert len(data.X) == len(data.y) == SPECS[name].rows
+    assert list(data.X.columns) == list(data.feature_names)
+    assert datasets.path(name).parent == fetch.SHIPPED
+
+
+@pytest.mark.parametrize("name", SHIPPED[:3])
+def test_shipped_datasets_are_read_without_codes(name: str) -> None:
+    data = datasets.load(name)
+    assert (data.y.name, len(data.units)) == (data.target_name, len(data.feature_names))
+    words = [column for column in data.X if data.X[column].dtype.kind not in "if"]
+    levels = {str(level) for column in words for level in data.X[column].dropna().unique()}
+    assert all(re.fullmatch(r"[A-Za-z][a-z -]+", level) for level in levels), levels
+    expected = {"bike_sharing": (5, 22), "mammographic": (3, 160), "penguins": (2, 19)}[name]
+    assert (len(words), int(data.X.isna().to_numpy().sum())) == expected
+
+
+def test_readable_rentals_are_the_hours_of_the_paper() -> None:
+    """The same rows, whatever they are called: every code has one word, every number is the same up to its unit."""
+    read, raw = datasets.load("bike_sharing"), datasets.load("bike")
+    np.testing.assert_array_equal(read.y, raw.y)
+    codes = {"season": "season", "weekday": "weekday", "day_off": "workingday", "weather": "weathersit"}
+    for word, code in codes.items():
+        pairs = set(zip(read.X[word], raw.X[code], strict=True))
+        assert len(pairs) == read.X[word].nunique() == raw.X[code].nunique()
+    np.testing.assert_array_equal(read.X["day_off"] == "yes", raw.X["workingday"] == 0)
+    np.testing.assert_array_equal(read.X["holiday"] == "yes", raw.X["holiday"] == 1)
+    np.testing.assert_allclose(read.X["temperature"], 47 * raw.X["temp"] - 8, atol=0.05)
+    np.testing.assert_allclose(read.X["feels_like"], 66 * raw.X["atemp"] - 16, atol=0.05)
+    np.testing.assert_allclose(read.X["humidity"].fillna(0.0), 100 * raw.X["hum"], atol=1e-9)
+    np.testing.assert_array_equal(read.X[["month", "hour"]], raw.X[["mnth", "hr"]])
+    by_season = read.X.groupby("season")["month"].agg(lambda months: months.mode()[0])
+    assert by_season.to_dict() == {"winter": 1, "spring": 5, "summer": 7, "fall": 10}
+
+
+def test_the_package_holds_the_files_and_says_whose_they_are() -> None:
+    files = sorted(fetch.SHIPPED.glob("*.gz"))
+    sources = {spec.source for spec in SPECS.values() if spec.source and fetch.shipped(spec.source)}
+    assert [path.name for path in files] == sorted(f"{source.file}.gz" for source in sources)
+    assert sum(path.stat().st_size for path in fetch.SHIPPED.iterdir()) < 1_000_000
+    notice = (fetch.SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
+    for source in sources:
+        told = notice.partition(f"## {source.file}.gz")[2].partition("## ")[0]
+        assert source.sha256 in told
+        assert "creativecommons.org" in told
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert "src/bgn/datasets/files/NOTICE.md" in project["project"]["license-files"]
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["src/bgn"]}
+    ignored = subprocess.run(["git", "check-ignore", *files], cwd=root, capture_output=True, check=False)
+    assert ignored.stdout == b"", "what git ignores is not packed"
+
+
+def test_a_package_without_its_files_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BGN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BGN_DATA", str(tmp_path))
+    monkeypatch.setattr(fetch, "SHIPPED", tmp_path)
+    with pytest.raises(DatasetError, match=r"penguins\.csv should be in .* and is not: install bgn again"):
+        datasets.load("penguins")
+
+
+# -- the paper's ---------------------------------------------------------------------------------------------
 
 
 def test_diabetes_needs_no_file_and_is_scaled_by_default() -> None:
@@ -78,22 +163,26 @@ def test_every_spec_is_complete() -> None:
         assert spec.description, name
         assert spec.citation, name
         assert spec.licence, name
-        assert spec.source is None or spec.source.url.startswith("https://")
+        source = spec.source
+        assert source is None or fetch.shipped(source) or (source.url or "").startswith("https://")
         for pairs in spec.features.values():
             assert len({feature for feature, _ in pairs}) == len(pairs)
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"name must be one of 'bike'.*got 'boston'"):
+    with pytest.raises(ValueError, match=r"name must be one of 'bike_sharing'.*got 'boston'"):
         datasets.load("boston")
     with pytest.raises(ValueError, match=r"columns of 'housing' must be one of 'statlib', 'averaged'; got 'all'"):
         datasets.load("housing", columns="all")
 
 
-def test_without_pandas_x_is_an_array() -> None:
+def test_without_pandas_x_is_an_array_and_words_are_refused() -> None:
     code = (
-        "from bgn import datasets; d = datasets.load('diabetes');"
-        "assert type(d.X).__name__ == 'ndarray' and d.X.shape == (442, 10)"
+        "from bgn import datasets; d = datasets.load('diabetes')\n"
+        "assert type(d.X).__name__ == 'ndarray' and d.X.shape == (442, 10)\n"
+        "try: datasets.load('penguins')\n"
+        "except ImportError as error: assert 'pandas' in str(error) and 'cli' in str(error), error\n"
+        "else: raise AssertionError"
     )
     path = os.pathsep.join([str(Path(__file__).parents[1] / "without"), *filter(None, [os.environ.get("PYTHONPATH")])])
     env = os.environ | {"PYTHONPATH": path, "BGN_WITHOUT": "pandas"}

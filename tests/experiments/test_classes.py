@@ -310,7 +310,7 @@ def test_tasks_ask_every_model_what_it_can_answer():
 
 def test_what_cannot_be_done_here_is_left_out_and_said(tmp_path, monkeypatch):
     monkeypatch.setattr(classes, "find_spec", lambda name: None)
-    options = Options("smoke", datasets=("iris", "pima_diabetes"), methods=("tree", "fasterrisk"))
+    options = Options("smoke", datasets=("iris", "mammographic"), methods=("tree", "fasterrisk"))
     tasks = [task for task in classes.tasks(options) if task.dataset == "iris" or task.method == "fasterrisk"]
     monkeypatch.setattr(classes, "tasks", lambda options: tasks)
     with Store(tmp_path / "runs") as store, (tmp_path / "log").open("w+") as log:

@@ -159,11 +159,9 @@ def test_without_torch_a_study_that_trains_says_so_before_it_starts(tmp_path):
     assert finish(*study, "--status", folder=tmp_path, without="torch")[0] == 0
 
 
-@needs_raw
 @pytest.mark.parametrize("jobs", [("--jobs", "1"), ("--jobs", "2", "--backend", "threading")])
 def test_a_package_that_is_missing_is_no_result(tmp_path, jobs):
-    pytest.importorskip("openpyxl")
-    study = ("peers", "--smoke", "--datasets", "power_plant", "--methods", "free stumps", "--seeds", "1", *jobs)
+    study = ("peers", "--smoke", "--datasets", "bike", "--methods", "free stumps", "--seeds", "1", *jobs)
     status, _, log = finish(*study, folder=tmp_path, without="xgboost")
     assert status == 2
     assert "No module named 'xgboost'" in log

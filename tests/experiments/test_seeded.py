@@ -2,15 +2,34 @@
 
 from contextlib import suppress
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from bgn import BGNClassifier, BGNRegressor
-from experiments import STUDIES, code, runner
+from bgn.datasets.specs import SPECS
+from experiments import STUDIES, classdata, code, data, runner
 from experiments.options import Options
 
 
 class Grown(Exception):
     """Instead of a fit."""
+
+
+def made_up_numbers(dataset):
+    """Return rows of the width of one of the paper's tables: which rows they are says nothing of seeds."""
+    name, _, columns = dataset.partition(":")
+    features = SPECS[name].features
+    names = tuple(feature for feature, _ in features[columns or next(iter(features))])
+    rng = np.random.default_rng(0)
+    return rng.uniform(1.0, 9.0, (900, len(names))), rng.normal(size=900), names
+
+
+def made_up_words(name):
+    """Return rows with a categorical column, and classes or numbers as the table has them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(size=900), "b": rng.uniform(size=900), "c": rng.choice(["x", "y"], 900)})
+    return X, rng.normal(size=900) if name in classdata.NUMBERS else rng.integers(0, 2, 900)
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -23,9 +42,12 @@ def test_every_network_has_a_seed(study, monkeypatch):
 
     for kind in (BGNRegressor, BGNClassifier):
         monkeypatch.setattr(kind, "fit", fit)
+    monkeypatch.setattr(data, "checksum", data.checksum.__wrapped__)  # which would keep that of made-up rows
+    monkeypatch.setattr(data, "table", made_up_numbers)
+    monkeypatch.setattr(classdata, "table", made_up_words)
     own = [task for task in runner.chosen(study, Options("smoke")).values() if code.part(task) == "growth"]
     for task in own:
-        with suppress(Exception):  # the fit, and what comes of there being none
+        with suppress(Grown):
             runner.study(task.study).run(task)
     assert None not in seeds
     assert seeds or not own

@@ -1,4 +1,4 @@
-"""``bgn data``: the built-in tables."""
+"""``bgn data``: the built-in datasets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bgn.cli.terminal import show, show_json
 
 @click.group()
 def data() -> None:
-    """List, fetch and find the built-in tables.
+    """List, fetch and find the built-in datasets.
 
     \b
     bgn data list
     bgn data get housing
-    bgn data path housing
+    bgn data path bike_sharing
     """
 
 

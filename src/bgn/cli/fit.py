@@ -202,7 +202,7 @@ _result_options = grouped(
 def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
-    DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in table (see bgn data list;
+    DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in dataset (see bgn data list;
     housing:averaged picks other columns). Words, dates and gaps are learnt from as they are: [season = winter],
     [sold month >= 7], [age is missing]. Only --paper and directions other than search take numbers alone: each word is
     then a column of 0 and 1.
@@ -212,13 +212,14 @@ def fit(data: str | None, **options: Any) -> None:
     bgn fit houses.xlsx -t price --size 20 --unit income=k$
     bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
     bgn fit customers.csv -t churn --size 5 --decreasing tenure
+    bgn fit bike_sharing --size 6
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
     if data is None:
         raise click.UsageError(
-            "DATA is needed: a file, as in 'bgn fit houses.csv --target price', or a built-in table, as in 'bgn fit "
-            "housing' (bgn data list). For a first look, 'bgn tutorial' walks through a table that is there already."
+            "DATA is needed: a file, as in 'bgn fit houses.csv --target price', or a built-in dataset, as in 'bgn fit "
+            "bike_sharing' (bgn data list). For a first look, 'bgn tutorial' walks through a table that is there."
         )
     told = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
     source = DataFile(data, told).open()

@@ -131,7 +131,7 @@ class DataFile:
     form: FileFormat = AS_FOUND
 
     def open(self) -> OpenedData:
-        """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
+        """Open a file, standard input (``-``) or a built-in dataset (``bike_sharing``, ``housing:averaged``)."""
         form = self.form
         check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
         check_format(form.date_format)
@@ -189,11 +189,15 @@ class OpenedData:
 
 
 def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
-    arrays = {feature: np.asarray(loaded.X)[:, i] for i, feature in enumerate(loaded.feature_names)}
+    arrays = {
+        feature: pa.array(loaded.X[:, i] if isinstance(loaded.X, np.ndarray) else loaded.X[feature], from_pandas=True)
+        for i, feature in enumerate(loaded.feature_names)
+    }
     units = {n: u for n, u in zip(loaded.feature_names, loaded.units, strict=True) if u}
     if loaded.target_unit:
         units[loaded.target_name] = loaded.target_unit
-    return OpenedData(name, ArrowTable(pa.table(arrays | {loaded.target_name: loaded.y})), loaded.target_name, units)
+    arrays[loaded.target_name] = pa.array(loaded.y, from_pandas=True)
+    return OpenedData(name, ArrowTable(pa.table(arrays)), loaded.target_name, units)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""The paper's seven regression tables, by name.
+"""Datasets by name: three to read, which come with the package, and the paper's seven.
 
-``load("bike")`` looks in the folder named by the environment variable ``BGN_DATA``, then in the cache, then
-downloads; every file is checked against a known SHA-256 before it is read. Each table is one entry of
-``specs.SPECS``; ``fetch`` finds the bytes and ``build`` makes the matrix.
+``load("bike_sharing")`` reads a file of this package. ``load("parking")`` looks in the folder named by the environment
+variable ``BGN_DATA``, then in the cache, then downloads. Every file is checked against a known SHA-256 before it is
+read. Each dataset is one entry of ``specs.SPECS``; ``fetch`` finds the bytes and ``build`` makes the columns.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bgn.datasets import fetch
+from bgn.datasets.build import Columns
 from bgn.datasets.fetch import DatasetError
 from bgn.datasets.specs import SPECS, Spec
 from bgn.model.step import Floats
+from bgn.require import require
 
 __all__ = ["Dataset", "DatasetError", "load", "names", "path"]
 
@@ -28,9 +30,9 @@ class Dataset:
     name : str
         The name it was loaded by.
     X : pandas.DataFrame or ndarray of float64, shape (rows, features)
-        A frame with column names when pandas is installed.
-    y : ndarray of float64, shape (rows,)
-        The target.
+        A DataFrame when pandas is installed; datasets with categorical columns need it.
+    y : pandas.Series or ndarray of float64, shape (rows,)
+        The target: numbers, or the class of every row. A Series, with its name, where X has categorical columns.
     feature_names, units : tuple of str
         One entry per column; an empty unit means a code, a count without a name or a scaled figure.
     target_name, target_unit : str
@@ -41,7 +43,7 @@ class Dataset:
 
     name: str
     X: Any
-    y: Floats
+    y: Any
     feature_names: tuple[str, ...]
     target_name: str
     units: tuple[str, ...]
@@ -60,19 +62,22 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> from bgn import datasets
-    >>> datasets.names()
+    >>> datasets.names()[:3]  # which are meant to be read, and come with the package
+    ('bike_sharing', 'mammographic', 'penguins')
+    >>> datasets.names()[3:]  # the paper's, as matrices
     ('bike', 'diabetes', 'housing', 'chickenpox', 'istanbul', 'parking', 'power_plant')
     """
     return tuple(SPECS)
 
 
 def load(name: str, *, columns: str | None = None) -> Dataset:
-    """Return one of the paper's tables, downloading it on first use.
+    """Return a dataset; of the paper's, all but "bike" and "diabetes" are downloaded on first use.
 
     Parameters
     ----------
-    name : {"bike", "diabetes", "housing", "chickenpox", "istanbul", "parking", "power_plant"}
-        Which one.
+    name : {"bike_sharing", "mammographic", "penguins", "bike", "diabetes", "housing", "chickenpox", "istanbul", \
+            "parking", "power_plant"}
+        Which one. The first three have categorical columns and missing values, the others numbers alone.
     columns : str, optional
         ``housing`` comes with StatLib's columns (``"statlib"``, the default) or scikit-learn's per-household
         ones (``"averaged"``); ``diabetes`` scaled (``"scaled"``, the default) or as measured (``"measured"``).
@@ -89,6 +94,10 @@ def load(name: str, *, columns: str | None = None) -> Dataset:
     Examples
     --------
     >>> from bgn import datasets
+    >>> datasets.load("mammographic")
+    Dataset(mammographic: 961 rows, 4 features, y = mass)
+    >>> datasets.load("mammographic").X.iloc[-1].to_dict()
+    {'age': 62.0, 'shape': 'lobular', 'margin': 'obscured', 'density': 'low'}
     >>> datasets.load("diabetes")
     Dataset(diabetes: 442 rows, 10 features, y = progression)
     >>> datasets.load("diabetes", columns="measured").units[:4]
@@ -98,14 +107,14 @@ def load(name: str, *, columns: str | None = None) -> Dataset:
     chosen = next(iter(spec.features)) if columns is None else columns
     if chosen not in spec.features:
         raise ValueError(f"columns of {name!r} must be one of {', '.join(map(repr, spec.features))}; got {columns!r}.")
-    matrix = spec.build(fetch.read(spec.source) if spec.source else b"", chosen)
+    built = spec.build(fetch.read(spec.source) if spec.source else b"", chosen)
     feature_names, units = zip(*spec.features[chosen], strict=True)
-    if matrix.shape != (spec.rows, len(feature_names) + 1):
-        raise DatasetError(f"{name!r} came out with shape {matrix.shape}; the table has changed.")
-    X, y = matrix[:, :-1].copy(), matrix[:, -1].copy()
+    X, y, shape = _columns(built, feature_names) if isinstance(built, dict) else _matrix(built, feature_names)
+    if shape != (spec.rows, len(feature_names) + 1):
+        raise DatasetError(f"{name!r} came out with shape {shape}; the table has changed.")
     return Dataset(
         name=name,
-        X=_frame(X, feature_names),
+        X=X,
         y=y,
         feature_names=feature_names,
         target_name=spec.target[0],
@@ -136,10 +145,18 @@ def _spec(name: str) -> Spec:
     return SPECS[name]
 
 
-def _frame(X: Floats, feature_names: tuple[str, ...]) -> Any:
-    """Return `X` as a frame when pandas is installed, as it is otherwise."""
+def _matrix(matrix: Floats, feature_names: tuple[str, ...]) -> tuple[Any, Floats, tuple[int, ...]]:
+    """Split a matrix into features, as a frame when pandas is installed, and target; its shape."""
+    X, y = matrix[:, :-1].copy(), matrix[:, -1].copy()
     try:
         import pandas as pd
     except ModuleNotFoundError:
-        return X
-    return pd.DataFrame(X, columns=list(feature_names))
+        return X, y, matrix.shape
+    return pd.DataFrame(X, columns=list(feature_names)), y, matrix.shape
+
+
+def _columns(columns: Columns, feature_names: tuple[str, ...]) -> tuple[Any, Any, tuple[int, ...]]:
+    """Split columns by name into features and target; how many rows and columns there are."""
+    frame = require("pandas", extra="cli").DataFrame(columns)
+    *_, target = columns
+    return frame[list(feature_names)], frame[target], frame.shape

@@ -1,4 +1,8 @@
-"""Raw tables to matrices: one small function per table, features in order and the target last."""
+"""Raw files to datasets: one small function each, features in order and the target last.
+
+The paper's become matrices of numbers, as they were published. Those that are made to be read become columns, in which
+codes are words and a missing value is None.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ import numpy as np
 
 from bgn.model.step import Floats
 from bgn.require import require
+
+Columns = dict[str, list[object]]
 
 
 def _columns(rows: Iterable[Iterable[object]]) -> Floats:
@@ -103,3 +109,81 @@ def diabetes(content: bytes, columns: str) -> Floats:
     if columns == "measured":
         X = X.round(4)  # as the file has them: some versions read the last digit badly
     return np.column_stack([X, y])
+
+
+# -- datasets to read ----------------------------------------------------------------------------------------------
+
+_SEASONS = ("winter", "spring", "summer", "fall")
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_WEATHER = ("clear", "mist", "light rain or snow", "heavy rain or snow")
+_SHAPES = ("round", "oval", "lobular", "irregular")
+_MARGINS = ("circumscribed", "microlobulated", "obscured", "ill-defined", "spiculated")
+_DENSITIES = ("high", "iso", "low", "fat-containing")
+
+
+def bike_sharing(content: bytes, columns: str) -> Columns:
+    """Replace codes by words and shares of a range by units; a humidity of zero is a sensor that failed."""
+
+    def readable(row: dict[str, str]) -> dict[str, object]:
+        humidity = round(100 * float(row["hum"]))
+        return {
+            "season": _SEASONS[int(row["season"]) - 1],
+            "year": 2011 + int(row["yr"]),
+            "month": int(row["mnth"]),
+            "hour": int(row["hr"]),
+            "weekday": _WEEKDAYS[int(row["weekday"])],
+            "holiday": _yes_or_no(row["holiday"] == "1"),
+            "day_off": _yes_or_no(row["workingday"] == "0"),
+            "weather": _WEATHER[int(row["weathersit"]) - 1],
+            "temperature": round(47 * float(row["temp"]) - 8, 1),
+            "feels_like": round(66 * float(row["atemp"]) - 16, 1),
+            "humidity": humidity or None,
+            "wind": round(67 * float(row["windspeed"]), 1),
+            "rentals": int(row["cnt"]),
+        }
+
+    return _by_column(map(readable, _records(content)))
+
+
+def mammographic(content: bytes, columns: str) -> Columns:
+    """Replace codes by the words of the lexicon; leave out the assessment, which is a doctor's guess at the answer."""
+
+    def readable(row: dict[str, str]) -> dict[str, object]:
+        return {
+            "age": _number(row["age"]),
+            "shape": _word(row["shape"], _SHAPES),
+            "margin": _word(row["margin"], _MARGINS),
+            "density": _word(row["density"], _DENSITIES),
+            "mass": ("benign", "malignant")[int(row["malignant"])],
+        }
+
+    return _by_column(map(readable, _records(content)))
+
+
+def penguins(content: bytes, columns: str) -> Columns:
+    """Put the species last."""
+    measured = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
+
+    def readable(row: dict[str, str]) -> dict[str, object]:
+        numbers = {name.rpartition("_")[0]: _number(row[name]) for name in measured}
+        return {"island": row["island"], **numbers, "sex": row["sex"].lower() or None, "species": row["species"]}
+
+    return _by_column(map(readable, _records(content)))
+
+
+def _by_column(rows: Iterable[dict[str, object]]) -> Columns:
+    records = list(rows)
+    return {name: [record[name] for record in records] for name in records[0]}
+
+
+def _yes_or_no(true: bool) -> str:
+    return "yes" if true else "no"
+
+
+def _number(cell: str) -> float | None:
+    return None if cell in ("", "?") else float(cell)
+
+
+def _word(code: str, words: tuple[str, ...]) -> str | None:
+    """Return the word that a code from 1 on stands for."""
+    return None if code == "?" else words[int(code) - 1]

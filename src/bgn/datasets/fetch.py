@@ -1,4 +1,4 @@
-"""Find a raw table: the folder named by ``BGN_DATA``, then the cache, then the archive it is published in.
+"""Find a raw table: in this package, in the folder named by ``BGN_DATA``, in the cache, in the archive it comes from.
 
 Whatever the raw, the bytes are hashed before anybody parses them, and a download reaches its final name only
 after it has been checked.
@@ -27,6 +27,9 @@ from bgn.whole_file import write_whole
 _MOST_BYTES = 64 * 2**20
 _BLOCK = 2**16
 
+SHIPPED = Path(__file__).parent / "files"
+"""Raw tables that come with the package; NOTICE.md there says whose they are."""
+
 
 class DatasetError(OSError):
     """A raw table is missing, damaged or cannot be downloaded; the message says what to do."""
@@ -40,8 +43,8 @@ class RawFile:
     ----------
     file : str
         Its name in ``BGN_DATA`` and in the cache; ``file.gz`` is accepted too.
-    url : str
-        Address of the archive (zip or tar) that holds it.
+    url : str or None
+        Address of the archive (zip or tar) that holds it; None if the file is in this package alone.
     member : str
         Its name inside the archive, whatever the folder.
     sha256 : str
@@ -49,7 +52,7 @@ class RawFile:
     """
 
     file: str
-    url: str
+    url: str | None
     member: str
     sha256: str
 
@@ -63,10 +66,15 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / fallback) / "bgn"
 
 
+def shipped(raw: RawFile) -> bool:
+    """Whether a raw file comes with the package."""
+    return (SHIPPED / f"{raw.file}.gz").is_file()
+
+
 def find(raw: RawFile) -> Path | None:
     """Return where a raw file lies on this machine (unchecked), or None."""
     own = os.environ.get("BGN_DATA")
-    folders = [*([Path(own)] if own else []), cache_folder()]
+    folders = [SHIPPED, *([Path(own)] if own else []), cache_folder()]
     places = (folder / name for folder in folders for name in (raw.file, f"{raw.file}.gz"))
     return next((place for place in places if place.is_file()), None)
 
@@ -76,6 +84,8 @@ def read(raw: RawFile) -> bytes:
     path = find(raw)
     if path is not None:
         return _check(_uncompressed(path), raw, path)
+    if raw.url is None:
+        raise DatasetError(f"{raw.file} should be in {SHIPPED} and is not: install bgn again.")
     content = _check(_member(_archive(raw), raw), raw, raw.url)
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -128,6 +138,7 @@ def _stream(raw: RawFile) -> bytes:
     """Read the archive in blocks with a progress bar, on terminals only."""
     from tqdm import tqdm
 
+    assert raw.url is not None
     content = bytearray()
     request = Request(raw.url, headers={"User-Agent": "bgn"})
     with urlopen(request, timeout=30) as answer:
