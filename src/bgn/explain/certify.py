@@ -206,7 +206,8 @@ def _largest(
     # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
     domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
     problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
-    if slope <= 0 and _never_rises(problem, column):
+    still = domain.levels[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
+    if still or (slope <= 0 and _never_rises(problem, column)):
         return 0.0, None, True
     pair: tuple[Floats, Floats] | None
     if all(neuron.projection.columns == (column,) for neuron in neurons):
@@ -214,7 +215,7 @@ def _largest(
     else:
         found = highest(_doubled(problem, column), deadline)
         pair = None if found.row is None else _parted(found.row, column)
-        proven = found.proven
+        proven = found.proven and pair is not None  # two rows with the same value there always are
     if pair is None:
         return 0.0, None, proven
     scores = network.predict_encoded(np.array(pair))

@@ -1,9 +1,17 @@
-"""The row with the highest score, and the proof: column by column where columns stand alone, else by a program."""
+"""The row with the highest score, and the proof: column by column where columns stand alone, by trying all rows where
+they are few, else by a program.
+
+No proof rests on one answer of a solver. What attains a score is a row that the network has confirmed; a region is
+ruled out by a proof in fractions (:mod:`bgn.explain.attainable.inside`); and where regions are too many to be listed,
+two programs, written differently, must agree that nothing is higher.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -13,8 +21,8 @@ from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.program import Region, RegionProgram
 from bgn.model.step import Floats
 
-# Scores closer than this, relative to all that can be added up, are the same: the solver promises no more.
-_SAME = 1e-7
+# Rows up to which all are tried.
+_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +58,7 @@ def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
     problem = problem.bounded()
     if len(columns) == 1 and not problem.deeper:
         return _alone(problem, columns[0])
-    if not columns:
-        row = problem.domain.start
-        return Highest(row, problem.value(row), problem.value(row), True)
-    return _by_program(problem, deadline)
+    return _tried(problem) or _by_program(problem, deadline)
 
 
 def _beyond(problem: ScoreProblem, deadline: float) -> Highest:
@@ -97,46 +102,91 @@ def neat(low: float, high: float, whole: bool = False) -> float:
     return float(low)
 
 
+def _tried(problem: ScoreProblem) -> Highest | None:
+    """Return the best of all rows where every column has few values that matter; None where they are too many."""
+    options = [_values(problem, column) for column in problem.columns]
+    if any(each is None for each in options) or prod(len(each) for each in options if each is not None) > _ROWS:
+        return None
+    values = np.array(list(product(*options)))  # type: ignore[arg-type]
+    rows = np.tile(problem.domain.start, (len(values), 1))
+    rows[:, problem.columns] = values
+    scores = problem.values(rows)
+    best = int(scores.argmax())
+    found, value = rows[best], float(scores[best])
+    return Highest(found if np.isfinite(value) else None, value, value, True)
+
+
+def _values(problem: ScoreProblem, column: int) -> Floats | None:
+    """Return the values of a column that matter, those it starts from first: one of every piece, or all that there are
+    where a question adds it to others; None where these are too many."""
+    domain, slope = problem.domain, float(problem.slopes[column])
+    each = column_pieces(problem.neurons, domain, column)
+    low, high = each.spans.T
+    start = domain.start[column]
+    added = any(column in neuron.projection.columns for neuron in problem.neurons if len(neuron.projection.columns) > 1)
+    if each.category or not added:
+        held = high if slope > 0 else low if slope < 0 else np.where((low <= start) & (start <= high), start, low)
+    elif domain.whole[column] and domain.high[column] - domain.low[column] < _ROWS:
+        held = np.arange(domain.low[column], domain.high[column] + 1.0)
+        held = np.append(held, np.nan) if each.gap is not None else held
+        held = held[-1:] if column in domain.absent else held
+    else:
+        return None
+    return np.concatenate([held[held == start], held[held != start]])
+
+
 def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     """Solve the program, and rule out regions that no row is in, until a row attains the bound."""
     program = RegionProgram(problem)
-    same = _SAME * program.unit * (10.0 if problem.slopes.any() else 1.0)
     best, value, bound, unclear = None, -np.inf, np.inf, -np.inf
     while (left := deadline - time.monotonic()) > 0:
         region = program.solve(left)
         bound = unclear if region is None else max(min(bound, region.bound), unclear)
-        if region is None or value >= bound - same:
-            return Highest(best, value, max(bound, value), value >= bound - same)
+        if region is None or value >= bound - program.same:
+            sure = value >= bound - program.same and program.tells_apart
+            if not sure or program.listed is not None:
+                return Highest(best, value, max(bound, value), sure)
+            # Nobody has checked the bound: another program must find nothing beyond it, either.
+            region = program.solve(deadline - time.monotonic(), above=value + program.same)
+            if region is None:
+                return Highest(best, value, max(bound, value), True)
+            bound = max(bound, region.bound)
         if not region.columns:
             break
-        row, columns, sums = _enter(program, region)
+        row, columns, sums, known = _enter(program, region)
         if row is not None and problem.value(row) > value:
             best, value = row, problem.value(row)
-        if value >= bound - same:
-            return Highest(best, value, max(bound, value), True)
-        if row is not None and problem.value(row) < region.value - same:
-            unclear = max(unclear, region.value)  # the slopes lead to an edge that no row was found beside
+        if not known or (row is not None and problem.value(row) < region.value - program.same):
+            unclear = max(unclear, region.value)  # nobody knows, or slopes lead to an edge that no row was found beside
         if not region.finished:
             break
         program.rule_out(region, columns, sums)
-    return Highest(best, value, bound, False)
+    return Highest(best, value, max(bound, value), False)
 
 
-def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int]]:
-    """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums."""
+def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int], bool]:
+    """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums.
+
+    Without a row, whether it is proven that there is none, but for rows within `THIN` of edges.
+    """
     everything = set(range(len(program.columns))), set(range(len(program.sums)))
     inside, value = Inside(program, region, *everything), program.problem.value
-    room, blame = inside.room(every_edge=True)
-    if room <= THIN:
-        behind, other = inside.room(every_edge=False)
-        if -THIN < behind <= THIN:  # all its rows would lie on edges that do not belong to it
-            return None, *other
-    found = [row for row in map(inside.row, inside.steps(room)) if row is not None]
+    room = inside.room()
+    if room.most < 0.0:
+        return None, *room.blame, True
+    if room.most <= THIN and not inside.lattice:
+        behind = inside.room(every_edge=False)
+        if behind.most <= THIN:  # all its rows would lie on edges that do not belong to it
+            return None, *behind.blame, True
+    found = [row for row in map(inside.row, inside.steps(room.most)) if row is not None]
     if found:
-        return max(found, key=value), *everything
-    if room > THIN or blame == everything:
-        return None, *everything
+        return max(found, key=value), *everything, True
+    if inside.lattice:
+        row, known = inside.among_whole_numbers()
+        return row, *everything, known
+    if room.most > THIN or room.blame == everything:
+        return None, *everything, room.most <= THIN
     # Nothing but a touch of edges: those alone are looked at, and blamed where they cannot touch either.
-    alone = Inside(program, region, *blame)
-    touched = any(row is not None for row in map(alone.row, alone.steps(room)))
-    return None, *(everything if touched else blame)
+    alone = Inside(program, region, *room.blame)
+    touched = any(row is not None for row in map(alone.row, alone.steps(room.most)))
+    return None, *(everything if touched else room.blame), True

@@ -1,0 +1,147 @@
+"""Random small networks: ``python tests/fuzz_proofs.py --cases 3000``.
+
+What is called proven is compared with every row there is: the lowest and highest prediction, what a column does to the
+prediction, and the cheapest change of a row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import bgn
+from bgn import Layer, Network
+from bgn.explain.attainable.domain import read_domain
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+from tests.reference.attainable import moves, range_of
+
+FACTORS = {
+    "whole": [1.0, -1.0, 2.0, -2.0, 3.0],
+    "decimal": [0.1, -0.3, 0.7, 1.0, -1.1, 0.25],
+    "spread": [1e6, -1.0, 1e-3, 1.0, -1e3],
+}
+WEIGHTS = [1.0, -1.0, 2.0, 0.5, -0.3, 1.5, -2.0]
+
+
+def random_column(name: str, rng: np.random.Generator) -> Column:
+    """A column of whole numbers, more often than not; or of numbers, of 0 and 1, or of three levels."""
+    kind = rng.choice(["whole", "whole", "whole", "number", "binary", "levels"])
+    if kind == "binary":
+        return Column(name, levels=(False, True), typical=0.0)
+    if kind == "levels":
+        return Column(name, levels=("a", "b", "c"), ordered=bool(rng.integers(2)), typical=1.0)
+    low = float(rng.integers(-6, 7)) + float(rng.choice([0.0, 0.0, 0.0, 1e6]))
+    high = low + float(rng.integers(0, 9))
+    if kind == "number":
+        return Column(name, typical=low, seen=(low, high + 0.5))
+    return Column(name, typical=low, seen=(low, high), whole=True)
+
+
+def random_row(schema: Schema, rng: np.random.Generator) -> list[float]:
+    """A row as the network reads it."""
+    row = []
+    for column in schema.columns:
+        if column.levels is not None:
+            row.append(float(rng.integers(len(column.levels))))
+        elif column.whole:
+            row.append(float(rng.integers(int(column.seen[0]), int(column.seen[1]) + 1)))
+        else:
+            row.append(round(float(rng.uniform(*column.seen)), 1))
+    return row
+
+
+def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float], gaps: set[int], most: int) -> Neuron:
+    """A question about up to `most` columns, whose threshold some row sits on more often than not."""
+    count = int(rng.integers(1, min(most, len(schema.columns)) + 1))
+    columns = tuple(sorted(rng.choice(len(schema.columns), count, replace=False).tolist()))
+    coefficients = tuple(
+        float(rng.choice(factors)) if schema.columns[j].levels is None
+        else tuple(float(rng.choice([0.0, *factors])) for _ in schema.columns[j].levels)
+        for j in columns
+    )  # fmt: skip
+    projection = Projection(columns, coefficients)
+    row = np.array([random_row(schema, rng)])
+    threshold = float(projection.values(row)[0])
+    if rng.random() < 0.3:
+        threshold += float(rng.choice([0.5, -0.5, 1e-9, rng.normal()]))
+    if not gaps & set(columns):
+        return Neuron(projection, threshold)
+    if len(columns) > 1 and rng.random() < 0.5:
+        counted = tuple(
+            schema.columns[j].typical if isinstance(each, float) else float(rng.choice(factors))
+            for j, each in zip(columns, coefficients, strict=True)
+        )
+        return Neuron(Projection(columns, coefficients, counted), threshold)
+    return Neuron(projection, threshold, bool(rng.integers(2)))
+
+
+def random_network(rng: np.random.Generator, depth: int | None = None, most: int = 4) -> Network:
+    """A network on up to four columns, with 1 to 4 questions and one to three layers."""
+    schema = Schema(tuple(random_column(name, rng) for name in "abcd"[: int(rng.integers(1, most + 1))]), target="y")
+    factors = FACTORS[str(rng.choice(["whole", "whole", "decimal", "decimal", "spread"]))]
+    gaps = {j for j in range(len(schema.columns)) if rng.random() < 0.2}
+    width = int(rng.choice([1, 1, 2, 3, 4]))
+    layers = [Layer.of([random_neuron(schema, rng, factors, gaps, most) for _ in range(width)], len(schema.columns))]
+    for _ in range((depth or int(rng.choice([1, 1, 1, 1, 2, 3]))) - 1):
+        below, width = width, int(rng.integers(1, 3))
+        layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (width, below)), rng.choice([0.3, -0.3, 0.0], width)))
+    weights = rng.choice(WEIGHTS, width) * rng.choice([1.0, 1.0, 1.0, 1e6, 1e-6], width)
+    return Network(layers, weights, float(rng.choice([0.0, 1.0, 10.0])), schema=schema)
+
+
+def extremes_hold(network: Network) -> None:
+    """The lowest and the highest prediction are attained, and are those of all rows."""
+    found, size = bgn.extremes(network, "seen", max_seconds=60), 1e-12 * float(np.abs(network.output_weights).sum())
+    low, high = range_of(network, read_domain(network, "seen", True))
+    assert found.proven, found
+    for value, row in ((found.low, found.low_row), (found.high, found.high_row)):
+        assert network.predict(np.array([row], dtype=None if network.schema.all_numbers else object))[0] == value
+    assert found.low <= low + size, (found, low, high)
+    assert found.high >= high - size, (found, low, high)
+
+
+def certificates_hold(network: Network) -> None:
+    """What a column is said to do is what all rows show, and the rows given show what is said against it."""
+    domain, size = read_domain(network, "seen", True), 1e-12 * float(np.abs(network.output_weights).sum())
+    for name, told in bgn.certify(network, within="seen", max_seconds=60).items():
+        column = network.names.index(name)
+        if told.direction in ("unordered", "unknown"):
+            ordered = network.schema.columns[column].levels is None or network.schema.columns[column].ordered
+            assert (told.direction == "unknown") == ordered, told
+            assert told.direction == "unordered" or network.depth > 1, told
+            continue
+        fall, rise = moves(network, domain, column) if column in network.features_used else (0.0, 0.0)
+        assert told.direction not in ("increasing", "constant") or fall <= size, (told, fall, rise)
+        assert told.direction not in ("decreasing", "constant") or rise <= size, (told, fall, rise)
+        assert told.rise >= rise - size, (told, rise)
+        assert told.fall >= fall - size, (told, fall)
+
+
+def fuzz(cases: int, seed: int) -> int:
+    """Try so many networks; return how many failed."""
+    failed = 0
+    for case in range(cases):
+        for check in (extremes_hold, certificates_hold):
+            try:
+                check(random_network(np.random.default_rng((seed, case))))
+            except AssertionError as error:
+                failed += 1
+                print(f"case {case}, {check.__name__}: {error}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    failures = fuzz(given.cases, given.seed)
+    print(f"{failures} of {given.cases} networks told something that does not hold")
+    sys.exit(failures > 0)
