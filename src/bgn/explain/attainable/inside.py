@@ -152,8 +152,6 @@ class Inside:
     def steps(self, room: float) -> Iterator[Floats]:
         """Yield numbers that obey the pieces: far from all edges, beside those that must be touched, up the slopes."""
         count, edges, slopes = len(self.moving), len(self.rows), self.program.problem.slopes.any()
-        if self.region.steps is not None:
-            yield self.region.steps[self.moving]
         if room > THIN:
             widest = self._solve(np.ones((edges, 1)), np.full(1, -1.0), [(0.0, 1.0)])
             if widest is not None:
@@ -167,6 +165,8 @@ class Inside:
             found = self._solve(np.ones((edges, 1)), np.zeros(1), [(inset, inset)], climbs=True)
             if found is not None:
                 yield found.x[:count]
+        if self.region.steps is not None and self.lattice:
+            yield self.region.steps[self.moving]
 
     def _solve(self, insets: Floats, prices: Floats, ends: list[tuple[float | None, float]], climbs: bool = False) -> Any:
         """Return what a solver takes for the best steps and insets; None where it finds none."""
@@ -247,12 +247,14 @@ class Inside:
     def _beside(self, row: Floats, column: int, short: bool) -> Iterator[float]:
         """Yield values near a column's own: of few digits and, unless that is all that is missing, on thresholds."""
         value = float(row[column])
-        for digits in range(1, 15):
+        whole = bool(self.program.problem.domain.whole[column])
+        for digits in () if whole else range(1, 15):
             yield from (float(f"{value:.{digits}g}"), round(value, digits - 1))
         for neuron in () if short else self.program.problem.neurons:
             if column in neuron.projection.columns:
                 turn = float(crossings(neuron, column, row[np.newaxis])[0])
-                yield from (turn, float(np.nextafter(turn, -np.inf)))
+                beside = np.ceil(turn) - 1.0 if whole else np.nextafter(turn, -np.inf)
+                yield from (float(np.ceil(turn)) if whole else turn, float(beside))
 
     def _climbed(self, row: Floats) -> Floats:
         """Return a row with every number, one after the other, as far up its slope as the answers stay."""

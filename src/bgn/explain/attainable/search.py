@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
 
 import numpy as np
 
@@ -19,10 +17,8 @@ from bgn.explain.attainable.inside import THIN, Inside
 from bgn.explain.attainable.pieces import column_pieces
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.program import Region, RegionProgram
+from bgn.explain.attainable.tried import best_row
 from bgn.model.step import Floats
-
-# Rows up to which all are tried.
-_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +54,8 @@ def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
     problem = problem.bounded()
     if len(columns) == 1 and not problem.deeper:
         return _alone(problem, columns[0])
-    return _tried(problem) or _by_program(problem, deadline)
+    tried = best_row(problem)
+    return _by_program(problem, deadline) if tried is None else Highest(*tried, tried[1], True)
 
 
 def _beyond(problem: ScoreProblem, deadline: float) -> Highest:
@@ -102,55 +99,24 @@ def neat(low: float, high: float, whole: bool = False) -> float:
     return float(low)
 
 
-def _tried(problem: ScoreProblem) -> Highest | None:
-    """Return the best of all rows where every column has few values that matter; None where they are too many."""
-    options = [_values(problem, column) for column in problem.columns]
-    if any(each is None for each in options) or prod(len(each) for each in options if each is not None) > _ROWS:
-        return None
-    values = np.array(list(product(*options)))  # type: ignore[arg-type]
-    rows = np.tile(problem.domain.start, (len(values), 1))
-    rows[:, problem.columns] = values
-    scores = problem.values(rows)
-    best = int(scores.argmax())
-    found, value = rows[best], float(scores[best])
-    return Highest(found if np.isfinite(value) else None, value, value, True)
-
-
-def _values(problem: ScoreProblem, column: int) -> Floats | None:
-    """Return the values of a column that matter, those it starts from first: one of every piece, or all that there are
-    where a question adds it to others; None where these are too many."""
-    domain, slope = problem.domain, float(problem.slopes[column])
-    each = column_pieces(problem.neurons, domain, column)
-    low, high = each.spans.T
-    start = domain.start[column]
-    added = any(column in neuron.projection.columns for neuron in problem.neurons if len(neuron.projection.columns) > 1)
-    if each.category or not added:
-        held = high if slope > 0 else low if slope < 0 else np.where((low <= start) & (start <= high), start, low)
-    elif domain.whole[column] and domain.high[column] - domain.low[column] < _ROWS:
-        held = np.arange(domain.low[column], domain.high[column] + 1.0)
-        held = np.append(held, np.nan) if each.gap is not None else held
-        held = held[-1:] if column in domain.absent else held
-    else:
-        return None
-    return np.concatenate([held[held == start], held[held != start]])
-
-
 def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     """Solve the program, and rule out regions that no row is in, until a row attains the bound."""
     program = RegionProgram(problem)
     best, value, bound, unclear = None, -np.inf, np.inf, -np.inf
     while (left := deadline - time.monotonic()) > 0:
-        region = program.solve(left)
-        bound = unclear if region is None else max(min(bound, region.bound), unclear)
-        if region is None or value >= bound - program.same:
-            sure = value >= bound - program.same and program.tells_apart
-            if not sure or program.listed is not None:
-                return Highest(best, value, max(bound, value), sure)
-            # Nobody has checked the bound: another program must find nothing beyond it, either.
-            region = program.solve(deadline - time.monotonic(), above=value + program.same)
-            if region is None:
-                return Highest(best, value, max(bound, value), True)
-            bound = max(bound, region.bound)
+        attained = value >= bound - program.same
+        if attained and (program.listed is not None or not program.tells_apart):
+            return Highest(best, value, max(bound, value), program.tells_apart)
+        # Where nobody has checked the bound another program must find nothing beyond it, either.
+        region = program.solve(left, above=value + program.same if attained else None)
+        if region is None and (attained or unclear > value + program.same):
+            return Highest(best, value, max(unclear, bound if attained else value, value), attained)
+        if region is None:
+            bound = max(unclear, value)
+            continue
+        bound = max(max(bound, region.bound) if attained else min(bound, region.bound), unclear, value)
+        if not attained and value >= bound - program.same:
+            continue
         if not region.columns:
             break
         row, columns, sums, known = _enter(program, region)
