@@ -21,6 +21,7 @@ from bgn.explain.attainable.domain import read_domain
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.attainable import moves, range_of
+from tests.reference.explain import cheapest_listed, table_rows_of
 
 FACTORS = {
     "whole": [1.0, -1.0, 2.0, -2.0, 3.0],
@@ -30,9 +31,9 @@ FACTORS = {
 WEIGHTS = [1.0, -1.0, 2.0, 0.5, -0.3, 1.5, -2.0]
 
 
-def random_column(name: str, rng: np.random.Generator) -> Column:
-    """A column of whole numbers, more often than not; or of numbers, of 0 and 1, or of three levels."""
-    kind = rng.choice(["whole", "whole", "whole", "number", "binary", "levels"])
+def random_column(name: str, rng: np.random.Generator, numbers: bool = True) -> Column:
+    """A column of whole numbers, more often than not; or of `numbers`, of 0 and 1, or of three levels."""
+    kind = rng.choice(["whole", "whole", "whole", "number" if numbers else "whole", "binary", "levels"])
     if kind == "binary":
         return Column(name, levels=(False, True), typical=0.0)
     if kind == "levels":
@@ -82,9 +83,12 @@ def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float]
     return Neuron(projection, threshold, bool(rng.integers(2)))
 
 
-def random_network(rng: np.random.Generator, depth: int | None = None, most: int = 4) -> Network:
+def random_network(
+    rng: np.random.Generator, depth: int | None = None, most: int = 4, numbers: bool = True
+) -> Network:
     """A network on up to four columns, with 1 to 4 questions and one to three layers."""
-    schema = Schema(tuple(random_column(name, rng) for name in "abcd"[: int(rng.integers(1, most + 1))]), target="y")
+    names = "abcd"[: int(rng.integers(1, most + 1))]
+    schema = Schema(tuple(random_column(name, rng, numbers) for name in names), target="y")
     factors = FACTORS[str(rng.choice(["whole", "whole", "decimal", "decimal", "spread"]))]
     gaps = {j for j in range(len(schema.columns)) if rng.random() < 0.2}
     width = int(rng.choice([1, 1, 2, 3, 4]))
@@ -98,7 +102,7 @@ def random_network(rng: np.random.Generator, depth: int | None = None, most: int
 
 def extremes_hold(network: Network) -> None:
     """The lowest and the highest prediction are attained, and are those of all rows."""
-    found, size = bgn.extremes(network, "seen", max_seconds=60), 1e-12 * float(np.abs(network.output_weights).sum())
+    found, size = bgn.extremes(network, "seen", max_seconds=60), 3e-12 * float(np.abs(network.output_weights).sum())
     low, high = range_of(network, read_domain(network, "seen", True))
     assert found.proven, found
     for value, row in ((found.low, found.low_row), (found.high, found.high_row)):
@@ -109,7 +113,7 @@ def extremes_hold(network: Network) -> None:
 
 def certificates_hold(network: Network) -> None:
     """What a column is said to do is what all rows show, and the rows given show what is said against it."""
-    domain, size = read_domain(network, "seen", True), 1e-12 * float(np.abs(network.output_weights).sum())
+    domain, size = read_domain(network, "seen", True), 3e-12 * float(np.abs(network.output_weights).sum())
     for name, told in bgn.certify(network, within="seen", max_seconds=60).items():
         column = network.names.index(name)
         if told.direction in ("unordered", "unknown"):
@@ -124,16 +128,84 @@ def certificates_hold(network: Network) -> None:
         assert told.fall >= fall - size, (told, fall)
 
 
-def fuzz(cases: int, seed: int) -> int:
-    """Try so many networks; return how many failed."""
+def random_bounds(column: Column, rng: np.random.Generator) -> tuple[object, object]:
+    """Bounds of a column as a user writes them, and as the slow twin reads them."""
+    if column.levels is None:
+        low, high = np.sort(rng.integers(column.seen[0] - 1, column.seen[1] + 2, 2)).astype(float).tolist()
+        return rng.choice([(("increase",) * 2), ("decrease",) * 2]) if rng.random() < 0.5 else ((low, high), (low, high))
+    if column.ordered and rng.random() < 0.5:
+        return ("increase",) * 2 if rng.random() < 0.5 else ("decrease",) * 2
+    codes = sorted(rng.choice(len(column.levels), int(rng.integers(1, len(column.levels) + 1)), replace=False).tolist())
+    return [column.levels[code] for code in codes], codes
+
+
+def counterfactual_holds(rng: np.random.Generator) -> None:
+    """The cheapest change of a row is the one that trying every row finds, whatever the options."""
+    network = random_network(rng, numbers=False)
+    schema, count = network.schema, network.n_inputs
+    row = np.array(random_row(schema, rng))
+    row[rng.random(count) < 0.35] = np.nan
+    options: dict[str, object] = {}
+    prices = np.array([1.0 if c.levels is not None or c.seen[0] == c.seen[1] else 4.0 / (c.seen[1] - c.seen[0])
+                       for c in schema.columns])  # fmt: skip
+    if rng.random() < 0.4:
+        prices = prices * rng.choice([0.5, 1.0, 3.0], count)
+        options["costs"] = dict(zip(schema.names, prices.tolist(), strict=True))
+    fewest = "costs" not in options and rng.random() < 0.3
+    if fewest:
+        options["costs"] = "fewest"
+    fill = set(range(count)) if rng.random() < 0.6 else {j for j in range(count) if rng.random() < 0.3}
+    options["fill_gaps"] = True if len(fill) == count else [schema.names[j] for j in sorted(fill)]
+    most = options["max_changed"] = None if rng.random() < 0.4 else int(rng.integers(1, 4))
+    still, bounds = set(), {}
+    for j, column in enumerate(schema.columns):
+        if rng.random() < 0.2:
+            still.add(j)
+        elif rng.random() < 0.3:
+            said, bounds[j] = random_bounds(column, rng)
+            options.setdefault("bounds", {})[column.name] = said
+    options["immutable"] = [schema.names[j] for j in sorted(still)]
+    values = [network.predict(table_rows_of(network, np.array([random_row(schema, rng)])))[0] for _ in range(6)]
+    (x,) = table_rows_of(network, row[np.newaxis])
+    now = network.predict(np.array([x], dtype=object))[0]
+    aim = float(rng.choice([each for each in values if each != now] or values)) + float(rng.choice([0.0, 0.0, 1e-3]))
+    up = bool(now < aim)
+    options["at_least" if up else "at_most"] = aim
+
+    def wanted(found: np.ndarray) -> np.ndarray:
+        return found >= aim if up else found <= aim
+
+    answer = bgn.counterfactual(network, x, max_seconds=60, **options)
+    changes, cost = cheapest_listed(network, row, wanted, prices, fewest, fill, most, still, bounds)
+    said = f"{answer}, not at {cost} with {changes} changes: {x.tolist()}, {options}"
+    assert answer.found == np.isfinite(cost), said
+    assert answer.optimal, said
+    if answer.found:
+        assert wanted(network.predict(np.array([answer.x], dtype=object)))[0], said
+        assert abs(answer.cost - cost) <= 1e-6 * max(cost, 1.0), said
+        assert not fewest or len(answer.changes) == changes, said
+        assert most is None or len(answer.changes) <= most, said
+    else:
+        assert answer.unreachable, said
+
+
+CHECKS = {
+    "extremes": lambda rng: extremes_hold(random_network(rng)),
+    "certificates": lambda rng: certificates_hold(random_network(rng)),
+    "counterfactual": counterfactual_holds,
+}
+
+
+def fuzz(cases: int, seed: int, checks: tuple[str, ...] = tuple(CHECKS)) -> int:
+    """Try so many networks; return how often something did not hold."""
     failed = 0
     for case in range(cases):
-        for check in (extremes_hold, certificates_hold):
+        for check in checks:
             try:
-                check(random_network(np.random.default_rng((seed, case))))
+                CHECKS[check](np.random.default_rng((seed, case)))
             except AssertionError as error:
                 failed += 1
-                print(f"case {case}, {check.__name__}: {error}", flush=True)
+                print(f"case {case}, {check}: {error}", flush=True)
     return failed
 
 
@@ -141,7 +213,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--check", action="append", choices=list(CHECKS), help="this one alone; again for more")
     given = parser.parse_args()
-    failures = fuzz(given.cases, given.seed)
+    failures = fuzz(given.cases, given.seed, tuple(given.check or CHECKS))
     print(f"{failures} of {given.cases} networks told something that does not hold")
     sys.exit(failures > 0)

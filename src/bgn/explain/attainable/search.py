@@ -130,6 +130,19 @@ def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     return Highest(best, value, max(bound, value), False)
 
 
+def is_empty(problem: ScoreProblem, wanted: Floats) -> bool:
+    """Whether it is proven that no row of a domain has these answers to all questions."""
+    program, places = RegionProgram(problem), list[int]()
+    for each in (*program.columns, *program.sums):
+        pieces = np.flatnonzero((each.answers == wanted[each.neurons]).all(axis=1))
+        if len(pieces) != 1:
+            return not len(pieces)
+        places.append(int(pieces[0]))
+    count = len(program.columns)
+    row, _, _, known = _enter(program, Region(tuple(places[:count]), tuple(places[count:]), 0.0, 0.0, True))
+    return row is None and known
+
+
 def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int], bool]:
     """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums.
 
