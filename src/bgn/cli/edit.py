@@ -13,6 +13,7 @@ from bgn.cli.terminal import show, show_json
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.inputs.target import labelled
 from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
 from bgn.printable import clean
@@ -71,7 +72,8 @@ def edit(
     bgn edit model.json houses.csv forbid sex round 3 -o edited.json
     """
     rows = data.complete_rows(file, judged=True)
-    editor = bgn.edit(file.network, decoded(file.network, rows.X), rows.y, cutoff=cutoff)
+    y = None if rows.y is None else labelled(rows.y, rows.classes)
+    editor = bgn.edit(file.network, decoded(file.network, rows.X), y, cutoff=cutoff)
     words, lines = list(changes), list[str]()
     while words:
         name = words.pop(0)
