@@ -10,8 +10,10 @@ import click
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.simplify import rounded
 from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
+from bgn.inputs.constraints import monotone_columns
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
 
@@ -44,7 +46,8 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     """
     rows = data.complete_rows(file, judged=True).only(None)
     X = decoded(file.network, rows.X)
-    simple = bgn.simplify(file.network, X, rows.target("the error is measured on"), **options)
+    wanted = monotone_columns((file.settings or {}).get("monotonic_cst"), file.network.schema)
+    simple = rounded(file.network, X, rows.target("the error is measured on"), wanted, **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
