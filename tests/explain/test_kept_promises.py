@@ -45,6 +45,7 @@ def drawn(seed, classes):
 def made_of(model, X, y, points):
     """Every way to make a model of a model."""
     yield bgn.simplify(model, X, y, points=points).network
+    yield bgn.simplify(model, X, ~y if y.dtype == bool else -y, points=points).network  # rows that want the opposite
     yield bgn.simplify(model, X, y, digits=1).network
     yield bgn.distil(model, X, y, max_width=4, max_linear=0, random_state=0).network_
     yield bgn.edit(model, X, y).round(1).network

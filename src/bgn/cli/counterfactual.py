@@ -163,8 +163,8 @@ def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     shown = answer if answer.told is None else answer.told  # in few digits
     told = _prediction(shown.prediction, None if shown.label is None else level_word(shown.label), wanted)
     if not answer.found:
-        best = "best attainable" if answer.optimal else "nearest found"
-        said = f"unreachable: the {best} is {told}" if answer.unreachable else f"none found in time; the nearest is {told}"
+        best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
+        said = f"{best if answer.unreachable else 'none found in time; the nearest is'} {told}"
         none = "unreachable: no row obeys the limits" if answer.unreachable else "none found in time"
         show(said if answer.x is not None else none)
         return

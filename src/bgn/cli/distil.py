@@ -39,16 +39,16 @@ def distil(file: ModelFile, data: DataFile, max_width: int, seed: int, out: str 
     rows = data.complete_rows(file, judged=True).only(None)
     X = _table(file.network, rows.X)
     y = None if rows.y is None else labelled(rows.y, rows.classes)
-    told = {name: (file.settings or {}).get(name) for name in ("monotonic_cst", "interaction_cst")}
-    told = {name: each for name, each in told.items() if each is not None}
+    known = {name: (file.settings or {}).get(name) for name in ("monotonic_cst", "interaction_cst")}
+    told: dict[str, Any] = {name: each for name, each in known.items() if each is not None}
     small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **told)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)
     fidelity: Any = small.fidelity_
     if as_json:
-        known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
-        show_json({"fidelity": known, "equation": bgn.equation(network, units=file.units)})
+        figures = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
+        show_json({"fidelity": figures, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
     show()

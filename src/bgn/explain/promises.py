@@ -1,4 +1,4 @@
-"""What an estimator was told its predictions must do, proven for the network that it has, and kept by what is made of it.
+"""What an estimator was told its predictions must do: proven for its network, and kept by what is made of that.
 
 A score never falls as a column rises if no question makes it fall: that is how such models grow, and how they stay so
 whatever becomes of their weights, as long as each keeps its sign.

@@ -168,7 +168,9 @@ class Inside:
         if self.region.steps is not None and self.lattice:
             yield self.region.steps[self.moving]
 
-    def _solve(self, insets: Floats, prices: Floats, ends: list[tuple[float | None, float]], climbs: bool = False) -> Any:
+    def _solve(
+        self, insets: Floats, prices: Floats, ends: list[tuple[float | None, float]], climbs: bool = False
+    ) -> Any:  # fmt: skip
         """Return what a solver takes for the best steps and insets; None where it finds none."""
         problem, program = self.program.problem, self.program
         columns = [program.columns[k].column for k in self.moving]

@@ -246,8 +246,9 @@ class RegionProgram:
                 lost = np.any([pieces[:, k] == gap for k, gap in gaps if gap is not None], axis=0)
                 pieces = pieces[(pieces[:, len(self.columns) + number] == len(each.edges) - 1) == lost]
         answers = np.tile([1.0 if neuron.threshold <= 0 else -1.0 for neuron in problem.neurons], (len(pieces), 1))
-        for each, chosen in zip([*self.columns, *self.sums], pieces.T, strict=True):
-            answers[:, each.neurons] = each.answers[chosen]
+        cut: list[ColumnPieces | SharedSum] = [*self.columns, *self.sums]
+        for asked, chosen in zip(cut, pieces.T, strict=True):
+            answers[:, asked.neurons] = asked.answers[chosen]
         values = problem.scores(answers)
         order = np.argsort(-values, kind="stable")
         return Listed(pieces[order], values[order])
@@ -291,7 +292,8 @@ class RegionProgram:
         if above is not None:
             turn = slice(None, None, -1)
             if np.isfinite(above):
-                rows = [*rows, (self.score / self.unit, (above - self.constant) / self.unit, np.inf)]
+                scale = _FINE / self.unit  # what a row misses by a millionth counts as met
+                rows = [*rows, (self.score * scale, (above - self.constant) * scale, np.inf)]
         table = csr_array(np.array([row[turn] for row, _, _ in rows[turn]]))
         limits = np.array([(low, high) for _, low, high in rows[turn]])
         found = milp(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bgn.explain.attainable.inside import THIN, Inside
-from bgn.explain.attainable.pieces import column_pieces
+from bgn.explain.attainable.pieces import ColumnPieces, SharedSum, column_pieces
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.program import Region, RegionProgram
 from bgn.explain.attainable.tried import best_row
@@ -106,7 +106,9 @@ def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     while (left := deadline - time.monotonic()) > 0:
         attained = value >= bound - program.same
         if attained and (program.listed is not None or not program.tells_apart):
-            return Highest(best, value, max(bound, value), program.tells_apart)
+            # A solver that cannot tell some weights apart knows no more than that the rest is near.
+            room = 0.0 if program.tells_apart else 10.0 * program.same
+            return Highest(best, value, max(bound, value) + room, program.tells_apart)
         # Where nobody has checked the bound another program must find nothing beyond it, either.
         region = program.solve(left, above=value + program.same if attained else None)
         if region is None and (attained or unclear > value + program.same):
@@ -133,7 +135,8 @@ def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
 def is_empty(problem: ScoreProblem, wanted: Floats) -> bool:
     """Whether it is proven that no row of a domain has these answers to all questions."""
     program, places = RegionProgram(problem), list[int]()
-    for each in (*program.columns, *program.sums):
+    cut: list[ColumnPieces | SharedSum] = [*program.columns, *program.sums]
+    for each in cut:
         pieces = np.flatnonzero((each.answers == wanted[each.neurons]).all(axis=1))
         if len(pieces) != 1:
             return not len(pieces)

@@ -26,8 +26,10 @@ from bgn.tabular import Columns, Tabular
 class Counterfactual(Tabular):
     """An answer to "what would have to change?".
 
-    Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
-    the regions of the network. Every answer is a row of floats that the network itself has confirmed, thresholds
+    Changes of one part, and of two, are found by trying every candidate, larger ones too where rows are few; else by a
+    mixed-integer program over the regions of the network. No proof rests on one answer of its solver: a second program,
+    written differently, must find nothing cheaper, and a region is left aside only with a proof that it has no row that
+    costs less. Every answer is a row of floats that the network itself has confirmed, thresholds
     included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
     comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
     searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range. A
@@ -111,7 +113,8 @@ class Counterfactual(Tabular):
         if shown.label is not None:
             value = f"{level_word(shown.label)}, probability {shown.prediction:.4g}"
         if self.unreachable:
-            return f"Counterfactual(unreachable: the {'best attainable' if self.optimal else 'nearest found'} is {value})"
+            best = "best attainable" if self.optimal else "nearest found"
+            return f"Counterfactual(unreachable: the {best} is {value})"
         if not self.found:
             return f"Counterfactual(not found in time; the nearest so far is {value})"
         moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in shown.changes.items())

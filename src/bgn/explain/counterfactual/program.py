@@ -24,6 +24,8 @@ from bgn.model.step import Floats
 _LISTED = 12
 # By how much, relative to the output weights, a prediction may miss in the program; the network itself decides.
 _SLACK = 1e-9
+# The cost in a program that must find nothing cheaper.
+_FINE = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +273,10 @@ class Program:
         if not missing:
             upper[self.miss] = 0.0
         if np.isfinite(ceiling):
-            rows.append(cost)
-            limits = np.vstack([limits, [-np.inf, ceiling / unit * (1 + 1e-9)]])
+            # What a row misses by a millionth counts as met: where that matters, let it be little.
+            scale = _FINE * unit / ceiling if turned and ceiling > 0 else 1.0
+            rows.append(cost * scale)
+            limits = np.vstack([limits, [-np.inf, ceiling / unit * scale * (1 + 1e-9)]])
         aim = cost
         if missing and (inside is None or self.lines):  # along a straight line a region misses more or less
             aim, unit = self._row(), self.unit

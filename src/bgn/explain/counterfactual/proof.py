@@ -164,9 +164,11 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
             least = np.where(np.isin(np.arange(len(low)), both) & (signs > 0), problem.x, low)
             most = np.where(np.isin(np.arange(len(low)), both) & (signs < 0), problem.x, high)
             prices = -(signs * problem.costs)[some]
-            asked = [*neurons, Neuron(Projection(tuple(some), tuple(prices.tolist())), float(prices @ problem.x[some] - cost))]
+            cheaper = Projection(tuple(some), tuple(prices.tolist()))
+            asked = [*neurons, Neuron(cheaper, float(prices @ problem.x[some] - cost))]
         domain = Domain(least, most, problem.integer, (None,) * len(low), none > 0, np.clip(problem.x, least, most))
-        if not is_empty(ScoreProblem(tuple(asked), np.zeros(len(asked)), none, domain), np.array([*given, 1.0][: len(asked)])):
+        region = ScoreProblem(tuple(asked), np.zeros(len(asked)), none, domain)
+        if not is_empty(region, np.array([*given, 1.0][: len(asked)])):
             return False
     return True
 
