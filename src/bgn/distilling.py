@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,7 +90,8 @@ def distil(
     random_state : int, optional
         Seeds the choice of these rows, and growth.
     **parameters
-        Of :class:`bgn.BGNRegressor`, with a network's `bounds`, or of :class:`bgn.BGNClassifier` for classes.
+        Of :class:`bgn.BGNRegressor`, with a network's `bounds`, or of :class:`bgn.BGNClassifier` for classes. Where the
+        large model has ``monotonic_cst`` or ``interaction_cst``, the small one keeps them unless told otherwise.
 
     Returns
     -------
@@ -125,7 +127,7 @@ def distil(
         known = None if y_test is None else np.asarray(array_of(y_test))
         if known is not None and len(known) != len(wanted):
             raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
-    parameters |= {"max_width": max_width, "random_state": random_state}
+    parameters = _constraints(model) | parameters | {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
         given = {"task": "regression"} | _bounds(model) | parameters
@@ -140,6 +142,32 @@ def _bounds(model: Any) -> dict[str, Any]:
     """What predictions of a network do not go beyond, as a parameter."""
     ends = getattr(getattr(model, "network_", model), "bounds", None)
     return {} if ends is None else {"bounds": tuple(end if np.isfinite(end) else None for end in ends)}
+
+
+def _constraints(model: Any) -> dict[str, Any]:
+    """What a model was told its predictions must do, which the small one keeps, as parameters."""
+    names = ("monotonic_cst", "interaction_cst")
+    found = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
+    inner = _innermost(model)
+    told = [name for name in names if inner is not model and getattr(inner, name, None) is not None]
+    if told and not found:
+        warnings.warn(
+            f"the model keeps {' and '.join(told)} for the columns that its last step reads; the small model is not "
+            f"told. Pass {told[0]} for the columns of X to distil.",
+            stacklevel=3,
+        )
+    return found
+
+
+def _innermost(model: Any) -> Any:
+    """What predicts inside pipelines, searches and transformed targets."""
+    while True:
+        steps = getattr(model, "steps", None)
+        inner = [getattr(model, name, None) for name in ("best_estimator_", "regressor_")]
+        inner += [steps[-1][1]] if isinstance(steps, list) and steps else []
+        if not (known := [each for each in inner if each is not None]):
+            return model
+        model = known[0]
 
 
 @dataclass(frozen=True, eq=False)

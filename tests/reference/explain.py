@@ -165,6 +165,49 @@ def cheapest_table_row(network, row, least, prices, fill=(), wanted=None):
     return cost[fine].min() if fine.any() else np.inf
 
 
+def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=None, still=(), bounds=None):
+    """Fewest changes, if they count, and cheapest cost of a row of whole numbers and levels that `wanted` takes.
+
+    A row is as the network reads it, NaN for a gap; columns by number. A gap in `fill` may become any level for 1, or a
+    number for 1 and the way from the typical value. `bounds` are ranges, allowed codes, or "increase" and "decrease".
+    """
+    columns, options = network.schema.columns, []
+    for j, (column, own) in enumerate(zip(columns, row, strict=True)):
+        limit, gap = (bounds or {}).get(j), np.isnan(own)
+        if gap and (j not in fill or j in still or (column.levels is None and column.typical is None)):
+            options.append([(np.nan, 0.0, 0)])
+            continue
+        start = column.typical if gap and column.levels is None else own
+        if column.levels is not None:
+            values = [float(code) for code in range(len(column.levels))]
+            if limit == "increase":
+                values = [code for code in values if gap or code >= own]
+            elif limit == "decrease":
+                values = [code for code in values if gap or code <= own]
+            elif limit is not None:
+                values = [code for code in values if int(code) in limit]
+            priced = [(code, 1.0 if gap else prices[j] * (code != own), int(gap or code != own)) for code in values]
+        else:
+            low, high = min(column.seen[0], start), max(column.seen[1], start)
+            if isinstance(limit, str):
+                low, high = (start, high) if limit == "increase" else (low, start)
+            elif limit is not None:
+                low, high = limit
+            values = np.arange(np.ceil(low), np.floor(high) + 1).tolist()
+            priced = [(v, gap + prices[j] * abs(v - start), int(gap or v != start)) for v in values]
+        if j in still and not gap:
+            priced = [each for each in priced if each[0] == own]
+        options.append([*priced, *([(np.nan, 0.0, 0)] if gap else [])])
+    chosen = np.array(list(product(*options))).reshape(-1, len(row), 3)
+    rows, cost, changes = chosen[:, :, 0], chosen[:, :, 1].sum(axis=1), chosen[:, :, 2].sum(axis=1)
+    fine = np.full(len(rows), True) if most is None else changes <= most
+    fine[fine] = wanted(network.predict(table_rows_of(network, rows[fine])))
+    if not fine.any():
+        return np.inf, np.inf
+    least = changes[fine].min() if fewest else 0
+    return least, cost[fine & ((changes == least) | (not fewest))].min()
+
+
 def _filled(network, rows):
     """Rows as the questions see them: gaps that count as the typical value of a column do."""
     typical = np.array([column.typical for column in network.schema.columns])

@@ -132,7 +132,7 @@ def test_points_are_as_good_as_trying_all(seed):
 
     cells = cells_of(network, fires, y.astype(float), 2)
     every = np.array(np.meshgrid(*[np.arange(-2.0, 3.0)] * 3)).reshape(3, -1).T
-    found = _best_points(network.output_weights, cells, np.ones(3, dtype=bool), 2)
+    found = _best_points(network.output_weights, cells, np.ones(3, dtype=bool), 2, None)
     # The search changes one question or two at a time: of 600 cases it ended elsewhere in two, by 0.2 % at most.
     assert _losses(found[np.newaxis], cells)[0] <= _losses(every, cells).min() * 1.01
 

@@ -163,8 +163,10 @@ def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     shown = answer if answer.told is None else answer.told  # in few digits
     told = _prediction(shown.prediction, None if shown.label is None else level_word(shown.label), wanted)
     if not answer.found:
-        said = "unreachable: the best attainable is" if answer.unreachable else "none found in time; the nearest is"
-        show(f"{said} {told}" if answer.x is not None else "unreachable: no row obeys the limits")
+        best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
+        said = f"{best if answer.unreachable else 'none found in time; the nearest is'} {told}"
+        none = "unreachable: no row obeys the limits" if answer.unreachable else "none found in time"
+        show(said if answer.x is not None else none)
         return
     proof = "proven cheapest" if shown.optimal else f"at most {shown.gap:.1%} dearer than the cheapest"
     if answer.optimal and shown is not answer:

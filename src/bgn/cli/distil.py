@@ -46,7 +46,9 @@ def distil(
     tests: dict[str, Any] = {}
     if rows.test is not None:
         tests = {"X_test": _table(file.network, rows.test.X), "y_test": _labels(rows.test)}
-    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **tests)
+    asked = {name: (file.settings or {}).get(name) for name in ("monotonic_cst", "interaction_cst")}
+    wanted: dict[str, Any] = {name: each for name, each in asked.items() if each is not None}
+    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **tests, **wanted)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         save(network, out, units=file.units, preparation=file.preparation, held_out=rows.held_out)

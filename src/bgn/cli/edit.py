@@ -77,7 +77,8 @@ def edit(
     """
     rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
     X = decoded(file.network, rows.train.X)
-    editor = bgn.edit(file.network, X, rows.train.y, cutoff=cutoff)
+    y = None if rows.train.y is None else rows.train.target("")
+    editor = bgn.edit(file.network, X, y, cutoff=cutoff)
     words, lines = list(changes), list[str]()
     while words:
         name = words.pop(0)

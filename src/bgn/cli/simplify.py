@@ -11,8 +11,10 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.simplify import rounded
 from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
+from bgn.inputs.constraints import monotone_columns
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
 from bgn.wording import people
@@ -53,7 +55,8 @@ def simplify(
     every.target("the error is measured on")
     rows = LearningRows.of(file, every, which)
     X = decoded(file.network, rows.train.X)
-    simple = bgn.simplify(file.network, X, rows.train.target(""), **options)
+    wanted = monotone_columns((file.settings or {}).get("monotonic_cst"), file.network.schema)
+    simple = rounded(file.network, X, rows.train.target(""), wanted, **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": rows.held_out}

@@ -13,6 +13,7 @@ from bgn.explain.attainable.domain import Domain, read_domain
 from bgn.explain.attainable.pieces import column_pieces, shared_sums
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.search import highest
+from bgn.explain.attainable.tried import places_along, rows_but
 from bgn.explain.crossings import compile_search
 from bgn.explain.extremes import score_of
 from bgn.explain.moves import within_bounds
@@ -207,15 +208,16 @@ def _largest(
     # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
     domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
     problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
-    if slope <= 0 and _never_rises(problem, column):
+    still = domain.levels[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
+    if still or (slope <= 0 and _never_rises(problem, column)):
         return 0.0, None, True
     pair: tuple[Floats, Floats] | None
-    if all(neuron.projection.columns == (column,) for neuron in neurons):
-        pair, proven = _along(problem.bounded(), column), True
+    if (others := rows_but(problem.bounded(), column)) is not None:
+        pair, proven = _along(problem.bounded(), column, others), True
     else:
         found = highest(_doubled(problem, column), deadline)
         pair = None if found.row is None else _parted(found.row, column)
-        proven = found.proven
+        proven = found.proven and pair is not None  # two rows with the same value there always are
     if pair is None:
         return 0.0, None, proven
     scores = network.predict_encoded(np.array(pair))
@@ -250,20 +252,20 @@ def _never_rises(problem: ScoreProblem, column: int) -> bool:
     return True
 
 
-def _along(problem: ScoreProblem, column: int) -> tuple[Floats, Floats]:
-    """Return the two rows with the largest rise where no other column matters: ends of pieces, every pair."""
-    each = column_pieces(problem.neurons, problem.domain, column)
-    values = np.repeat(each.answers @ problem.weights, 2)
-    places = each.spans.ravel()
-    if problem.slopes[column]:
-        low, high = (-np.inf, np.inf) if problem.ends is None else problem.ends[column]
-        values = values + problem.slopes[column] * np.clip(places, low, high)
-    lowest = np.minimum.accumulate(values)
-    high = int((values - lowest).argmax())
-    low = int(values[: high + 1].argmin())
-    rows = np.repeat(problem.domain.start[np.newaxis], 2, axis=0)
-    rows[:, column] = places[low], places[high]
-    return rows[0], rows[1]
+def _along(problem: ScoreProblem, column: int, rows: Floats) -> tuple[Floats, Floats]:
+    """Return the two rows with the largest rise along a column, the other columns as in any of some rows."""
+    places = places_along(problem, column, rows)
+    tried = np.repeat(rows, places.shape[1], axis=0)
+    tried[:, column] = places.ravel()
+    low, high = (-np.inf, np.inf) if problem.ends is None else problem.ends[column]
+    slope, level = float(problem.slopes[column]), replace(problem, slopes=np.zeros(len(problem.slopes)))
+    values = level.values(tried) + (slope * np.clip(tried[:, column], low, high) if slope else 0.0)
+    values = values.reshape(places.shape)
+    best, after = np.unravel_index((values - np.minimum.accumulate(values, axis=1)).argmax(), values.shape)
+    before = int(values[best, : after + 1].argmin())
+    pair = np.repeat(rows[best][np.newaxis], 2, axis=0)
+    pair[:, column] = places[best, before], places[best, after]
+    return pair[0], pair[1]
 
 
 def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:

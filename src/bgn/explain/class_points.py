@@ -18,7 +18,7 @@ import numpy as np
 
 from bgn.explain.class_cells import BLOCK, NEWTON_STEPS, SPARE, STARTS, Cells, cells_of
 from bgn.explain.class_tables import fit_several
-from bgn.explain.points import SAME, best_points, first_least, in_order, rounding_power, with_amounts
+from bgn.explain.points import SAME, best_points, first_least, in_order, rounding_power, turned_round, with_amounts
 from bgn.model.decimals import EXACT, rounded, written
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -31,13 +31,15 @@ _PAIRS = 16
 class LogLoss:
     """What is lost on rows of known classes; probabilities fit these rows, or `others` where there are any.
 
-    `straight` is what slopes add to the scores of the rows, beside the network.
+    `straight` is what slopes add to the scores of the rows, beside the network; `signs` are those that amounts must
+    have, as in :class:`bgn.explain.points.SquaredError`.
     """
 
     rows: Floats
     codes: Floats
     others: tuple[Floats, Floats] | None = None
     straight: Floats | float = 0.0
+    signs: Floats | None = None
     measure: ClassVar[str] = "log loss"
 
     def of(self, network: Network) -> float:
@@ -64,7 +66,9 @@ class LogLoss:
         n_classes = max(2, np.size(network.base))
         cells = cells_of(network, self.rows, self.codes, n_classes)
         judged = cells if self.others is None else cells_of(network, *self.others, n_classes, 0.0)
-        return (fit_two if n_classes == 2 and network.link == "logistic" else fit_several)(network, cells, judged, most)
+        if n_classes == 2 and network.link == "logistic":
+            return fit_two(network, cells, judged, most, self.signs)
+        return fit_several(network, cells, judged, most)
 
 
 def log_loss(scores: Floats, codes: Floats) -> float:
@@ -75,14 +79,14 @@ def log_loss(scores: Floats, codes: Floats) -> float:
     return float(np.mean(np.logaddexp.reduce(scores, axis=1) - own))
 
 
-def fit_two(network: Network, cells: Cells, judged: Cells, most: int) -> Network:
+def fit_two(network: Network, cells: Cells, judged: Cells, most: int, signs: Floats | None = None) -> Network:
     """Return the network of two classes whose amounts are whole multiples, up to `most`, of one unit.
 
     Points are chosen on `cells`, start and unit on the rows `judged`.
     """
     asks = np.array([bool(neuron.projection.columns) for neuron in network.layers[-1].neurons], dtype=bool)
     weights = np.where(asks, network.output_weights, 0.0)
-    points = _best_points(weights, cells, asks, most)
+    points = _best_points(weights, cells, asks, most, signs)
     start, unit = _short_line(_totals(points, judged.fires), judged.counts)
     with localcontext(EXACT):
         amounts = [int(each) * unit for each in points]
@@ -94,7 +98,7 @@ def _totals(points: Floats, fires: Floats) -> Floats:
     return np.asarray(fires @ points - np.minimum(points, 0.0).sum())
 
 
-def _best_points(weights: Floats, cells: Cells, asks: Any, most: int) -> Floats:
+def _best_points(weights: Floats, cells: Cells, asks: Any, most: int, signs: Floats | None) -> Floats:
     """Return the whole points of the lowest log loss that were found."""
     largest = float(np.abs(weights).max(initial=0.0))
     if largest == 0.0:
@@ -103,14 +107,17 @@ def _best_points(weights: Floats, cells: Cells, asks: Any, most: int) -> Floats:
                        for scale in np.linspace(0.6, 1.5 * most, 15 * most)])  # fmt: skip
     starts = np.unique(scaled, axis=0)
     losses = _losses(starts, cells)
-    return best_points([_descend(starts[k], cells, asks, most) for k in in_order(losses)[:STARTS]])
+    return best_points([_descend(starts[k], cells, asks, most, signs) for k in in_order(losses)[:STARTS]])
 
 
-def _descend(points: Floats, cells: Cells, asks: Any, most: int) -> tuple[float, Floats]:
+def _descend(
+    points: Floats, cells: Cells, asks: Any, most: int, signs: Floats | None
+) -> tuple[float, Floats]:  # fmt: skip
     """Change the points of one question, or of two by one each, best change first, while the log loss falls."""
     best = float(_losses(points[np.newaxis], cells)[0])
     while True:
         trials = _changed(points, asks, most)
+        trials = trials[~turned_round(trials, signs)]
         losses = _losses(trials, cells) if len(trials) else np.array([np.inf])
         k = first_least(losses)
         if not losses[k] < best * (1 - SAME):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bgn.explain import edits
 from bgn.explain.subject import gap_of, rows_and_target
+from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import rows_of
 from bgn.model.edits import Edit
 from bgn.model.network import Network, on_gpu
@@ -204,7 +205,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
         Training rows, on which every change is tried, and from which `forbid` learns what a question mostly answers.
         Whoever keeps changes because errors on some rows fall has learned from these: leave test rows for the end.
     y : array_like, optional
-        The targets of the training rows, for the error; 0 and 1 for a probability.
+        The targets of the training rows, for the error: numbers, or labels of the two classes.
     cutoff : float, optional
         Predictions from here on are decisions for yes, whose changes are counted.
 
@@ -234,7 +235,11 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
         raise ValueError("y needs the rows it belongs to; pass X too.")
     raw, rows, target = np.empty((0, network.n_inputs)), np.empty((0, network.n_inputs)), None
     if X is not None:
-        rows, target = (rows_of(network, X, "X"), None) if y is None else rows_and_target(network, X, y, "X", "y")
+        if y is None or network.link != "identity":
+            rows = rows_of(network, X, "X")
+            target = None if y is None else codes_of(network, y, len(rows))
+        else:
+            rows, target = rows_and_target(network, X, y, "X", "y")
         raw = rows if on_gpu(X) else network.schema.encode(X, gaps=True)
     answers = answered(network, rows, {})
     log = tuple(getattr(model, "edits_", ()))

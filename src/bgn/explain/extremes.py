@@ -34,7 +34,8 @@ class Extremes(Tabular):
         Rows that attain them, as the table has them: levels in words, None (NaN in a table of numbers) for a gap. None
         where the prediction has no end, or no row was found in time.
     proven : bool
-        Whether no row goes beyond `low` and `high`. Otherwise time ran out: predictions lie within `bounds`.
+        Whether no row goes beyond `low` and `high`. Otherwise time ran out, or nothing confirms it: predictions lie
+        within `bounds`.
     bounds : (float, float)
         What no prediction goes beyond.
     """
@@ -73,10 +74,14 @@ def extremes(
 ) -> Extremes:
     """Return the lowest and the highest prediction that a model can give, with rows that attain them.
 
-    What combinations of answers there are is decided exactly for questions about one column; where questions about
-    several columns share some, a mixed-integer program decides, and the row that it names is confirmed by the network.
-    A combination counts as none where its rows would lie within a billionth of the columns' ranges. Numbers without
-    ends are searched a hundred times beyond the farthest threshold in their way.
+    Questions about one column are decided exactly. Where questions about several columns share some, all rows are tried
+    if they are few; otherwise a mixed-integer program names combinations of answers, the highest first. No proof rests
+    on one answer of its solver: the row that attains a value is confirmed by the network, a combination that no row has
+    is ruled out by a proof in fractions, and where combinations are too many to be listed a second program, written
+    differently, must find nothing higher, to within a ten-millionth of all that can be added up. What is not confirmed
+    is not ``proven``. A combination counts as none where its rows would lie within a billionth of the ranges of columns
+    that are not whole numbers. Numbers without ends are searched a hundred times beyond the farthest threshold in their
+    way.
 
     Parameters
     ----------
@@ -120,7 +125,9 @@ def extremes(
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
     scores = np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])
     low, high, *bounds = (scores if output is not None else whole.linked(scores)).tolist()
-    proven = all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
+    # What no prediction goes beyond anyway, a bound or a probability of 1, needs no proof.
+    last = np.array([-np.inf, np.inf]) if output is not None else whole.linked(np.array([-np.inf, np.inf]))
+    proven = all(told[3] or end == most for told, end, most in zip(sides, (low, high), last.tolist(), strict=True))
     return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
 
 

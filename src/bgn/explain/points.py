@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from math import floor, gcd, log10
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,10 +71,15 @@ def rounding_power(steps: Floats, digits: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class SquaredError:
-    """What is lost on rows whose target is a number."""
+    """What is lost on rows whose target is a number.
+
+    `signs` are those that the amounts of the last layer's questions must have, 0 for either: what a model was told that
+    its predictions do as columns rise.
+    """
 
     rows: Floats
     target: Floats
+    signs: Floats | None = None
     measure: ClassVar[str] = "mean squared error"
 
     def of(self, network: Network) -> float:
@@ -94,11 +99,13 @@ class SquaredError:
 
     def points(self, network: Network, most: int) -> Network:
         """Return the network whose amounts are whole multiples, up to `most`, of one unit."""
-        return fit_points(network, self.rows, self.target, most)
+        return fit_points(network, self.rows, self.target, most, self.signs)
 
 
-def fit_points(network: Network, rows: Floats, target: Floats, most: int) -> Network:
+def fit_points(network: Network, rows: Floats, target: Floats, most: int, signs: Floats | None = None) -> Network:
     """Return the network whose amounts are whole multiples, up to `most`, of one unit; start and unit are short.
+
+    Where `signs` says so, of that sign or none.
 
     Points start from the output weights rounded to every unit that fits, and then change by one at a time while the
     squared error falls.
@@ -115,7 +122,7 @@ def fit_points(network: Network, rows: Floats, target: Floats, most: int) -> Net
     ]
     starts = starts or [np.zeros(fires.shape[1])]
     first = first_least(np.array([-_explained(each, gram, moment) for each in starts]))
-    points = in_lowest_terms(_climb(starts[first], gram, moment, most))
+    points = in_lowest_terms(_climb(starts[first], gram, moment, most, signs))
     start, unit = _short_line(np.where(points < 0, 1.0 - fires, fires) @ np.abs(points), target)
     with localcontext(EXACT):
         amounts = [int(each) * unit for each in points]
@@ -147,7 +154,14 @@ def _explained(points: Floats, gram: Floats, moment: Floats) -> float:
     return float(slope / np.sqrt(variance)) if variance > 0 and slope > 0 else 0.0
 
 
-def _climb(points: Floats, gram: Floats, moment: Floats, most: int) -> Floats:
+def turned_round(points: Floats, signs: Floats | None) -> Any:
+    """Return which of several rows of points have one of the wrong sign."""
+    if signs is None:
+        return np.zeros(len(points), dtype=bool)
+    return (points * signs < 0).any(axis=1)
+
+
+def _climb(points: Floats, gram: Floats, moment: Floats, most: int, signs: Floats | None) -> Floats:
     """Change points by one, best change first, while they explain more."""
     best = _explained(points, gram, moment)
     while True:
@@ -156,7 +170,7 @@ def _climb(points: Floats, gram: Floats, moment: Floats, most: int) -> Floats:
             for change in (-1.0, 1.0):
                 trial = points.copy()
                 trial[neuron] += change
-                if abs(trial[neuron]) <= most:
+                if abs(trial[neuron]) <= most and not turned_round(trial[np.newaxis], signs)[0]:
                     trials.append(trial)
         if not trials:
             return points

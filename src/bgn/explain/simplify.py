@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from bgn.explain.class_points import LogLoss
 from bgn.explain.points import SquaredError
+from bgn.explain.promises import signs_of, wanted_of
 from bgn.explain.subject import clipped_network, of_codes, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
@@ -99,7 +100,8 @@ def simplify(
         ``start + unit * total`` of the points of the questions answered yes, with a short start and a short unit:
         what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells. With two classes it is the
         log-odds that are ``start + unit * total``; with more, every class has its total. Linear terms have no points:
-        an estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning.
+        an estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning. What an estimator
+        was told with ``monotonic_cst`` holds of the points, too.
     calibrate_on : (X, y), optional
         Validation rows from which start and unit take their values where there are classes, so that the card's
         probabilities fit them; by default `X` and `y`. They are learned from, so test rows are no choice.
@@ -121,6 +123,14 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
+    return rounded(model, X, y, wanted_of(model), digits, max_loss, points, calibrate_on)
+
+
+def rounded(
+    model: Any, X: Any, y: Any, wanted: tuple[int, ...], digits: int | None, max_loss: float, points: int | None,
+    calibrate_on: tuple[Any, Any] | None = None,
+) -> Simplified:  # fmt: skip
+    """Return a model with rounder numbers, whose score still moves with the columns as they want, 1, -1 or 0 each."""
     _check_digits(digits, points)
     whole = clipped_network(model if points is None else _of_questions(model, X, y))
     original = whole.changed(slopes=None, bounds=None)
@@ -128,6 +138,7 @@ def simplify(
     # Questions alone are rounded: what they must explain is what slopes leave.
     loss = _loss(original, rows, y, calibrate_on, straight_values(whole, rows).sum(axis=1))
     free, before = _free(network, rows), loss.of(network)
+    loss = replace(loss, signs=signs_of(free, wanted))
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
     after, kept = loss.of(simple), ("slopes", "ranges", "bounds")

@@ -280,7 +280,8 @@ def _of_pandas(series: Any) -> RawValues:
     if hasattr(dtype, "pyarrow_dtype"):
         return _of_arrow(importlib.import_module("pyarrow").array(series))
     if hasattr(dtype, "categories"):
-        return coded(series.cat.codes.to_numpy(), dtype.categories, bool(dtype.ordered))
+        codes = series.cat.codes.to_numpy() if hasattr(series, "cat") else series.codes  # a Categorical by itself
+        return coded(codes, dtype.categories, bool(dtype.ordered))
     if kind == "M":
         return Times(series.dt.tz_convert(None).to_numpy(), dtype.tz)
     if dtype.name.startswith("Sparse"):

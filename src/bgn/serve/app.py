@@ -20,6 +20,7 @@ from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded, table_row
 from bgn.export.equation import equation
+from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
@@ -241,7 +242,8 @@ class ModelApp:
 
         asked.only(body, "changes")
         facts, network = self.facts, self._network
-        start = bgn.edit(network, decoded(network, facts.rows), facts.target)
+        target = labelled(facts.target, network.schema.classes)
+        start = bgn.edit(network, decoded(network, facts.rows), target)
         return replayed(start, asked.changes(body.get("changes")), network)
 
     def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,7 @@
       const found = await ask("counterfactual", body);
       const reached = found.prediction === null ? "" : window.bgn.asked(classes === null ? found.prediction : 100 * found.prediction);
       if (!found.found) {
-        note.textContent = found.unreachable ? `Proven: no change will do${reached ? `; the best that can be had is ${reached}` : ""}.` : "None was found in time.";
+        note.textContent = found.unreachable ? `Proven: no change will do${reached ? `; ${found.proven ? "the best that can be had" : "the nearest found"} is ${reached}` : ""}.` : "None was found in time.";
         return;
       }
       if (!found.changes.length) { note.textContent = "The prediction is there already."; return; }

@@ -106,17 +106,23 @@ class ScoreProblem:
         read = {column for neuron in self.neurons for column in neuron.projection.columns}
         return sorted(read | set(np.flatnonzero(self.slopes).tolist()))
 
-    def answers(self, row: Floats) -> Floats:
-        """Return how the questions and the limits answer a row, +-1."""
-        return np.array([1.0 if neuron.fires(row[np.newaxis])[0] else -1.0 for neuron in self.neurons])
-
-    def value(self, row: Floats) -> float:
-        """Return what is made large, at a row."""
-        answers = self.answers(row)[np.newaxis, : self.width]
+    def scores(self, answers: Floats) -> Floats:
+        """Return what answers to the questions, shape (rows, neurons), are worth; -inf where a limit is not met."""
+        met, answers = (answers[:, self.width :] > 0).all(axis=1), answers[:, : self.width]
         for layer in self.deeper:
             answers = layer.fire(answers)
+        return np.where(met, answers @ self.weights + self.constant, -np.inf)
+
+    def values(self, rows: Floats) -> Floats:
+        """Return what is made large, row by row; -inf where a limit is not met."""
+        answers = np.array([np.where(neuron.fires(rows), 1.0, -1.0) for neuron in self.neurons])
         columns = np.flatnonzero(self.slopes)
-        return float(answers[0] @ self.weights + row[columns] @ self.slopes[columns]) + self.constant
+        straight = rows[:, columns] @ self.slopes[columns]
+        return self.scores(answers.reshape(len(self.neurons), len(rows)).T) + straight
+
+    def value(self, row: Floats) -> float:
+        """Return what is made large, at one row."""
+        return float(self.values(row[np.newaxis])[0])
 
     def parts(self) -> Iterator[ScoreProblem]:
         """Yield problems that share no column and add up to this one."""

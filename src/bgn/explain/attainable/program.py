@@ -3,15 +3,19 @@
 One binary variable per piece says which holds. A number is the start of its range plus a step; a gap leaves the step at
 0. The program works on closed pieces, a relaxation: its optimum is an upper bound, and the region that it names is
 entered by a row that the network confirms, or ruled out (:mod:`bgn.explain.attainable.search`).
+
+Where the regions are few they are listed instead, the highest first, and no solver decides which comes next.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
@@ -26,17 +30,40 @@ _LISTED = 12
 _SLACK = 1e-9
 # The solver tells values apart to about a millionth of the objective: let that be little.
 _FINE = 1e4
+# Regions up to which all are listed.
+_REGIONS = 1000
+# Scores closer than this, relative to all that can be added up, are the same: the solver promises no more.
+_SAME = 1e-7
+# The same where the network alone decides: rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """One piece per column and per sum, the score on its edge, and an upper bound of all scores."""
+    """One piece per column and per sum, the score on its edge, and an upper bound of all scores.
+
+    `steps` are the numbers with which a solver came there.
+    """
 
     columns: tuple[int, ...]
     sums: tuple[int, ...]
     value: float
     bound: float
     finished: bool
+    steps: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """All regions that pieces allow, the highest first: their pieces, shape (regions, columns and sums), and scores."""
+
+    pieces: NDArray[np.int64]
+    values: Floats
+
+    def without(self, places: list[int], pieces: list[int]) -> Listed:
+        """Return the regions that do not have all these pieces at once."""
+        kept = ~(self.pieces[:, places] == pieces).all(axis=1)
+        return Listed(self.pieces[kept], self.values[kept])
 
 
 class RegionProgram:
@@ -71,6 +98,7 @@ class RegionProgram:
         for number in range(len(self.sums)):
             self._add_sum(number)
         self._add_score()
+        self.listed = self._list_regions()
 
     def _take(self, count: int) -> slice:
         self.size += count
@@ -204,8 +232,45 @@ class RegionProgram:
         at_most[place] -= (reach - rests) / unit
         self.rows.append((at_most, -np.inf, (rests - start) / unit + _SLACK))
 
+    def _list_regions(self) -> Listed | None:
+        """Return all regions where they are few, and a region has one score: no column has a slope."""
+        problem, groups = self.problem, [*self.piece, *self.part]
+        sizes = [int((self.upper[place] > 0).sum()) for place in groups]
+        if prod(sizes) > _REGIONS or problem.slopes.any():
+            return None
+        options = [np.flatnonzero(self.upper[place] > 0) for place in groups]
+        pieces = np.array(list(product(*options)), np.int64).reshape(-1, len(groups))
+        for number, each in enumerate(self.sums):
+            if each.loses:  # a gap leaves no sum, and nothing else does
+                gaps = [(k, self.columns[k].gap) for k in (self.place[j] for j in each.projection.columns)]
+                lost = np.any([pieces[:, k] == gap for k, gap in gaps if gap is not None], axis=0)
+                pieces = pieces[(pieces[:, len(self.columns) + number] == len(each.edges) - 1) == lost]
+        answers = np.tile([1.0 if neuron.threshold <= 0 else -1.0 for neuron in problem.neurons], (len(pieces), 1))
+        cut: list[ColumnPieces | SharedSum] = [*self.columns, *self.sums]
+        for asked, chosen in zip(cut, pieces.T, strict=True):
+            answers[:, asked.neurons] = asked.answers[chosen]
+        values = problem.scores(answers)
+        order = np.argsort(-values, kind="stable")
+        return Listed(pieces[order], values[order])
+
+    @property
+    def same(self) -> float:
+        """Scores closer than this are the same: where no solver decides, but for a rounding."""
+        share = _ROUNDING if self.listed is not None else _SAME
+        return share * self.unit * (10.0 if self.problem.slopes.any() else 1.0)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the solver tells apart what any one answer changes."""
+        sizes = np.abs(self.problem.weights[self.problem.weights != 0.0])
+        return self.listed is not None or bool((2.0 * sizes > 10.0 * self.same).all())
+
     def rule_out(self, region: Region, columns: set[int], sums: set[int]) -> None:
         """Forbid the pieces that some columns and sums have in a region to come together."""
+        if self.listed is not None:
+            places = [*columns, *(len(self.columns) + k for k in sums)]
+            self.listed = self.listed.without(places, [(*region.columns, *region.sums)[k] for k in places])
+            return
         row = self._row()
         for k in columns:
             row[self.piece[k].start + region.columns[k]] = 1.0
@@ -213,27 +278,50 @@ class RegionProgram:
             row[self.part[k].start + region.sums[k]] = 1.0
         self.rows.append((row, -np.inf, len(columns) + len(sums) - 1.0))
 
-    def solve(self, seconds: float) -> Region | None:
-        """Return the region with the highest score; None when there is none."""
+    def solve(self, seconds: float, above: float | None = None) -> Region | None:
+        """Return the region with the highest score; None when there is none.
+
+        With `above`, one whose score is at least that is looked for by another program, which has its variables and
+        rows in the opposite order: what it finds, or does not, stands on its own.
+        """
         if not self.feasible:
             return None
-        table = csr_array(np.array([row for row, _, _ in self.rows]))
-        limits = np.array([(low, high) for _, low, high in self.rows])
+        if self.listed is not None:
+            return self._first_listed()
+        rows, turn = self.rows, slice(None)
+        if above is not None:
+            turn = slice(None, None, -1)
+            if np.isfinite(above):
+                scale = _FINE / self.unit  # what a row misses by a millionth counts as met
+                rows = [*rows, (self.score * scale, (above - self.constant) * scale, np.inf)]
+        table = csr_array(np.array([row[turn] for row, _, _ in rows[turn]]))
+        limits = np.array([(low, high) for _, low, high in rows[turn]])
         found = milp(
-            -self.score * (_FINE / self.unit),
-            integrality=self.integrality,
-            bounds=Bounds(self.lower, self.upper),
+            -self.score[turn] * (_FINE / self.unit),
+            integrality=self.integrality[turn],
+            bounds=Bounds(self.lower[turn], self.upper[turn]),
             constraints=LinearConstraint(table, limits[:, 0], limits[:, 1]),
             # Presolve has lost optimal solutions of such programs; without it the search is about as quick.
             options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0, "presolve": False},
         )
-        if found.status not in (0, 1):
+        if found.status == 2:
             return None
-        bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
+        bound = found.mip_dual_bound if found.status in (0, 1) else None
         most = np.inf if bound is None or not np.isfinite(bound) else -float(bound) * self.unit / _FINE
-        if found.x is None:
+        if found.x is None or found.status not in (0, 1):
             return Region((), (), -np.inf, most + self.constant, False)
-        pieces = tuple(int(found.x[place].argmax()) for place in self.piece)
-        parts = tuple(int(found.x[place].argmax()) for place in self.part)
-        value = float(self.score @ found.x) + self.constant
-        return Region(pieces, parts, value, most + self.constant, found.status == 0)
+        x = found.x[turn]
+        pieces = tuple(int(x[place].argmax()) for place in self.piece)
+        parts = tuple(int(x[place].argmax()) for place in self.part)
+        steps = np.array([x[place.start] if place.start < place.stop else 0.0 for place in self.step])
+        value = float(self.score @ x) + self.constant
+        return Region(pieces, parts, value, most + self.constant, found.status == 0, steps)
+
+    def _first_listed(self) -> Region | None:
+        """Return the highest of the regions listed."""
+        assert self.listed is not None
+        if not len(self.listed.values):
+            return None
+        pieces, value = tuple(self.listed.pieces[0].tolist()), float(self.listed.values[0])
+        count = len(self.columns)
+        return Region(pieces[:count], pieces[count:], value, value, True)

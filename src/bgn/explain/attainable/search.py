@@ -1,4 +1,10 @@
-"""The row with the highest score, and the proof: column by column where columns stand alone, else by a program."""
+"""The row with the highest score, and the proof: column by column where columns stand alone, by trying all rows where
+they are few, else by a program.
+
+No proof rests on one answer of a solver. What attains a score is a row that the network has confirmed; a region is
+ruled out by a proof in fractions (:mod:`bgn.explain.attainable.inside`); and where regions are too many to be listed,
+two programs, written differently, must agree that nothing is higher.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bgn.explain.attainable.inside import THIN, Inside
-from bgn.explain.attainable.pieces import column_pieces
+from bgn.explain.attainable.pieces import ColumnPieces, SharedSum, column_pieces
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.program import Region, RegionProgram
+from bgn.explain.attainable.tried import best_row
 from bgn.model.step import Floats
-
-# Scores closer than this, relative to all that can be added up, are the same: the solver promises no more.
-_SAME = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +54,8 @@ def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
     problem = problem.bounded()
     if len(columns) == 1 and not problem.deeper:
         return _alone(problem, columns[0])
-    if not columns:
-        row = problem.domain.start
-        return Highest(row, problem.value(row), problem.value(row), True)
-    return _by_program(problem, deadline)
+    tried = best_row(problem)
+    return _by_program(problem, deadline) if tried is None else Highest(*tried, tried[1], True)
 
 
 def _beyond(problem: ScoreProblem, deadline: float) -> Highest:
@@ -100,43 +102,73 @@ def neat(low: float, high: float, whole: bool = False) -> float:
 def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     """Solve the program, and rule out regions that no row is in, until a row attains the bound."""
     program = RegionProgram(problem)
-    same = _SAME * program.unit * (10.0 if problem.slopes.any() else 1.0)
     best, value, bound, unclear = None, -np.inf, np.inf, -np.inf
     while (left := deadline - time.monotonic()) > 0:
-        region = program.solve(left)
-        bound = unclear if region is None else max(min(bound, region.bound), unclear)
-        if region is None or value >= bound - same:
-            return Highest(best, value, max(bound, value), value >= bound - same)
+        attained = value >= bound - program.same
+        if attained and (program.listed is not None or not program.tells_apart):
+            # A solver that cannot tell some weights apart knows no more than that the rest is near.
+            room = 0.0 if program.tells_apart else 10.0 * program.same
+            return Highest(best, value, max(bound, value) + room, program.tells_apart)
+        # Where nobody has checked the bound another program must find nothing beyond it, either.
+        region = program.solve(left, above=value + program.same if attained else None)
+        if region is None and (attained or unclear > value + program.same):
+            return Highest(best, value, max(unclear, bound if attained else value, value), attained)
+        if region is None:
+            bound = max(unclear, value)
+            continue
+        bound = max(max(bound, region.bound) if attained else min(bound, region.bound), unclear, value)
+        if not attained and value >= bound - program.same:
+            continue
         if not region.columns:
             break
-        row, columns, sums = _enter(program, region)
+        row, columns, sums, known = _enter(program, region)
         if row is not None and problem.value(row) > value:
             best, value = row, problem.value(row)
-        if value >= bound - same:
-            return Highest(best, value, max(bound, value), True)
-        if row is not None and problem.value(row) < region.value - same:
-            unclear = max(unclear, region.value)  # the slopes lead to an edge that no row was found beside
+        if not known or (row is not None and problem.value(row) < region.value - program.same):
+            unclear = max(unclear, region.value)  # nobody knows, or slopes lead to an edge that no row was found beside
         if not region.finished:
             break
         program.rule_out(region, columns, sums)
-    return Highest(best, value, bound, False)
+    return Highest(best, value, max(bound, value), False)
 
 
-def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int]]:
-    """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums."""
+def is_empty(problem: ScoreProblem, wanted: Floats) -> bool:
+    """Whether it is proven that no row of a domain has these answers to all questions."""
+    program, places = RegionProgram(problem), list[int]()
+    cut: list[ColumnPieces | SharedSum] = [*program.columns, *program.sums]
+    for each in cut:
+        pieces = np.flatnonzero((each.answers == wanted[each.neurons]).all(axis=1))
+        if len(pieces) != 1:
+            return not len(pieces)
+        places.append(int(pieces[0]))
+    count = len(program.columns)
+    row, _, _, known = _enter(program, Region(tuple(places[:count]), tuple(places[count:]), 0.0, 0.0, True))
+    return row is None and known
+
+
+def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int], bool]:
+    """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums.
+
+    Without a row, whether it is proven that there is none, but for rows within `THIN` of edges.
+    """
     everything = set(range(len(program.columns))), set(range(len(program.sums)))
     inside, value = Inside(program, region, *everything), program.problem.value
-    room, blame = inside.room(every_edge=True)
-    if room <= THIN:
-        behind, other = inside.room(every_edge=False)
-        if -THIN < behind <= THIN:  # all its rows would lie on edges that do not belong to it
-            return None, *other
-    found = [row for row in map(inside.row, inside.steps(room)) if row is not None]
+    room = inside.room()
+    if room.most < 0.0:
+        return None, *room.blame, True
+    if room.most <= THIN and not inside.lattice:
+        behind = inside.room(every_edge=False)
+        if behind.most <= THIN:  # all its rows would lie on edges that do not belong to it
+            return None, *behind.blame, True
+    found = [row for row in map(inside.row, inside.steps(room.most)) if row is not None]
     if found:
-        return max(found, key=value), *everything
-    if room > THIN or blame == everything:
-        return None, *everything
+        return max(found, key=value), *everything, True
+    if inside.lattice:
+        row, known = inside.among_whole_numbers()
+        return row, *everything, known
+    if room.most > THIN or room.blame == everything:
+        return None, *everything, room.most <= THIN
     # Nothing but a touch of edges: those alone are looked at, and blamed where they cannot touch either.
-    alone = Inside(program, region, *blame)
-    touched = any(row is not None for row in map(alone.row, alone.steps(room)))
-    return None, *(everything if touched else blame)
+    alone = Inside(program, region, *room.blame)
+    touched = any(row is not None for row in map(alone.row, alone.steps(room.most)))
+    return None, *(everything if touched else room.blame), True

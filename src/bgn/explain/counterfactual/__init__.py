@@ -27,8 +27,10 @@ from bgn.tabular import Columns, Tabular
 class Counterfactual(Tabular):
     """An answer to "what would have to change?".
 
-    Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
-    the regions of the network. Every answer is a row of floats that the network itself has confirmed, thresholds
+    Changes of one part, and of two, are found by trying every candidate, larger ones too where rows are few; else by a
+    mixed-integer program over the regions of the network. No proof rests on one answer of its solver: a second program,
+    written differently, must find nothing cheaper, and a region is left aside only with a proof that it has no row that
+    costs less. Every answer is a row of floats that the network itself has confirmed, thresholds
     included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
     comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
     searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range. A
@@ -106,11 +108,14 @@ class Counterfactual(Tabular):
         if self.unreachable and self.x is None:
             return "Counterfactual(unreachable: no row obeys the limits)"
         shown = self if self.told is None else self.told
+        if self.x is None:
+            return "Counterfactual(not found in time)"
         value = f"{shown.prediction:.6g}"
         if shown.label is not None:
             value = f"{quote_category(level_word(shown.label))}, probability {shown.prediction:.4g}"
         if self.unreachable:
-            return f"Counterfactual(unreachable: the best attainable is {value})"
+            best = "best attainable" if self.optimal else "nearest found"
+            return f"Counterfactual(unreachable: the {best} is {value})"
         if not self.found:
             return f"Counterfactual(not found in time; the nearest so far is {value})"
         changes = shown.changes.items()
@@ -214,8 +219,12 @@ def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Co
     deadline = time.monotonic() + max_seconds
     found = [_answers(task, n, fewest, deadline) for task in tasks]
     best = min(found, key=lambda each: _rank(each, fewest))
-    if best.optimal and not all(each.optimal for each in found):
-        best = replace(best, optimal=False, gap=1.0 if best.found else np.inf, unreachable=False)
+    if not best.found:
+        sure = all(each.optimal for each in found)
+        gap = 0.0 if sure else np.inf
+        return replace(best, optimal=sure, gap=gap, unreachable=all(each.unreachable for each in found))
+    if best.optimal and not all(each.optimal or each.unreachable for each in found):
+        best = replace(best, optimal=False, gap=1.0)
     return best
 
 
@@ -238,9 +247,10 @@ def _answers(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactua
 def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
     """Return the cheapest answer; with `fewest`, among those that change the fewest parts."""
     problem = task.problem
-    most = len(problem.parts) if problem.max_changed is None else min(problem.max_changed, len(problem.parts))
+    most = int(problem.counted.sum()) if problem.max_changed is None else problem.max_changed
     proven, bound, row = True, 0.0, None
-    for limit in range(1, max(most, 1) + 1) if fewest else (problem.max_changed,):
+    least = 0 if problem.filled else 1  # to change nothing is among what one change allows
+    for limit in range(least, max(most, least) + 1) if fewest else (problem.max_changed,):
         row, bound, solved = cheapest_row(replace(problem, max_changed=limit), deadline)
         proven &= solved
         if row is not None or time.monotonic() > deadline:
@@ -255,7 +265,8 @@ def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
         dearer = problem.cost(short)
         return replace(answer, told=_record(task, short, True, False, (dearer - (1.0 - gap) * cost) / dearer))
     nearest, sure = nearest_miss(problem, deadline)
-    return _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
+    told = _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
+    return replace(told, unreachable=proven)
 
 
 def _record(task: Task, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:

@@ -8,7 +8,8 @@ the row's own values): the first column is tried at every crossing and beside it
 from __future__ import annotations
 
 import time
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
 _MOST_WHOLE = 20_000
 # So many rows, about, are tried at once.
 _AT_ONCE = 100_000
+# Rows up to which all are tried, and rows whose places on a straight line are.
+_ROWS, _ON_LINES = 10_000, 200
 # How far beside the value at which a straight line passes what is wanted to try, relative to what is added up.
 _ON_SLOPE = (0.0, *(sign * 2.0**-power for power in (52, 50, 47, 40, 33) for sign in (1.0, -1.0)))
 
@@ -123,6 +126,48 @@ def climb(problem: Problem, deadline: float) -> Floats | None:
         best = np.flatnonzero(nearer)[rates.argmax()]
         row, miss, cost = rows[best], float(misses[best]), float(costs[best])
     return row
+
+
+def all_rows(problem: Problem) -> Floats | None:
+    """Return rows among which the cheapest and the nearest are, if there are few: every level and whole number of all
+    parts but one, whose value is the nearest in every piece; None where there are too many."""
+    long = [part for part in problem.parts if _options(problem, part) is None]
+    if len(long) > 1:
+        return None
+    rest = [part for part in problem.parts if part not in long]
+    options = [_options(problem, part) for part in rest]
+    known = [each for each in options if each is not None]
+    column = long[0][0] if long else None
+    lines = column is not None and column in sloped(problem)
+    pieces = 1 if column is None else 1 + int(problem.layer.reads[:, column].sum())
+    count = prod(map(len, known))
+    if count * pieces > _ROWS or (lines and count > _ON_LINES):
+        return None
+    rows = np.tile(problem.x, (count, 1))
+    for chosen, row in zip(product(*known), rows, strict=True):
+        for part, values in zip(rest, chosen, strict=True):
+            row[list(part)] = values
+    rows = np.vstack([problem.x, rows])
+    if column is None:
+        return rows
+    if lines:
+        return np.vstack([rows, *(_settings(problem, (column,), row) for row in rows)])
+    values, there = nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    which, piece = np.nonzero(there)
+    moved = rows[which]
+    moved[:, column] = values[which, piece]
+    return np.vstack([rows, moved])
+
+
+def _options(problem: Problem, part: tuple[int, ...]) -> Floats | None:
+    """Return what a category or a whole number may be, one row each; None for other numbers, and very many."""
+    if part in problem.groups:
+        return np.eye(len(part))[problem.high[list(part)] > 0]
+    low, high = problem.low[part[0]], problem.high[part[0]]
+    if not problem.integer[part[0]] or not high - low < _ROWS:
+        return None
+    values = np.arange(np.ceil(low), np.floor(high) + 1.0)
+    return np.unique(np.append(values, problem.x[part[0]]))[:, np.newaxis]
 
 
 def complete(problem: Problem, ceiling: float) -> bool:

@@ -38,6 +38,14 @@ def read_bounds(inputs: PlainInputs, bounds: Mapping[Any, Any] | None) -> tuple[
     return low, high
 
 
+def levels_to_fill(kind: Column, limits: Any) -> list[float]:
+    """Return the numbers of the levels that a gap may become; where it comes from no level, none is too high or low."""
+    levels = kind.levels or ()
+    free = limits is None or (isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered)
+    allowed = np.ones(len(levels)) if free else _allowed(kind, 0, limits)
+    return np.flatnonzero(allowed).astype(np.float64).tolist()
+
+
 def _ends(kind: Column, value: float, limits: Any, seen: tuple[float, float]) -> tuple[float, float]:
     """Return the ends of a number's range."""
     if isinstance(limits, str) and limits in ("increase", "decrease"):

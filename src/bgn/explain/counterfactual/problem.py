@@ -28,7 +28,8 @@ class Problem:
 
     The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
     decided by one and the same arithmetic. A `part` is what changes as one: a column, or the columns of a one-hot
-    group. An answer must not change all the parts of a set in `barred`.
+    group. An answer must not change all the parts of a set in `barred`. Columns that are `filled` have changed before
+    they move: `max_changed` does not count them again.
     """
 
     network: Network
@@ -43,6 +44,19 @@ class Problem:
     groups: tuple[tuple[int, ...], ...]
     max_changed: int | None
     barred: tuple[frozenset[int], ...] = ()
+    filled: frozenset[int] = frozenset()
+
+    @property
+    def counted(self) -> Bools:
+        """Which parts `max_changed` counts."""
+        return np.array([not self.filled.issuperset(part) for part in self.parts], dtype=bool)
+
+    @property
+    def most(self) -> int:
+        """How many parts an answer can change."""
+        return len(self.parts) if self.max_changed is None else min(
+            self.max_changed + int((~self.counted).sum()), len(self.parts)
+        )  # fmt: skip
 
     def holds(self, answers: Floats, rows: Floats) -> Bools:
         """Whether the first layer's answers to rows meet the constraints and reach a wanted prediction."""
@@ -58,7 +72,7 @@ class Problem:
             fine &= ((rows[:, group] == 0) | (rows[:, group] == 1)).all(axis=1) & (rows[:, group].sum(axis=1) == 1)
         changed = self.changed(rows)
         if self.max_changed is not None:
-            fine &= changed.sum(axis=1) <= self.max_changed
+            fine &= changed[:, self.counted].sum(axis=1) <= self.max_changed
         for barred in self.barred:
             fine &= ~changed[:, sorted(barred)].all(axis=1)
         answers = self.layer.fire(rows)
@@ -88,8 +102,8 @@ class Problem:
         return misses(self.goal, self.network, self.network.raw_score(rows))
 
     def without(self, changed: Iterable[int]) -> Problem:
-        """Return the problem with one more set of parts barred."""
-        return replace(self, barred=(*self.barred, frozenset(changed)))
+        """Return the problem with one more set of parts barred; what was filled has changed in any case."""
+        return replace(self, barred=(*self.barred, frozenset(k for k in changed if self.counted[k])))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from bgn.model.step import Floats
 _LISTED = 12
 # By how much, relative to the output weights, a prediction may miss in the program; the network itself decides.
 _SLACK = 1e-9
+# The cost in a program that must find nothing cheaper.
+_FINE = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ class Program:
                     self.rows.append((row, -np.inf, 0.0))
         if problem.max_changed is not None:
             row = self._row()
-            row[self.part] = 1.0
+            row[self.part] = problem.counted
             self.rows.append((row, 0.0, float(problem.max_changed)))
         for barred in problem.barred:
             row = self._row()
@@ -250,8 +252,12 @@ class Program:
         missing: bool = False,
         inside: Solution | None = None,
         insets: tuple[float, float] = (0.0, 0.0),
+        turned: bool = False,
     ) -> Solution | None:
         """Return the cheapest solution, or the one that misses least; None when there is none.
+
+        A program that is `turned` has its variables and rows in the opposite order: what it finds, or does not, stands
+        on its own.
 
         `inside` fixes the region, and `insets` keep projections that far from the edges that belong to their piece,
         and from those that do not.
@@ -267,30 +273,33 @@ class Program:
         if not missing:
             upper[self.miss] = 0.0
         if np.isfinite(ceiling):
-            rows.append(cost)
-            limits = np.vstack([limits, [-np.inf, ceiling / unit * (1 + 1e-9)]])
+            # What a row misses by a millionth counts as met: where that matters, let it be little.
+            scale = _FINE * unit / ceiling if turned and ceiling > 0 else 1.0
+            rows.append(cost * scale)
+            limits = np.vstack([limits, [-np.inf, ceiling / unit * scale * (1 + 1e-9)]])
         aim = cost
-        if missing and inside is None:
+        if missing and (inside is None or self.lines):  # along a straight line a region misses more or less
             aim, unit = self._row(), self.unit
             aim[self.miss] = 1.0
+        turn = slice(None, None, -1 if turned else 1)
         found = milp(
-            aim,
-            integrality=self.integrality,
-            bounds=Bounds(lower, upper),
-            constraints=LinearConstraint(np.array(rows), limits[:, 0], limits[:, 1]),
+            aim[turn],
+            integrality=self.integrality[turn],
+            bounds=Bounds(lower[turn], upper[turn]),
+            constraints=LinearConstraint(np.array([row[turn] for row in rows[turn]]), *limits[turn].T),
             # Presolve has lost optimal solutions of such programs; without it the search is about as quick.
             options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0, "presolve": False},
         )
-        if found.status not in (0, 1):
+        if found.status == 2:
             return None
-        bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
+        bound = found.mip_dual_bound if found.status in (0, 1) else None
         bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound) * unit
-        if found.x is None:
+        if found.x is None or found.status not in (0, 1):
             return Solution(False, bound, None, np.array([], dtype=np.int64), np.array([], dtype=bool))
-        x = self.problem.x.copy()
-        x[self.columns] += (found.x[self.rise] - found.x[self.fall]) * self.scale
-        pieces = np.array([int(found.x[piece].argmax()) for piece in self.piece], dtype=np.int64)
-        return Solution(found.status == 0, bound, x, pieces, found.x[self.part] > 0.5)
+        values, x = found.x[turn], self.problem.x.copy()
+        x[self.columns] += (values[self.rise] - values[self.fall]) * self.scale
+        pieces = np.array([int(values[piece].argmax()) for piece in self.piece], dtype=np.int64)
+        return Solution(found.status == 0, bound, x, pieces, values[self.part] > 0.5)
 
     def _bounds(self, inside: Solution | None, insets: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
         """Return the ends of the variables, lower and upper, and of the rows; with `inside`, those of its region."""

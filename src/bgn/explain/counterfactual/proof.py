@@ -1,15 +1,33 @@
-"""The search behind a counterfactual: enumeration first, then the program, region by region, until it is proven."""
+"""The search behind a counterfactual: enumeration first, then the program, region by region, until it is proven.
+
+No proof rests on one answer of a solver: a second program, written in the opposite order, must find nothing cheaper,
+and a region in which no row was found counts as open unless it is proven to be empty.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from itertools import product
 
 import numpy as np
 
-from bgn.explain.counterfactual.enumeration import best_along, change_one, change_two, climb, complete
+from bgn.explain.attainable.domain import Domain
+from bgn.explain.attainable.problem import ScoreProblem
+from bgn.explain.attainable.search import is_empty
+from bgn.explain.counterfactual.enumeration import (
+    all_rows,
+    best_along,
+    change_one,
+    change_two,
+    cheapest,
+    climb,
+    complete,
+)
 from bgn.explain.counterfactual.problem import Problem
 from bgn.explain.counterfactual.program import Program, Solution
+from bgn.explain.crossings import after_first
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 
 # Costs closer than this, relatively, are the same: the solver promises no more.
@@ -19,17 +37,21 @@ _SAME = 1e-6
 _INSETS = (*((each, each) for each in (0.0, 1e-13, 1e-11, 1e-9, 1e-7)), (0.0, 1e-9), (0.0, 1e-5), (1e-5, 1e-5))
 # A column without bounds is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
+# Columns up to which every way to move, up or down, is looked at by itself.
+_WAYS = 6
 # What values of few digits may cost more than the cheapest, relatively, and how many digits are few.
 _ROUNDED, _FEW_DIGITS = 0.002, 5
 
 
 def cheapest_row(problem: Problem, deadline: float) -> tuple[Floats | None, float, bool]:
     """Return the cheapest row that will do, a lower bound of the cost, and whether the row is proven cheapest."""
-    row = change_one(problem)
+    row, most = change_one(problem), problem.most
     cost = np.inf if row is None else problem.cost(row)
     if cost == 0:
         return row, 0.0, True
-    most = len(problem.parts) if problem.max_changed is None else min(problem.max_changed, len(problem.parts))
+    if most > 1 and (rows := all_rows(problem)) is not None:
+        row = cheapest(problem, rows if row is None else np.vstack([row, rows]))
+        return row, np.inf if row is None else problem.cost(row), True
     if most >= 2:
         # As a proof for two parts, as a start for more: then not for long.
         now = time.monotonic()
@@ -77,30 +99,83 @@ def _covers(problem: Problem, reach: Floats, cost: float) -> bool:
 def _by_program(
     problem: Problem, row: Floats | None, cost: float, reach: Floats, deadline: float
 ) -> tuple[Floats | None, float, bool]:
-    """Improve on a row until the program proves that nothing is cheaper, region by region."""
-    program, bound = Program(problem, reach), 0.0
+    """Improve on a row until two programs prove that nothing is cheaper, region by region."""
+    program, bound, least, turned = Program(problem, reach), 0.0, np.inf, False  # `least` of what nobody could enter
     while (left := deadline - time.monotonic()) > 0:
-        solution = program.solve(left, ceiling=cost)
-        if solution is None:
-            return row, cost, True
-        bound = max(bound, solution.bound)
-        if cost <= bound * (1 + _SAME):
-            return row, bound, True
-        if solution.x is None:
+        solution = program.solve(left, ceiling=cost * (1 - _SAME) if turned else cost, turned=turned)
+        if solution is None and turned:
+            return row, min(cost, least), cost <= least * (1 + _SAME)
+        if solution is not None:
+            bound = min(bound, solution.bound) if turned else max(bound, solution.bound)
+        if not turned and (solution is None or cost <= bound * (1 + _SAME)):
+            turned = True
+            continue
+        assert solution is not None
+        if solution.x is None or bound >= least:
             break
-        better = _enter(program, solution, deadline)
+        better, aim = _enter(program, solution, deadline)
         if better is not None and problem.cost(better) < cost:
             row, cost = better, problem.cost(better)
-        if cost <= bound * (1 + _SAME):
-            return row, bound, True
+        inside = np.inf if better is None else problem.cost(better)
+        if inside > aim * (1 + _SAME) and not _nobody_in(program, solution, cost * (1 - _SAME)):
+            least = min(least, aim, solution.bound)
         if not solution.finished:
             break
         program.rule_out(solution)
-    return row, bound, False
+        turned = False
+    return row, min(bound, least, cost), False
 
 
-def _enter(program: Program, solution: Solution, deadline: float) -> Floats | None:
-    """Return the cheapest row inside a region that the network confirms, or None if the region holds none."""
+def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wanted: bool = True) -> bool:
+    """Whether it is proven that a region has no row that costs less: its prediction is not `wanted`, or its pieces
+    never meet, whichever way columns move."""
+    problem, network = program.problem, program.problem.network
+    answers = problem.layer.fire(problem.x[np.newaxis])
+    neurons, given = list[Neuron](), list[float]()
+    for axis, piece in zip(program.axes, solution.pieces, strict=True):
+        answers[0, axis.neurons] = axis.answers[piece]
+        neurons += [problem.layer.neurons[k] for k in axis.neurons]
+        given += axis.answers[piece].tolist()
+    scores = after_first(network, answers[:, : network.widths[0]])
+    if wanted and not network.linear_terms and not problem.goal.holds(network, scores)[0]:
+        return True
+    for group in problem.groups:
+        for sign in (1.0, -1.0):
+            neurons.append(Neuron(Projection(group, (sign,) * len(group)), sign))
+            given.append(1.0)
+    low, high, none = problem.x.copy(), problem.x.copy(), np.zeros(len(problem.x))
+    low[program.columns] += program.low
+    high[program.columns] += program.high
+    for part, changed in zip(problem.parts, solution.changed, strict=True):
+        if program.counts_parts and not changed:
+            low[list(part)] = high[list(part)] = problem.x[list(part)]
+    low, high = np.maximum(low, problem.x - cost / problem.costs), np.minimum(high, problem.x + cost / problem.costs)
+    low[problem.integer], high[problem.integer] = np.ceil(low[problem.integer]), np.floor(high[problem.integer])
+    if (low > high).any():
+        return True
+    both = np.flatnonzero((low < problem.x) & (problem.x < high)).tolist()
+    some = np.flatnonzero(low < high).tolist()
+    signs = np.where(low < problem.x, -1.0, 1.0)
+    told = np.isfinite(cost) and len(both) <= _WAYS and bool(some)
+    for way in product((-1.0, 1.0), repeat=len(both)) if told else [()]:
+        least, most, asked = low, high, neurons
+        if told:
+            signs[both] = way
+            least = np.where(np.isin(np.arange(len(low)), both) & (signs > 0), problem.x, low)
+            most = np.where(np.isin(np.arange(len(low)), both) & (signs < 0), problem.x, high)
+            prices = -(signs * problem.costs)[some]
+            cheaper = Projection(tuple(some), tuple(prices.tolist()))
+            asked = [*neurons, Neuron(cheaper, float(prices @ problem.x[some] - cost))]
+        domain = Domain(least, most, problem.integer, (None,) * len(low), none > 0, np.clip(problem.x, least, most))
+        region = ScoreProblem(tuple(asked), np.zeros(len(asked)), none, domain)
+        if not is_empty(region, np.array([*given, 1.0][: len(asked)])):
+            return False
+    return True
+
+
+def _enter(program: Program, solution: Solution, deadline: float) -> tuple[Floats | None, float]:
+    """Return the cheapest row inside a region that the network confirms, or None if none was found; and what a solver
+    takes for the lowest cost there."""
     problem, best, best_cost, aim = program.problem, None, np.inf, np.inf
     for insets in _INSETS:
         found = program.solve(max(deadline - time.monotonic(), 0.1), inside=solution, insets=insets)
@@ -113,7 +188,7 @@ def _enter(program: Program, solution: Solution, deadline: float) -> Floats | No
                 best, best_cost = row, problem.cost(row)
             if best_cost <= aim * (1 + 1e-9):
                 break
-    return best
+    return best, min(aim, max(solution.bound, 0.0)) if best is None else aim
 
 
 def _settle(program: Program, solution: Solution) -> Floats:
@@ -185,26 +260,40 @@ def brief(problem: Problem, row: Floats) -> Floats:
 
 def nearest_miss(problem: Problem, deadline: float) -> tuple[Floats | None, bool]:
     """Return the allowed row whose prediction comes nearest to the wanted ones, and whether that is proven."""
-    program = Program(problem, _reach(problem, np.inf))
     best = problem.x.copy() if problem.fits(problem.x, wanted=False) else None
+    if (rows := all_rows(problem)) is not None:
+        rows = rows[problem.allows(rows, wanted=False)]
+        misses = problem.misses(rows)
+        near = rows[misses <= misses.min(initial=np.inf)]
+        return (near[problem.price(near).argmin()] if len(near) else None), True
+    program, turned, unclear = Program(problem, _reach(problem, np.inf)), False, np.inf
     miss = np.inf if best is None else float(problem.misses(best[np.newaxis])[0])
     while (left := deadline - time.monotonic()) > 0:
-        solution = program.solve(left, missing=True)
-        if solution is None:
-            return best, True
-        if solution.x is None or solution.bound >= miss - _SAME * program.unit:
-            return best, solution.x is not None
+        solution = program.solve(left, missing=True, turned=turned)
+        near = solution is not None and solution.x is not None and solution.bound >= miss - _SAME * program.unit
+        if solution is None or near:
+            if turned:
+                return best, miss <= unclear + _SAME * program.unit
+            turned = True
+            continue
+        if solution.x is None:
+            break
+        inside = np.inf
         for insets in _INSETS:
             found = program.solve(max(left, 0.1), missing=True, inside=solution, insets=insets)
             if found is None or found.x is None:
                 continue
             row = _settle(program, found)
-            away = float(problem.misses(row[np.newaxis])[0])
-            if problem.fits(row, wanted=False) and away < miss:
-                best, miss = row, away
+            if problem.fits(row, wanted=False):
+                inside = min(inside, away := float(problem.misses(row[np.newaxis])[0]))
+                if away < miss:
+                    best, miss = row, away
             if miss <= solution.bound + _SAME * program.unit:
-                return best, solution.finished
+                break
+        if inside > solution.bound + _SAME * program.unit and not _nobody_in(program, solution, wanted=False):
+            unclear = min(unclear, solution.bound)
         if not solution.finished:
-            return best, False
+            break
         program.rule_out(solution)
+        turned = False
     return best, False

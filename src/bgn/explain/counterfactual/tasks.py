@@ -12,8 +12,9 @@ import numpy as np
 
 from bgn.explain.counterfactual.goals import Goal
 from bgn.explain.counterfactual.inputs import PlainInputs, plain_inputs
+from bgn.explain.counterfactual.prices import levels_to_fill
 from bgn.explain.counterfactual.problem import Limits, Problem, read_problem, read_row
-from bgn.explain.subject import columns_of, gap_of
+from bgn.explain.subject import column_of, columns_of, gap_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
 
@@ -64,7 +65,9 @@ def read_tasks(
     gaps = np.flatnonzero(np.isnan(raw)).tolist()
     told = gaps if fill_gaps is True else [] if fill_gaps is False else columns_of(network, fill_gaps, "fill_gaps")
     still = columns_of(network, limits.immutable, "immutable")
-    ways = {column: _ways(network, column, column in told and column not in still) for column in gaps}
+    bounds = {column_of(network, name, "bounds"): each for name, each in (limits.bounds or {}).items()}
+    free = [column for column in told if column not in still]
+    ways = {column: _ways(network, column, column in free, bounds.get(column)) for column in gaps}
     if prod(map(len, ways.values())) > _MOST_WAYS:
         names = ", ".join(network.names[column] for column in told if column in gaps)
         raise ValueError(f"fill_gaps allows too many ways to fill {names}. Name fewer columns: fill_gaps=['a', 'b'].")
@@ -91,10 +94,9 @@ def _task(
 ) -> Task:  # fmt: skip
     inputs = plain_inputs(network, row)
     problem = read_problem(inputs, goal, limits, kept)
+    problem = replace(problem, filled=frozenset(place for column in filled for place in inputs.places[column]))
     if limits.max_changed is not None:
         problem = replace(problem, max_changed=limits.max_changed - len(filled))
-        if not problem.max_changed:
-            problem = replace(problem, parts=(), max_changed=None)
     return Task(problem, replace(inputs, row=np.where(_stays(raw, filled), np.nan, row)), raw, filled)
 
 
@@ -102,11 +104,11 @@ def _stays(raw: Floats, filled: tuple[int, ...]) -> Any:
     return np.isnan(raw) & ~np.isin(np.arange(len(raw)), filled)
 
 
-def _ways(network: Network, column: int, free: bool) -> list[float | None]:
-    """Return what a gap may become: itself, and if `free` each level, or the typical number."""
+def _ways(network: Network, column: int, free: bool, bounds: Any) -> list[float | None]:
+    """Return what a gap may become: itself, and if `free` each level within bounds, or the typical number."""
     kind = network.schema.columns[column]
     if not free:
         return [_STAYS]
     if kind.levels is not None:
-        return [_STAYS, *map(float, range(len(kind.levels)))]
+        return [_STAYS, *levels_to_fill(kind, bounds)]
     return [_STAYS] if kind.typical is None else [_STAYS, kind.typical]
