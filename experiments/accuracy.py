@@ -76,7 +76,7 @@ def growth(method: str) -> dict[str, Any]:
     model = made[method]()
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
     others |= {*data.ALONE, "simplicity", "categorical_features", "n_networks"}  # not what is studied, see `_bgn`
-    others |= {"monotonic_cst", "interaction_cst", "bounds"}
+    others |= {"monotonic_cst", "interaction_cst", "bounds", "task"}
     return {name: value for name, value in model.get_params().items() if name not in others}
 
 

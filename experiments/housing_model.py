@@ -25,7 +25,7 @@ MODELS = {
     "bgn_paper": "BGN, as in the paper",
     "bgn": "BGN, our defaults",
 }
-TARGET = "value, 100 k$"
+TARGET = "value (100 k$)"
 # Width, and what Table 5 prints of it: test MSE and features.
 WIDTHS = {5: (0.6358, 3), 7: (0.5849, 4), 8: (0.5020, 5)}
 

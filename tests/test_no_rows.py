@@ -52,8 +52,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("patients")
     TABLE.reset_index().to_csv(folder / "patients.csv", index=False)
     files = "-o", folder / "model.json", "--report", folder / "fit.html"
-    done = call("fit", folder / "patients.csv", "-t", "cost", "--key", "key", "--drop", "patient", "--size", "4",
-                "--max-width", "12", "--replacements", "0", *files, "--no-rows", "--json")  # fmt: skip
+    options = "--key", "key", "--drop", "patient", "--size", "4", "--max-width", "12", "--max-linear", "0"
+    options += "--replacements", "0", *files, "--no-rows", "--json"
+    done = call("fit", folder / "patients.csv", "-t", "cost", *options)
     (folder / "card.json").write_text(done.out)
     return folder
 

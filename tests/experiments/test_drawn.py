@@ -194,7 +194,7 @@ def test_a_recorded_model_comes_back_with_its_equation_and_shares():
     assert [row[2] for row in errors.rows] == [0.5, *["missing"] * 6]
     grown = done("housing_model", "housing", "bgn", found, width=7)
     assert "housing_model-bgn-7-drawing" in [shown.name for shown in housing_model.show([run, grown])]
-    assert equation.rows[:2] == [["value, 100 k$ = 1.00", "always"], ["+ 1.27", "medianIncome >= 65.46"]]
+    assert equation.rows[:2] == [["value (100 k$) = 1.00", "always"], ["+ 1.27", "medianIncome >= 65.46"]]
     assert len(equation.rows) == 6
     assert isinstance(drawing, Figure)
     assert len(shares.rows) == 8

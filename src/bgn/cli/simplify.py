@@ -11,7 +11,6 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.simplify import rounded
 from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.inputs.constraints import monotone_columns
@@ -51,6 +50,8 @@ def simplify(
     bgn simplify model.json houses.csv --points 5 -o points.json
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
+    from bgn.explain.simplify import rounded  # a command starts without numba
+
     every = data.complete_rows(file, judged=True)
     every.target("the error is measured on")
     rows = LearningRows.of(file, every, which)

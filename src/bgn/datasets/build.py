@@ -115,7 +115,7 @@ def diabetes(content: bytes, columns: str) -> Floats:
 
 _SEASONS = ("winter", "spring", "summer", "fall")
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_WEATHER = ("clear", "mist", "light rain or snow", "heavy rain or snow")
+_WEATHER = ("clear", "mist", "light rain/snow", "heavy rain/snow")
 _SHAPES = ("round", "oval", "lobular", "irregular")
 _MARGINS = ("circumscribed", "microlobulated", "obscured", "ill-defined", "spiculated")
 _DENSITIES = ("high", "iso", "low", "fat-containing")
