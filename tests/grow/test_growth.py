@@ -152,8 +152,9 @@ def test_a_few_rows_many_times_all_learn(engine):
     X = np.repeat(cells, 10, axis=0)
     y = X @ [1.0, 2.0, 4.0]
     model = BGNRegressor(max_width=6, random_state=0, cv=None)
-    assert engine(model, X, y).score(X, y) > 0.999
-    assert np.isnan(model.history_.records[-1].validation_mse)
+    fitted = engine(model, X, y)
+    assert fitted.score(X, y) > 0.999
+    assert np.isnan(fitted.history_.records[-1].validation_mse)
     often = np.full(8, 10)
     heavy = BGNRegressor(max_width=6, random_state=0, cv=None).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=often)
     assert heavy.network_ == model.network_
