@@ -1,6 +1,6 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
-#   make demo    a risk score beside a tree and a linear model; report.html
+#   make demo    six rules for bicycle rentals beside a tree and linear models; writes report.html
 #   make test    the test suite, doctests included (TESTS=tests/model/test_theory.py ARGS="-k chain" picks some)
 #   make test-all   the same with exhaustive sweeps; BGN_NEW_CASES=1 draws other random cases than last time
 #   make portable   the same under settings that play other processors, one after another: an hour and more

@@ -230,13 +230,30 @@ CHECKS = {
 }
 
 
+UNSURE = CHECKS | {
+    "extremes": lambda rng: extremes_hold(random_network(rng), sure=False),
+    "certificates": lambda rng: certificates_hold(random_network(rng), sure=False),
+    "counterfactual": lambda rng: counterfactual_holds(rng, sure=False),
+}
+
+
+def is_proven(check: str, seed: int, case: int) -> bool:
+    """Return whether all that is said of a network is proven; what is false is an error."""
+    try:
+        CHECKS[check](np.random.default_rng((seed, case)))
+    except AssertionError:
+        UNSURE[check](np.random.default_rng((seed, case)))
+        return False
+    return True
+
+
 def fuzz(cases: int, seed: int, checks: tuple[str, ...] = tuple(CHECKS)) -> int:
     """Try so many networks; return how often something did not hold."""
     failed = 0
     for case in range(cases):
         for check in checks:
             try:
-                CHECKS[check](np.random.default_rng((seed, case)))
+                is_proven(check, seed, case)
             except AssertionError as error:
                 failed += 1
                 print(f"case {case}, {check}: {error}", flush=True)

@@ -523,6 +523,11 @@ def test_rows_answer_alike_whatever_was_asked_before():
 # -- the command line --------------------------------------------------------------------------------------------
 
 
+def _rounded(number):
+    """Figures of the same rows in another order may differ in the last digit."""
+    return float(f"{float(number):.12g}")
+
+
 def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     X, y = table(300)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
@@ -544,7 +549,8 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
             out = "-o", tmp_path / "model.json"
             once = run if where and "dear" not in key[:2] and "--key" not in key else call  # once in its own process
             done = once("fit", tmp_path / "rents.parquet", *options, *key, *where, *out)
-            cards.append((json.loads(done.out) | {"seconds": 0}, read(tmp_path / "model.json").held_out))
+            card = json.loads(done.out, parse_float=_rounded)  # advice is paired by rows that a cluster does not keep
+            cards.append((card | {"seconds": 0, "advice": ""}, read(tmp_path / "model.json").held_out))
             assert "column 'empty' is empty and left out" in done.err
             assert ("1 of 300 rows have missing values ('b' 1): left out" in done.err) == ("drop" in key)
     assert cards[0] == cards[1]

@@ -146,7 +146,7 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     table = exact_csv(folder / "visits.csv")
     held = table["cost"].isin(judged(folder / "visits.csv"))
     done = call("predict", model, data, "-o", folder / "predicted.csv")
-    assert "note: 320 of 400 rows were learnt from: new rows are predicted less well.\n" in done.err
+    assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
     found = scores(table["cost"][held].to_numpy(), predicted[held].to_numpy())
     assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])

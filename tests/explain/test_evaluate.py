@@ -11,6 +11,7 @@ from sklearn import metrics
 import bgn
 from bgn.explain.evaluate import evaluation
 from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.linear import majority_scores
 
 LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
 
@@ -150,3 +151,11 @@ def test_the_calibration_error_by_chance_is_that_of_exact_probabilities(weighted
     drawn = rng.random((400, 600)) < 1.0 / (1.0 + np.exp(-scores))
     bins = [JudgedRows.scored(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
     assert bins[0].by_chance == pytest.approx(np.mean([each.expected_error for each in bins]), rel=0.05)
+
+
+def test_the_shares_of_two_classes_are_judged_as_probabilities():
+    """Scores in two columns are those of a softmax, here logarithms of probabilities."""
+    codes = np.array([0, 0, 0, 1, 1])
+    judged = JudgedRows.scored(("no", "yes"), majority_scores(codes, 5, 2), codes)
+    assert np.allclose(judged.probabilities, [[0.6, 0.4]] * 5)
+    assert evaluation(judged).scores["brier"] == pytest.approx(0.6 * 0.4)

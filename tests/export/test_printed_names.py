@@ -108,6 +108,7 @@ class Rows(html.parser.HTMLParser):
 
 
 def check(names: list[str], words: list[str], target: str, seed: int) -> None:
+    assume(not {*names} & {*words})  # a person sees that one of them is quoted, the reader goes by the words alone
     model = hostile_network(names, words, target, seed)
     text, rng = bgn.equation(model), np.random.default_rng(seed)
     raw = [

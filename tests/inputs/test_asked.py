@@ -314,3 +314,21 @@ def test_codes_of_categories_are_hinted_at(tmp_path: Path) -> None:
     assert "may be codes of categories" in call(*fit).err
     named = [word for name in ("region_code", "season", "shopId") for word in ("--categorical", name)]
     assert "codes of categories" not in call(*fit, *named, "--drop", "zip").err
+
+
+def test_a_column_of_another_sheet_is_looked_for_there(tmp_path):
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        pd.DataFrame({"notes": ["made by us"]}).to_excel(book, sheet_name="Info", index=False)
+        pd.DataFrame({"x": range(60), "y": range(60)}).to_excel(book, sheet_name="Data", index=False)
+    for command in (("fit", tmp_path / "two.xlsx", "-t", "y"), ("check", tmp_path / "two.xlsx", "-t", "y")):
+        assert "Sheet 'Info' is read, and not 'Data' (to read another: --sheet 'Data')." in call(*command, code=1).err
+
+
+def test_numbers_that_name_rows_are_told_among_training_rows_too(tmp_path):
+    """Training rows leave gaps in numbers that are consecutive in the file."""
+    rng = np.random.default_rng(0)
+    for name in ("Kunden-Nr", "account"):
+        rows = pd.DataFrame({name: np.arange(5000, 5200), "x": rng.normal(size=200), "y": rng.normal(size=200)})
+        rows.to_csv(tmp_path / "rows.csv", index=False)
+        done = call("fit", tmp_path / "rows.csv", "-t", "y", "--size", "2", "--max-linear", "0", "--folds", "0")
+        assert f"'{name}' is different in every row, like an id" in done.err

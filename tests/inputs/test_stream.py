@@ -93,8 +93,8 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> N
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
     assert rows.n_rows == 297
     assert 230 < learnt < 245
-    assert 20 < sum(int((~held).sum()) for _, _, held in rows._kept) < 150
-    assert 5 < sum(int(held.sum()) for _, _, held in rows._kept) < 50
+    assert 20 < sum(int((~held).sum()) for _, _, held, _ in rows._kept) < 150
+    assert 5 < sum(int(held.sum()) for _, _, held, _ in rows._kept) < 50
     model = BGNRegressor(max_width=2, random_state=0, cv=None)
     kept = rows.fit(model)
     card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})

@@ -17,6 +17,7 @@ from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
+from bgn.printable import quote_category
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
 
 
@@ -427,7 +428,7 @@ def test_the_predicted_class_follows_the_sliders(opened, classes) -> None:
         page.fill("#c0", str(value))
         row[column] = float(value)
         said = model.predict([row])[0]
-        assert page.inner_text("#prediction") == said
+        assert page.inner_text("#prediction") == quote_category(said)
         chances = model.predict_proba([row])[0]
         for k, chance in enumerate(chances):
             shown = float(page.inner_text(f"#p{k} .number").strip("<>%"))

@@ -105,11 +105,11 @@ class Clustered:
             kept = self._each("kept", _Part.kept, self._edge, KEPT / max(self._rows, 1))
         except RuntimeError as error:
             raise Refused(str(error)) from error
-        counts = [sum(each[k] for each in kept) for k in (3, 4)]
-        self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[5] for each in kept))
+        counts = [sum(each[k] for each in kept) for k in (4, 5)]
+        self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[6] for each in kept))
         date_format, merged = self._wanted.choices.date_format, self._part.merged
         self.preparation = Preparation(model.network_.schema, date_format=date_format, merged=merged)
-        return TrainingRows.sampled([each[:3] for each in kept], counts, self)
+        return TrainingRows.sampled([each[:4] for each in kept], counts, self)
 
 
 def _connect(address: str) -> Any:
@@ -198,10 +198,11 @@ class _Part:
 
     def kept(
         self, part: Any, first: int, edge: int | None, share: float
-    ) -> tuple[pa.Table, Floats, Any, int, int, int]:
-        """About a share of the rows, which are test rows, how many there are of each; training targets' fingerprint."""
+    ) -> tuple[pa.Table, Floats, Any, Any, int, int, int]:
+        """About a share of the rows, which are test rows, their numbers, counts; the training targets' fingerprint."""
         table, y = self.table(part)
         usable, held = self.usable(table, y), held_by(self.hashes(part, first), edge)
         kept = usable & sampled(first, len(y), share)
         counts = (int(np.count_nonzero(usable & ~held)), int(np.count_nonzero(usable & held)))
-        return table.filter(pa.array(kept)), y[kept], held[kept], *counts, fingerprint(first, y, held)
+        numbers = first + np.flatnonzero(kept)
+        return table.filter(pa.array(kept)), y[kept], held[kept], numbers, *counts, fingerprint(first, y, held)

@@ -355,6 +355,8 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     compared = compare(model.network_, (rows.X, rows.y), rows.judged)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
+    if rows.numbers is not None:
+        tested["names_test" if len(y_test) else "names"] = rows.numbers[1 if len(y_test) else 0]
     kept: dict[str, Any] = {"units": units, "preparation": preparation}
     kept |= {"figures": compared.figures, "held_out": rows.held_out}
     writers: dict[str, Callable[[str], Any]] = {

@@ -88,9 +88,11 @@ def predict(
     if lacking:
         note(f"{lacking} of {count_of(total, 'row')} lack a value the model reads: their predictions are empty.")
     if filled:
-        note(f"{filled} of {count_of(total, 'row')} lack a value: the median or the commonest value at fit stands in.")
+        stands_in = "the median or the commonest value of the training rows stands in"
+        note(f"{filled} of {count_of(total, 'row')} lack a value that no question has an answer for: {stands_in}.")
     if known.learnt is not None:
-        note(f"{known.learnt} of {count_of(total, 'row')} were learnt from: new rows are predicted less well.")
+        trained = f"{known.learnt:,} of {count_of(total, 'row')} are training rows"
+        note(f"{trained}: errors on them may be smaller than on new rows.")
 
 
 def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:

@@ -136,13 +136,13 @@ class Streamed(BlockwiseRows):
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the training rows; of training and test rows some are kept, and all are counted."""
-        self._kept: list[tuple[pa.Table, Floats, NDArray[np.bool_]]] = []
+        self._kept: list[tuple[pa.Table, Floats, NDArray[np.bool_], NDArray[np.intp]]] = []
         self._counts = np.zeros(2, np.int64)
         classes = Classes(self.classes or (), self._class_weights)
         for first, raw, table, y in self._blocks():
             usable, held = self._usable(table, y), held_by(self._keys.hashes(first, raw), self._edge)
             kept = usable & sampled(first, len(y), KEPT / self.n_rows)
-            self._kept.append((table.filter(pa.array(kept)), y[kept], held[kept]))
+            self._kept.append((table.filter(pa.array(kept)), y[kept], held[kept], first + np.flatnonzero(kept)))
             self._counts += np.count_nonzero(usable & ~held), np.count_nonzero(usable & held)
             if (learn := usable & ~held).any():
                 X = prepare.typed(self.preparation, table.filter(pa.array(learn))).X

@@ -40,15 +40,17 @@ class TrainingRows:
     n_test: int
     held_out: HeldOut
     classes: tuple[Any, ...] | None = None
+    numbers: tuple[list[int], list[int]] | None = None  # in the file, of the training and of the test rows
 
     @classmethod
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
-        """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
-        tables, targets, roles = zip(*parts, strict=True)
+        """Some of many rows: parts of features, target, which are test rows and their numbers; how many of each."""
+        tables, targets, roles, places = zip(*parts, strict=True)
         table = pa.concat_tables(tables, promote_options="permissive")
-        y, held = np.concatenate(targets), np.concatenate(roles)
+        y, held, number = np.concatenate(targets), np.concatenate(roles), np.concatenate(places)
         X, X_test = (features(rows.preparation, table.filter(pa.array(each)), rows.numbers) for each in (~held, held))
-        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out, rows.classes
+        numbers = number[~held].tolist(), number[held].tolist()
+        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out, rows.classes, numbers
         return cls(X, y[~held], X_test, y[held], *known)
 
     def fit(self, model: Any) -> TrainingRows:
@@ -114,7 +116,7 @@ class Wanted:
             if self.key is not None and self.key == self.choices.target:
                 raise Refused(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
         with problems.gathered():
-            found = self.choices.features(there, self.source.name, self.units)
+            found = self.choices.features(there, self.source.name, self.units, self.source.table.met.notes)
         problems.tell()
         return found
 
@@ -145,7 +147,8 @@ def training_rows(wanted: Wanted) -> TrainingRows:
         preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
     X, X_test = (features(preparation, table.filter(pa.array(rows)), wanted.numbers) for rows in (learn, held))
     kept = wanted.held_out(edge, len(found.y), fingerprint(1, found.y, aside))
-    known = preparation, notes, n_train, n_test, kept, found.classes
+    numbers = (1 + np.flatnonzero(learn)).tolist(), (1 + np.flatnonzero(held)).tolist()
+    known = preparation, notes, n_train, n_test, kept, found.classes, numbers
     return TrainingRows(X, found.y[learn], X_test, found.y[held], *known)
 
 

@@ -204,7 +204,7 @@ def check_opened(table: RawTable, origin: str, target: str | None, task: str | N
 
     try:
         if target is not None:
-            check_there([target], table.names, origin)
+            check_there([target], table.names, origin, table.met.notes)
         (whole, rows, step), met = table.look(table.names), table.met
     finally:
         table.close()

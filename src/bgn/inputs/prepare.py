@@ -7,7 +7,7 @@ of any frame. `typed` reads a later table, text or not, by a schema.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from bgn.inputs import cells
 from bgn.inputs.column_kinds import crowded
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
-from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option
+from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option, sheet_of
 from bgn.model.cases import is_flag
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
@@ -41,8 +41,10 @@ class Choices:
     task: str | None = None
     merge_rare: int | None = None
 
-    def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
-        """Return the columns to learn from; name those that are not there."""
+    def features(
+        self, names: Sequence[str], origin: str, units: Collection[str] = (), notes: Iterable[str] = ()
+    ) -> list[str]:
+        """Return the columns to learn from; name those that are not there, and the sheet that `notes` say was read."""
         targets = [] if self.target is None else [self.target]
         named = {"target": targets, "drop": self.drop, "categorical": self.categorical, "unit": units}
         problems = []
@@ -52,7 +54,7 @@ class Choices:
             for name in wanted:
                 if name not in names:
                     told = f"{origin} has no column {name!r}; it has {', '.join(map(repr, names))}."
-                    problems.append(f"{option(argument)}: {told}{did_you_mean(name, names)}{header}")
+                    problems.append(f"{option(argument)}: {told}{did_you_mean(name, names)}{header}{sheet_of(notes)}")
         for argument in ("drop", "categorical"):
             if self.target in named[argument]:
                 told = f"{self.target!r} is the target; name another column or predict another."

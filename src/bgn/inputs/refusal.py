@@ -136,11 +136,17 @@ def named(names: Sequence[str], origin: str, in_file: bool = False) -> tuple[str
     return stripped
 
 
-def check_there(wanted: Iterable[str], there: Sequence[str], origin: str) -> None:
-    """Refuse a table that lacks a column, by the names of its columns."""
+def check_there(wanted: Iterable[str], there: Sequence[str], origin: str, notes: Iterable[str] = ()) -> None:
+    """Refuse a table that lacks a column, by the names of its columns; `notes` say which sheet was read."""
     if missing := [name for name in wanted if name not in there]:
         lacks = f"{origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-        raise Refused(f"{lacks}; it has {listed(there)}.{''.join(did_you_mean(name, there) for name in missing)}")
+        similar = "".join(did_you_mean(name, there) for name in missing)
+        raise Refused(f"{lacks}; it has {listed(there)}.{similar}{sheet_of(notes)}")
+
+
+def sheet_of(notes: Iterable[str]) -> str:
+    """Return the note on the sheet of a workbook that was read, as a sentence to add; nothing of other files."""
+    return "".join(f" S{note[1:]}" for note in notes if note.startswith("sheet "))
 
 
 def did_you_mean(name: str, there: Sequence[str]) -> str:

@@ -20,7 +20,9 @@ from bgn.model.step import Floats
 from bgn.printable import clean
 
 _YES_NO = {frozenset(pair) for pair in (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"))}
-_ID_NAME = re.compile(r"(?i:(^|[\W_])(p|u|uu|gu)?id$|^(index|row|order|number|nr|no|key|rownames?)$)|[a-z](Id|ID)$")
+_ID_NAME = re.compile(
+    r"(?i:(^|[\W_])((p|u|uu|gu)?id|index|row|order|number|nr|no|key|rownames?)$|nummer$)|[a-z](Id|ID|No|Nr)$"
+)
 _SHOWN = 1000
 FEW = 10
 """Rows below which nothing is said about values that are all different."""
@@ -162,7 +164,7 @@ class SurveyedColumn:
             return "yes/no"
         if not (numbers == np.floor(numbers)).all():
             return "number"
-        consecutive = numbers.max() - numbers.min() == len(numbers) - 1
+        consecutive = numbers.max() - numbers.min() < 2 * len(numbers)  # training rows leave gaps
         if self.all_different and self.rows >= FEW and (consecutive or _ID_NAME.search(self.name)):
             return "id"
         return "whole number"

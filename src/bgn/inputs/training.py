@@ -195,7 +195,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     """Do what :func:`bgn.preparation.fit` says."""
     table, origin = open_any(data, form)
     try:
-        features = choices.features(table.names, origin)
+        features = choices.features(table.names, origin, notes=table.met.notes)
         found = decide(table, read_whole(table, features, choices, origin), features, choices, origin)
     finally:
         table.close()

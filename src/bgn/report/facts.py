@@ -247,15 +247,22 @@ def _by_row(truth: Floats, guess: Floats) -> dict[str, Floats]:
 
 
 def conditions(facts: Facts) -> int:
-    """Return how many terms the model has, linear ones included: as many splits has a tree of similar size."""
-    return sum(facts.network.widths) + len(facts.network.linear_terms)
+    """Return how many conditions a reader reads: one per column of a question, one per linear term.
+
+    As many splits has a tree of similar size.
+    """
+    first, *deeper = facts.network.layers
+    asked = sum(len(neuron.projection.columns) for neuron in first.neurons) + sum(layer.width for layer in deeper)
+    return asked + len(facts.network.linear_terms)
 
 
 def own_size(facts: Facts) -> str:
     """Say how large the model is."""
     lines = len(facts.network.linear_terms)
     slopes = f", {count_of(lines, 'slope')}" if lines else ""
-    questions = count_of(sum(facts.network.widths), "question")
+    count = sum(facts.network.widths)
+    more = conditions(facts) - lines
+    questions = count_of(count, "question") + (f" ({count_of(more, 'condition')})" if more != count else "")
     return f"{questions}{slopes}, {count_of(len(facts.network.features_used), 'column')}"
 
 

@@ -156,10 +156,12 @@ def _learnt(facts: Facts) -> str:
 
 def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
-    level = "its prediction stays at the level of the last threshold"
+    level = "rules answer as beyond their last threshold"
+    if facts.network.linear_terms:
+        level += ", and linear terms use the nearest end of the range"
     text = (
-        f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges the model "
-        f"has seen nothing; {level}."
+        f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges there "
+        f"were no training rows: {level}."
     )
     if facts.held_out:
         outside = np.any(facts.outside, axis=1)

@@ -78,7 +78,7 @@ def starts(facts: Facts, most: int | None, listed: list[int]) -> dict[str, Any] 
         count = int(0.95 * count * _MOST_BYTES / len(packed))
     numbered = facts.names == (None, None) or all(map(_number, known.names))
     return {"packed": packed, "count": len(some), "of": len(known.rows), "numbered": numbered, "columns": columns,
-            "which": " of the rows held out" if facts.held_out and facts.names == (None, None) else ""}  # fmt: skip
+            "which": " of the rows held out" if facts.held_out and facts.names[0] is None else ""}  # fmt: skip
 
 
 def _spread(total: int, count: int, first: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -60,6 +60,8 @@ class JudgedRows:
     @classmethod
     def scored(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> JudgedRows:
         """Take the scores of two classes as log-odds of the second, or one column per class."""
+        if scores.ndim == 2 and len(classes) == 2:
+            scores = scores[:, 1] - scores[:, 0]
         columns = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
         weight = np.ones(len(codes)) if sample_weight is None else weights(sample_weight, len(codes))
         if not weight.sum() > 0:

@@ -15,7 +15,10 @@ import numpy as np
 from bgn.explain.evaluate.per_row import LARGER_IS_BETTER
 from bgn.model.step import Floats
 
-LEGEND = "Better or worse: by more than one standard error of the difference, row by row."
+LEGEND = (
+    "Better or worse: by more than one standard error of the difference, row by row. That is weak "
+    "evidence: of equal models about one in three differs by as much."
+)
 """What the words of a verdict mean."""
 
 

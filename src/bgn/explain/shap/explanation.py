@@ -14,7 +14,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Column, Level, level_word
 from bgn.model.step import Floats
 from bgn.model.told import swapped
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
 from bgn.wording import count_of
@@ -190,12 +190,12 @@ class Explanation(Tabular):
         if self.values.ndim == 3:
             return [f"SHAP values of {of}: a score per class{sampled}"]
         what = "log-odds" if self.classes is not None else self.network.target_name or "prediction"
-        lines = [f"SHAP values of {of}: {clean(what, 60)}{sampled}", f"base value {self.base_value:.6g}"]
+        lines = [f"SHAP values of {of}: {quote_name(what, 60)}{sampled}", f"base value {self.base_value:.6g}"]
         if rows == 1:
             total = float(self.base_value + self.values[0].sum())
             lines[-1] += f", with the values below {total:.6g}"
             if self.classes is not None and self.probabilities is not None:
-                label = clean(level_word(self.classes[1]), 40)
+                label = quote_category(level_word(self.classes[1]), 40)
                 lines[-1] += f": the probability of {label} is {self.probabilities[0, 1]:.4g}"
             elif self.predictions is not None and self.predictions[0] != total:
                 lines[-1] += f"; within its bounds the model predicts {self.predictions[0]:.6g}"
@@ -212,7 +212,7 @@ class Explanation(Tabular):
         else:
             bases, chances = [], []
         rows = [
-            [clean(self.feature_names[j], 40), _cell(self.network.schema.columns[j], float(self.data[0, j])),
+            [quote_name(self.feature_names[j], 40), _cell(self.network.schema.columns[j], float(self.data[0, j])),
              *(f"{each:+.4g}" for each in np.atleast_1d(self.values[0, j]))]
             for j in columns
         ]  # fmt: skip
@@ -223,13 +223,14 @@ class Explanation(Tabular):
         if self.values.ndim == 3:
             means = np.abs(self.values).mean(axis=0)
             head = ["mean |SHAP value|", *self._class_words()]
-            return [head, *([clean(self.feature_names[j], 40), *(f"{each:.4g}" for each in means[j])] for j in columns)]
+            names = [quote_name(name, 40) for name in self.feature_names]
+            return [head, *([names[j], *(f"{each:.4g}" for each in means[j])] for j in columns)]
         head = ["column", "mean |SHAP value|", "least", "greatest"]
-        return [head, *([clean(self.feature_names[j], 40), f"{np.abs(own).mean():.4g}", f"{own.min():+.4g}",
+        return [head, *([quote_name(self.feature_names[j], 40), f"{np.abs(own).mean():.4g}", f"{own.min():+.4g}",
                          f"{own.max():+.4g}"] for j, own in ((j, self.values[:, j]) for j in columns))]  # fmt: skip
 
     def _class_words(self) -> list[str]:
-        return [clean(level_word(label), 24) for label in self.classes or ()]
+        return [quote_category(level_word(label), 24) for label in self.classes or ()]
 
 
 def _cell(column: Column, value: float) -> str:
@@ -237,7 +238,7 @@ def _cell(column: Column, value: float) -> str:
     if value != value:
         return "missing"
     if column.levels is not None:
-        return clean(level_word(column.levels[int(value)]), 40)
+        return quote_category(level_word(column.levels[int(value)]), 40)
     return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
 
 
