@@ -23,7 +23,7 @@ def test_every_function_takes_every_kind_of_column(first: int) -> None:
 
 @pytest.mark.exhaustive
 def test_every_function_takes_every_kind_of_column_beside_every_other() -> None:
-    assert [wrong for _, found in cases(1000, 300) for wrong in found] == []
+    assert [wrong for _, found in cases(1000, 60) for wrong in found] == []
 
 
 @pytest.mark.filterwarnings("ignore:.*too many to learn from")
@@ -82,7 +82,7 @@ def test_rows_of_weight_0_are_not_there(seed: int) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(4, 100))
+@pytest.mark.parametrize("seed", range(4, 30))
 def test_rows_of_weight_0_are_not_there_in_many_tables(seed: int) -> None:
     equal_fits(seed)
 

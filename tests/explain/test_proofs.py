@@ -35,7 +35,7 @@ def test_small_networks(check):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(1, 31))
+@pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("check", CHECKS)
 def test_many_small_networks(check, seed):
     assert sum(is_proven(check, seed, case) for case in range(100)) >= 97  # some weights are too small beside others
@@ -53,7 +53,7 @@ def test_small_networks_by_programs(no_lists):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(41, 51))
+@pytest.mark.parametrize("seed", range(41, 44))
 def test_many_small_networks_by_programs(no_lists, seed):
     hold_unless_unproven(seed, 60)
 

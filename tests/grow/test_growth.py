@@ -157,7 +157,7 @@ def test_a_few_rows_many_times_all_learn(engine):
     assert np.isnan(fitted.history_.records[-1].validation_mse)
     often = np.full(8, 10)
     heavy = BGNRegressor(max_width=6, random_state=0, cv=None).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=often)
-    assert heavy.network_ == model.network_
+    assert heavy.network_ == fitted.network_
     fewer = BGNRegressor(max_width=6, random_state=0, cv=None).fit(X[1:], y[1:])  # 79 rows of eight kinds
     assert not np.isnan(fewer.history_.records[-1].validation_mse)
 

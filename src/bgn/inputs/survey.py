@@ -164,7 +164,7 @@ class SurveyedColumn:
             return "yes/no"
         if not (numbers == np.floor(numbers)).all():
             return "number"
-        consecutive = numbers.max() - numbers.min() < 2 * len(numbers)  # training rows leave gaps
+        consecutive = numbers.max() - numbers.min() < 1.5 * len(numbers)  # training rows leave gaps
         if self.all_different and self.rows >= FEW and (consecutive or _ID_NAME.search(self.name)):
             return "id"
         return "whole number"
