@@ -25,7 +25,7 @@ def with_bounds(network, shares):
     return network.changed(bounds=ends)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(case=table_networks(), shares=SHARES, within=st.sampled_from(["all", "seen"]))
 def test_extremes_and_certificates_of_all_regions(case, shares, within):
     network = with_bounds(case[0], shares)

@@ -101,6 +101,11 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Train on some of the rows, stop by the others.
 
