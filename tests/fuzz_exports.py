@@ -109,7 +109,12 @@ def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:
 def differences(name: str, network: Network, rows: np.ndarray, run: Callable[[Network, np.ndarray], np.ndarray]) -> int:
     """Return on how many rows an engine differs, and show one."""
     want = expected(network, rows)
-    got = run(network, rows)
+    try:
+        got = run(network, rows)
+    except ValueError as refused:
+        if "has an empty string as a category" not in str(refused):  # which ONNX cannot tell from a missing value
+            raise
+        return 0
     differ = (np.ascontiguousarray(got).view(np.int64) != np.ascontiguousarray(want).view(np.int64)).any(axis=1)
     if differ.any():
         print(
