@@ -43,10 +43,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out exhaustive sweeps unless asked for, and what another run has passed."""
     file = config.getoption("leave_out")
     passed = set(Path(file).read_text(encoding="utf-8").splitlines()) if file else set()
-    sweeps = set() if config.getoption("exhaustive") else {item for item in items if is_exhaustive(item)}
-    left_out = [item for item in items if item in sweeps or item.nodeid in passed]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in sweeps and item.nodeid not in passed]
+    if config.getoption("exhaustive"):  # tests of random cases run again: they try more of them
+        left_out = {item for item in items if item.nodeid in passed and cases_of(item) is None}
+    else:
+        left_out = {item for item in items if item.nodeid in passed or is_exhaustive(item)}
+        for item in items:
+            if (cases := cases_of(item)) is not None:
+                few = max(cases.max_examples // 3, min(cases.max_examples, 10))
+                item.obj._hypothesis_internal_use_settings = settings(cases, max_examples=few)
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def cases_of(item: pytest.Item) -> settings | None:
+    """Return the settings of a test that Hypothesis draws cases for; None for any other."""
+    return getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None) if _is_drawn(item) else None
+
+
+def _is_drawn(item: pytest.Item) -> bool:
+    return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
 
 
 def is_exhaustive(item: pytest.Item) -> bool:
@@ -67,7 +82,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if file := config.getoption("passed"):
         Path(file).write_text("".join(f"{name}\n" for name in sorted(_passed)), encoding="utf-8")
     if not config.getoption("exhaustive"):
-        terminalreporter.write_line("Exhaustive sweeps were left out; `make test-all` runs them.")
+        terminalreporter.write_line(
+            "`make test-all` runs the sweeps that were left out, and three times as many random cases."
+        )
 
 
 @pytest.fixture(autouse=True, scope="session")

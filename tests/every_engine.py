@@ -204,12 +204,7 @@ STANDING_FOR_ALL = {
 # However few the rows, a pass over a cluster takes 10 ms; there these stand for the other settings and tests.
 ON_CLUSTER = {
     ("weights", "debiased", "full", 1),
-    ("float32", "search", "stagewise", 3),
-    "test_constraints_hold_on_every_engine",
-    "test_rows_of_weight_zero_are_left_out",
-    "test_recorded_errors_are_those_of_the_network",
     "test_weights_out_of_reach_are_named_wherever_the_rows_are",
-    "test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are",
 }
 
 

@@ -41,7 +41,7 @@ def test_every_engine_grows_the_same_network(engine, classes):
         assert record.bound <= record.train_loss + 1e-9
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
 def test_folds_choose_the_same_everywhere(engine, classes):
     X, y = table(classes)
     model = BGNClassifier(**QUICK | {"cv": 3, "shrinkage": "auto"})

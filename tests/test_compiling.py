@@ -20,6 +20,7 @@ def test_the_list_can_be_read():
         assert " ".join([name, *map(compiling.write_type, arguments)]) == line
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_the_list_names_what_a_fit_calls(kind):
     """Once everything is on disk, loops inside others are not asked for: what is, is what the list should have."""

@@ -126,6 +126,7 @@ def test_arrays_predict_and_explain_lazily(two):
     np.testing.assert_array_equal(explained.compute().to_numpy(), values.compute())
 
 
+@pytest.mark.exhaustive
 def test_partitions_of_unknown_length_weights_float32_and_persisted_rows(two):
     X, y = table()
     X = X.astype(np.float32)
@@ -174,7 +175,16 @@ def columns_of_parquet(case, names, folder):
     return X, y.values if case == "mixed" else y, weight.astype("Int64") if case == "mixed" else weight
 
 
-@pytest.mark.parametrize("case", ["one read", "two reads", "arrow", "filtered", "arrays", "mixed"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "mixed",
+        *(
+            pytest.param(x, marks=pytest.mark.exhaustive)
+            for x in ("one read", "two reads", "arrow", "filtered", "arrays")
+        ),
+    ],
+)
 def test_columns_of_parquet_files_stay_together(two, parquet, case):
     names, whole, folder = parquet
     X, y, weight = columns_of_parquet(case, names, folder)
@@ -313,6 +323,7 @@ def test_bad_input_is_named(two):
         DaskBGNRegressor(**SMALL, max_seconds=0.0).fit(dX, dy).predict(dX[:, :3])
 
 
+@pytest.mark.exhaustive
 def test_no_client():
     code = "from bgn.dask import DaskBGNRegressor; DaskBGNRegressor().client_"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
@@ -344,6 +355,7 @@ def killing(client, monkeypatch, phases):
     monkeypatch.setattr(ClusterTasks, "_submit", submit)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "phases",
     [
@@ -364,6 +376,7 @@ def test_a_worker_killed_in_every_phase_changes_nothing(two, monkeypatch, phases
     assert not left
 
 
+@pytest.mark.exhaustive
 def test_both_workers_killed_in_turn(two, monkeypatch):
     X, y = table()
     model = BGNRegressor(**SMALL)
@@ -409,6 +422,7 @@ def lonely(request, tmp_path):
             worker.wait()
 
 
+@pytest.mark.exhaustive
 def test_the_last_worker_is_lost(lonely, monkeypatch):
     client, worker = lonely
     X, y = table(100)
@@ -442,6 +456,7 @@ def test_workers_that_know_no_or_another_bgn(lonely, message):
         DaskBGNRegressor(**SMALL, client=lonely[0]).fit(*arrays(X, y, edges=(0, 50, 100)))
 
 
+@pytest.mark.exhaustive
 def test_scattered_rows_cannot_be_made_again(lonely, monkeypatch):
     client, worker = lonely
     X, y = table(100)
@@ -460,6 +475,7 @@ def test_scattered_rows_cannot_be_made_again(lonely, monkeypatch):
         DaskBGNRegressor(**SMALL, client=client).fit(dX, dy)
 
 
+@pytest.mark.exhaustive
 def test_workers_out_of_memory_are_named(two):
     X, y = table(100)
     dX, dy = arrays(X, y, edges=(0, 50, 100))
@@ -528,6 +544,7 @@ def _rounded(number):
     return float(f"{float(number):.12g}")
 
 
+@pytest.mark.exhaustive
 def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     X, y = table(300)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
@@ -562,6 +579,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     assert "add --missing drop" in refused.err
 
 
+@pytest.mark.exhaustive
 def test_few_whole_numbers_and_rare_classes_are_asked_about_on_a_cluster(two, tmp_path):
     x = np.arange(120.0)
     kind = pd.Series(np.where(x < 50, "low", "high"), dtype=object)

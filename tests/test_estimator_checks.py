@@ -8,10 +8,7 @@ from bgn import BGNClassifier, BGNRegressor
 
 @parametrize_with_checks(
     [
-        BGNRegressor(max_width=5, max_replacements=2, sweeps=0),
-        BGNRegressor.as_in_paper(max_width=20),
-        BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
-        BGNClassifier(max_width=10, cv=None),
+        BGNRegressor(max_width=3, max_replacements=2, sweeps=0),
         BGNClassifier(max_width=3, max_replacements=0, sweeps=0),
     ]
 )
@@ -20,6 +17,14 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.exhaustive
-@parametrize_with_checks([BGNRegressor(), BGNClassifier()])
-def test_scikit_learn_check_of_default_settings(estimator, check):
+@parametrize_with_checks(
+    [
+        BGNRegressor(),
+        BGNClassifier(),
+        BGNRegressor.as_in_paper(max_width=20),
+        BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
+        BGNClassifier(max_width=10, cv=None),
+    ]
+)
+def test_scikit_learn_check_of_other_settings(estimator, check):
     check(estimator)

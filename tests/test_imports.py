@@ -193,12 +193,7 @@ def test_require_does_not_hide_a_broken_package(tmp_path, monkeypatch):
 
 
 def test_a_plain_install_has_every_name_and_says_what_is_missing() -> None:
-    script = (
-        "from bgn import *\n"
-        "import bgn\n"
-        "try: check({'a': [1, 2]})\n"
-        "except ImportError as error: print(error)\n"
-    )
+    script = "from bgn import *\nimport bgn\ntry: check({'a': [1, 2]})\nexcept ImportError as error: print(error)\n"
     packages = "pyarrow pandas click rich jinja2 markupsafe openpyxl dask distributed matplotlib torch onnx shap polars"
     environment = os.environ | {"BGN_WITHOUT": packages}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests/without"), os.environ.get("PYTHONPATH", "")])

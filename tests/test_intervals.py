@@ -106,9 +106,7 @@ def test_groups_have_their_own():
     assert ends[1, 1] - ends[1, 0] > ends[0, 1] - ends[0, 0]
     with pytest.raises(ValueError, match="groups must be the group of every row"):
         found.predict(X, 0.9)
-    with pytest.raises(
-        ValueError, match="of those that were calibrated"
-    ):
+    with pytest.raises(ValueError, match="of those that were calibrated"):
         found.predict([[0.5]], 0.9, groups=["huge"])
 
 

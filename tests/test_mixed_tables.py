@@ -89,6 +89,7 @@ def test_the_same_network_from_every_library_and_engine():
         assert fit(BGNRegressor(**QUICK), X, y).network_ == model.network_
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_the_same_network_on_a_cluster(partitions):
     dd = pytest.importorskip("dask.dataframe")

@@ -27,6 +27,7 @@ def test_networks_have_the_bits_that_were_recorded(name):
 SOME = ["diabetes, as in the paper", "smooth, linear terms", "coarse", "uneven, debiased, no limit", "two classes"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("names", [SOME, pytest.param(list(portable.FITS), marks=pytest.mark.exhaustive)], ids=len)
 def test_networks_have_the_same_bits_where_libraries_choose_other_instructions(names):
     options = {"env": os.environ | portable.oldest(), "cwd": ROOT, "capture_output": True, "text": True, "timeout": 600}

@@ -40,6 +40,7 @@ def demo(tmp_path_factory):
     return done.stdout, folder
 
 
+@pytest.mark.exhaustive
 def test_the_demo_is_ahead_of_a_tree_and_a_linear_model_of_its_size(demo):
     printed, _ = demo
     rows = re.findall(r"^    (\S.*?)  +([\d.]+) ± ([\d.]+)$", printed, flags=re.MULTILINE)
@@ -85,7 +86,7 @@ def test_the_front_figure_is_drawn_from_the_published_runs(tmp_path):
             assert means == pytest.approx(published, rel=1e-9), (table, name)
             assert all(spread >= 0.0 for spread in spreads)
     script["draw"](tmp_path / "front.svg", dark=False)
-    assert (tmp_path / "front.svg").read_text().count("<g id=\"axes_") == len(found) == 4
+    assert (tmp_path / "front.svg").read_text().count('<g id="axes_') == len(found) == 4
 
 
 @pytest.mark.parametrize("name", ["front.svg", "front-dark.svg", "front-narrow.svg", "front-narrow-dark.svg"])

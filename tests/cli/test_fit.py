@@ -276,6 +276,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
 # -- killed ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_kill_leaves_no_file_or_a_whole_one(fitted: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.json"
     command = [COMMAND, "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", *SMALL, "--out", out]

@@ -129,6 +129,7 @@ def test_explain_against_other_rows(folder: Path) -> None:
     assert any(one["values"].values())
 
 
+@pytest.mark.exhaustive
 def test_the_installed_commands(folder: Path) -> None:
     for command, *options in (("effect", "area"), ("margin",), ("simplify",)):
         installed = run(command, folder / "model.json", folder / "houses.csv", *options)

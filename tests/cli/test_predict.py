@@ -235,6 +235,7 @@ def test_imputation_is_repeated(tmp_path: Path) -> None:
     assert "column 'b' holds 7.0, which was not there at fit" in done.err
 
 
+@pytest.mark.exhaustive
 def test_many_blocks_are_one_table(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     many = pa.Table.from_pandas(pd.concat([houses] * 65_000, ignore_index=True).drop(columns=["id"]))
     write_table(many, tmp_path / "many.parquet")
@@ -315,6 +316,7 @@ def test_report(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
 # -- data, version, usage ----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_data(tmp_path: Path) -> None:
     env = {**os.environ, "BGN_DATA": str(tmp_path / "own"), "BGN_CACHE": str(tmp_path / "cache"), "no_proxy": "*"}
     lines = run("data", "list", env=env).out.splitlines()

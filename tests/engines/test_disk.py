@@ -392,6 +392,7 @@ for _ in ends:
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no fork and none of these signals")
 def test_scratch_of_the_dead_is_removed_and_that_of_the_living_stays(table, tmp_path, scratch):
     path = saved(tmp_path / "yX.npy", np.column_stack([table[1], table[0]]))
@@ -469,6 +470,7 @@ print(size, peak() - before)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="peak memory is read from /proc, which is Linux's")
 def test_400_megabytes_within_150(tmp_path):
     path = tmp_path / "rows.npy"

@@ -185,6 +185,7 @@ for use in (
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a file that is mapped as it is")
 def test_a_memory_map_cut_short_is_no_crash(tmp_path):
     done = subprocess.run(

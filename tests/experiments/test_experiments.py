@@ -86,6 +86,7 @@ def test_every_study_runs_at_toy_size(tmp_path):
     assert "failed" not in output
 
 
+@pytest.mark.exhaustive
 def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path, capsys):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
@@ -149,6 +150,7 @@ def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path
     assert (status, "failed" in output) == (0, False)
 
 
+@pytest.mark.exhaustive
 def test_without_torch_a_study_that_trains_says_so_before_it_starts(tmp_path):
     study = ("accuracy", "--smoke", "--datasets", "diabetes", "--seeds", "1")
     status, output, log = finish(*study, folder=tmp_path, without="torch")
@@ -170,6 +172,7 @@ def test_a_package_that_is_missing_is_no_result(tmp_path, jobs):
         assert store.runs() == {}
 
 
+@pytest.mark.exhaustive
 def test_threads_give_the_same_tables(tmp_path, alone):
     assert finish(*GROWN[:-1], "2", "--jobs", "2", "--backend", "threading", folder=tmp_path)[0] == 0
     assert shown(tmp_path) == alone
@@ -246,6 +249,7 @@ def test_what_is_wrong_is_named_with_its_remedy(arguments, message, tmp_path, mo
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not find_spec("distributed"), reason="dask.distributed is not installed")
 def test_a_cluster_that_does_not_answer_is_named_in_one_line(tmp_path):
     status, _, log = finish(*GROWN[:-1], "1", "--backend", "dask://localhost:1", folder=tmp_path)
@@ -255,6 +259,7 @@ def test_a_cluster_that_does_not_answer_is_named_in_one_line(tmp_path):
     assert line.endswith("). Start one with `dask scheduler` and give the address it says.")
 
 
+@pytest.mark.exhaustive
 def test_status_says_what_there_is(tmp_path, capsys):
     arguments = [*GROWN[:-1], "1", "--store", str(tmp_path / "runs"), "--output", str(tmp_path)]
     assert main([*arguments, "--status"]) == 0

@@ -32,7 +32,10 @@ def made_up_words(name):
     return X, rng.normal(size=900) if name in classdata.NUMBERS else rng.integers(0, 2, 900)
 
 
-@pytest.mark.parametrize("study", STUDIES)
+MANY = [pytest.param(study, marks=pytest.mark.exhaustive) for study in list(STUDIES)[4:]]
+
+
+@pytest.mark.parametrize("study", [*list(STUDIES)[:4], *MANY])
 def test_every_network_has_a_seed(study, monkeypatch):
     seeds = []
 

@@ -81,7 +81,12 @@ def test_javascript(few):
 
 
 @pytest.mark.parametrize(
-    "flags", [("-std=c99", "-pedantic", "-O0"), ("-std=gnu11", "-O3", "-march=native")], ids=" ".join
+    "flags",
+    [
+        ("-std=c99", "-pedantic", "-O0"),
+        pytest.param(("-std=gnu11", "-O3", "-march=native"), marks=pytest.mark.exhaustive),
+    ],
+    ids=" ".join,
 )
 def test_c(few, flags):
     agree(engines.in_c(*flags), few)
@@ -95,7 +100,7 @@ def test_duckdb(networks):
     agree(engines.in_duckdb, networks)
 
 
-@pytest.mark.parametrize("dialect", ["bigquery", "snowflake"])
+@pytest.mark.parametrize("dialect", ["bigquery", pytest.param("snowflake", marks=pytest.mark.exhaustive)])
 def test_dialects_of_databases_that_cannot_be_had_here(few, dialect):
     """Read as that dialect and run in DuckDB's words."""
     agree(engines.translated(dialect), few, 60)

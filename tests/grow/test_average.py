@@ -194,6 +194,7 @@ def _wide(count: int, networks: int) -> Network:
     return mean_of(found)
 
 
+@pytest.mark.exhaustive
 def test_explanations_of_two_thousand_questions_add_up() -> None:
     network = _wide(2800, 8)
     assert network.widths[0] >= 2000

@@ -213,6 +213,7 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
         assert found.angles.tolist() == plenty.angles[which].tolist()
 
 
+@pytest.mark.exhaustive
 @given(
     st.integers(0, 2**31),
     st.integers(4, 400) | st.sampled_from([8192, 8193]),  # blocks; cells with more than 255 rows

@@ -206,6 +206,7 @@ def test_recorded_errors_are_those_of_the_network(engine):
         assert snapshot.validation_deviation == pytest.approx(np.std(squared), rel=1e-6)
 
 
+@pytest.mark.exhaustive
 def test_compact_is_no_wider_than_best():
     X, y = table(600)
     best = BGNRegressor(max_width=25, random_state=0, cv=None).fit(X, y)

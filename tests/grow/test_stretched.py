@@ -54,7 +54,7 @@ def test_scores_too_near_to_each_other_are_stretched():
     assert stretches(folds, 2)[1] == pytest.approx(2.0, abs=0.15)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.exhaustive), 3])
 def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypatch):
     rng = np.random.default_rng(classes)
     X = rng.normal(size=(150, 3)).round(1)

@@ -188,6 +188,7 @@ def through_shell(*words: object) -> str:
     return done.stdout.decode()
 
 
+@pytest.mark.exhaustive
 def test_the_shell_writes_through_its_own_output(saved: Path) -> None:
     model, rows = saved / "model.json", saved / "rows.csv"
     assert through_shell("predict", model, rows, "--out /dev/stdout") == "prediction\n1\n-1\n1\n"

@@ -27,6 +27,7 @@ def _closed() -> Any:
     plt.close("all")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("style", "size"), [("default", (4, 3)), ("dark_background", (4, 4)), ("default", None)])
 def test_texts_of_every_figure_keep_apart_and_can_be_read(figures: Any, style: str, size: Any) -> None:
     assert min(map(len, NAMES)) >= 60
