@@ -196,6 +196,11 @@ class Card:
         return "terms" if self.lines else "rules"
 
     @property
+    def _apart(self) -> bool:
+        """Whether validation rows were set apart from the training rows, and not learnt from."""
+        return self.validation_loss is not None and not self.cross_validated
+
+    @property
     def _validation(self) -> str:
         """What the validation error is called."""
         return "cross-validated" if self.cross_validated else "validation"
@@ -217,7 +222,8 @@ class Card:
         console.print()
         sheet = Table(box=None, pad_edge=False)
         some = f"{self.rows_judged} of " if self.rows_judged < (self.rows_test or self.rows_train) else ""
-        sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the training rows")
+        learnt = "training and validation" if self._apart else "training"
+        sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the {learnt} rows")
         for title in _TITLES[self.loss].values():
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
@@ -229,7 +235,7 @@ class Card:
             line(text)
         line(f"({LEGEND})")
         if not self.rows_test:
-            line("(These are training rows: on new rows every model is likely to do worse.)")
+            line(f"(These are {learnt} rows: on new rows every model is likely to do worse.)")
         console.print()
         for text in self.more:
             line(text)
@@ -242,16 +248,20 @@ class Card:
 
     def _facts(self) -> Sequence[str]:
         used = ", ".join(map(quote_name, self.features_used)) or "none"
-        learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {people(self.train_loss)}"
-        if self.bound is not None:
-            learnt += f"; no other amounts for these questions could go below {people(self.bound)} (Theorem 1)"
+        left_out = ", validation rows left out" if self._apart else ""
         facts = [
             f"{self._size()}, {count_of(self.parameters, 'number')} in all",
             f"uses {len(self.features_used)} of {count_of(self.features, 'column')}: {used}",
-            learnt,
+            f"{_WORDS[self.loss]} on the training rows{left_out}: {people(self.train_loss)}",
         ]
+        if self.bound is not None:
+            kept = "these rules" if len(self.widths) == 1 else "this last layer"
+            facts.append(
+                f"no weights of {kept} bring that training error below {people(self.bound)} (Theorem 1, which says "
+                "nothing about new rows)"
+            )
         if self.validation_loss is not None:
-            where = "cross-validated" if self.cross_validated else "on rows kept back while it grew"
+            where = "cross-validated" if self.cross_validated else "on the validation rows"
             facts.append(f"{_WORDS[self.loss]}, {where}: {people(self.validation_loss)}")
         why = REASONS.get(self.stopped, self.stopped)
         rows = count_of(self.rows_train, "training row")
@@ -322,7 +332,7 @@ def make_card(
         validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
         cross_validated=sizes.cross_validated,
         train_loss=best.train_loss,
-        bound=bounds[-1] if bounds and not np.isnan(bounds[-1]) else None,
+        bound=bounds[-1] if bounds and bounds[-1] > 0 else None,
         widths=network.widths,
         parameters=network.n_parameters,
         features=network.n_inputs,
