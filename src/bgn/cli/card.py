@@ -141,6 +141,7 @@ class Card:
     lines: int = 0
     verdicts: Sequence[str] = ()
     advice: str = ""
+    classes_without_rows: Sequence[str] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -148,7 +149,7 @@ class Card:
         told["figures"] = {who: {name: None if x != x else x for name, x in each.items()}
                            for who, each in self.figures.items()}  # fmt: skip
         if self.classes is None:
-            del told["classes"]
+            del told["classes"], told["classes_without_rows"]
         return {"library": bgn.__version__, **told}
 
     @property
@@ -230,6 +231,9 @@ class Card:
             sheet.add_row(Text(_NAMES[who]), *(_cell(name, figures[name]) for name in _TITLES[self.loss]))
         console.print(sheet)
         line(f"({_LEGENDS[self.loss]}{self._in_unit()})")
+        if self.classes_without_rows:
+            rows = "test rows" if self.rows_test else "rows"
+            line(f"(No AUC: there are no {rows} of {', '.join(map(quote_category, self.classes_without_rows))}.)")
         console.print()
         for text in self.verdicts:
             line(text)
@@ -311,8 +315,10 @@ def make_card(
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
-    counts = None
+    counts, lacking = None, ()
     if rows.classes is not None:
+        judged = set(rows.judged[1].astype(np.intp).tolist())
+        lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
         counts = dict(zip(map(level_word, rows.classes), each, strict=True))
     best = history.paths[history.best_layer][history.best_width]
@@ -347,6 +353,7 @@ def make_card(
         lines=len(network.linear_terms),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=_advice(model, sizes),
+        classes_without_rows=lacking,
     )
 
 

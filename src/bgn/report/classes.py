@@ -127,6 +127,14 @@ LOG_LOSS = (
 )
 
 
+def without_rows(facts: Facts) -> list[str]:
+    """Say which classes have no test rows, for which no AUC is known; nothing where each has some."""
+    words, there = words_of(facts.network), set(facts.judged_target.astype(int).tolist())
+    lacking = [f"“{word}”" for code, word in enumerate(words) if code not in there]
+    rows = "test rows" if facts.held_out else "rows"
+    return [f"No AUC: there are no {rows} of {', '.join(lacking)}."] if lacking else []
+
+
 def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
     """Say how many classes the sets hold, and how often the truth is among them."""
     sets = found.predict_encoded(facts.judged_rows, SHARE)

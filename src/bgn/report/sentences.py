@@ -97,7 +97,7 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[
     """Say how this model does beside each of the others, on every measure shown, and which rows judged."""
     notes = [] if facts.held_out else [_learnt(facts)]
     if facts.classes:
-        notes.append(classes.LOG_LOSS)
+        notes += [classes.LOG_LOSS, *classes.without_rows(facts)]
     titles = classes.MEASURES if facts.classes else TITLES
     (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
     for one, (rows, theirs) in zip(measures[1:], others, strict=True):
