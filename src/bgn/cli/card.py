@@ -33,6 +33,7 @@ _TITLES = {
 }  # fmt: skip
 MOST_PRINTED = 100
 """Questions of the equation that a card prints; `bgn show` prints all."""
+_SECONDS = 2.0  # to find the lowest prediction
 _WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
 _LEGENDS = {
     "mse": "R2: share of the variance explained. MSE: mean squared error, RMSE its root. MAE: mean absolute error",
@@ -142,6 +143,7 @@ class Card:
     verdicts: Sequence[str] = ()
     advice: str = ""
     classes_without_rows: Sequence[str] = ()
+    negative: str = ""
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -156,10 +158,11 @@ class Card:
     def warnings(self) -> list[str]:
         """What a user should think twice about."""
         model, *_, nothing = (each[self.loss] for each in self.figures.values())
+        found = [self.negative[0].lower() + self.negative[1:]] if self.negative else []
         if nothing > model:
-            return []
+            return found
         same = "predicting the mean" if self.classes is None else "predicting the shares of the classes for every row"
-        return [f"{same} is as good: the model has found nothing that holds on these rows."]
+        return [*found, f"{same} is as good: the model has found nothing that holds on these rows."]
 
     @property
     def more(self) -> list[str]:
@@ -269,7 +272,8 @@ class Card:
             facts.append(f"{_WORDS[self.loss]}, {where}: {people(self.validation_loss)}")
         why = REASONS.get(self.stopped, self.stopped)
         rows = count_of(self.rows_train, "training row")
-        facts += [f"{rows}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
+        among = " (validation rows among them)" if self._apart else ""
+        facts += [f"{rows}{among}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
         facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
@@ -310,6 +314,7 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
+    from bgn.explain.extremes import negative_note
     from bgn.explain.promises import promises  # a command starts without numba
 
     network, history = model.network_, model.history_
@@ -321,6 +326,7 @@ def make_card(
         lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
         counts = dict(zip(map(level_word, rows.classes), each, strict=True))
+    ends = bgn.extremes(network, "seen", max_seconds=_SECONDS) if rows.classes is None and rows.y.min() >= 0 else None
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
     return Card(
@@ -354,6 +360,7 @@ def make_card(
         verdicts=tuple(map(str, compared.verdicts)),
         advice=_advice(model, sizes),
         classes_without_rows=lacking,
+        negative="" if ends is None else negative_note(ends, rows.y, "--at-least 0"),
     )
 
 

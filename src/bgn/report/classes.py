@@ -82,7 +82,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
         (
             "logistic regression",
-            count_of(facts.numbers[0].shape[1], "column"),
+            count_of(facts.rows.shape[1], "column"),
             logistic_scores(facts.numbers[0], facts.target, facts.numbers[1], count),
         ),
         ("the shares of the classes", "always the same", majority_scores(facts.target, len(judged), count)),
