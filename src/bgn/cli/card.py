@@ -320,7 +320,7 @@ def make_card(
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
-    counts, lacking = None, ()
+    counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
         judged = set(rows.judged[1].astype(np.intp).tolist())
         lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)

@@ -246,8 +246,8 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
         ways = " or ".join(option("date_format", repr(form)) for form in fit[:2])
         yield Finding("date", (name,), told, f"Say how they are written: {ways}.", "serious")
     elif len(column.levels) and all(map(looks_like_a_date, column.first_words)):
-        told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist.{unfit}"
-        yield Finding("date", (name,), told, "Write them in one, best as 2021-06-05.", "serious")
+        told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist."
+        yield Finding("date", (name,), f"{told}{unfit}", "Write them in one, best as 2021-06-05.", "serious")
 
 
 def _no_dates(column: SurveyedColumn) -> list[str]:

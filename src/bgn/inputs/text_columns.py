@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.numerals import DoubtfulColumns, Met
-from bgn.inputs.refusal import listed, listing, option, option_of
+from bgn.inputs.refusal import listed, listing, option_of
 from bgn.printable import clean
 
 _MOST_TOLD = 6  # columns, and words of each, that a note names
