@@ -68,7 +68,8 @@ print(f"\nHow far off is that? Root mean squared error on test rows, mean of {SP
 for name, found in errors.items():
     spread = np.std(found, ddof=1) / np.sqrt(SPLITS)
     print(f"    {size if name == 'bgn' else name:<34}{np.mean(found):>6.1f} ± {spread:.1f}")
-print("\nA rule about two columns counts as two conditions. The linear models also get a column per hour.")
+print("\nA rule about two columns counts as two conditions. The linear models also get a column per hour;")
+print("the linear model of the report below has one slope for the hour.")
 
 report = shown.report(
     X.iloc[shown_train], y.iloc[shown_train], Path("report.html"), X_test=X.iloc[shown_test], y_test=y.iloc[shown_test],

@@ -123,5 +123,5 @@ def test_in_a_shell(tmp_path):
     assert "against the large model on 40 rows" in done.output
     told = json.loads(run(command, ["distil", large, table, "--max-width", "3", "--json"]).stdout)
     assert told["fidelity"]["r2"] > 0.9
-    assert bgn.load(small).widths == (3,)
+    assert bgn.load(small).network_.widths == (3,)
     assert run(command, ["predict", small, table, "-o", str(tmp_path / "p.csv")]).exit_code == 0

@@ -33,14 +33,17 @@ from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import GAPS, FileFormat, Numerals
-from bgn.model.schema import Level, Schema
+from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
+from bgn.printable import quote_category, quote_name
 from bgn.require import require
+from bgn.wording import count_of
 
 MISSING = ("keep", "refuse", "drop", "impute")
+_FEW = 5  # categories of a column that are printed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Preparation:
     """How raw tables are read: what each column is, and how text writes it.
 
@@ -69,6 +72,10 @@ class Preparation:
     >>> rooms.apply({"kind": ["house", None], "rooms": ["2,5", "3"]}).X
     array([[2.5, 1. ],
            [3. , nan]])
+    >>> print(rooms)
+    column  kind      what is done
+    rooms   number    used as it is; decimal mark ','
+    kind    category  2 categories: flat, house
     """
 
     schema: Schema
@@ -78,6 +85,38 @@ class Preparation:
     date_format: str | None = None
     merged: tuple[Level, ...] = ()
     header: bool = True
+
+    def __repr__(self) -> str:
+        """One line per column of the raw table: what it is, and what is done with it."""
+        raws = dict[str, list[Column]]()
+        for column in self.schema.columns:
+            raws.setdefault(column.level_of[0] if column.level_of else column.raw, []).append(column)
+        lines = [("column", "kind", "what is done"), *((quote_name(raw), *self._told(raw, raws[raw])) for raw in raws)]
+        wide = [max(len(line[k]) for line in lines) for k in (0, 1)]
+        return "\n".join(f"{name:<{wide[0]}}  {kind:<{wide[1]}}  {done}" for name, kind, done in lines)
+
+    def _told(self, raw: str, columns: Sequence[Column]) -> tuple[str, str]:
+        """Say what kind a raw column is, and what is done to make columns of it."""
+        first, parts = columns[0], [column.part_of for column in columns if column.part_of is not None]
+        if parts:
+            kind = {"duration": "duration", "time": "time of day"}.get(parts[0].part, "date")
+            words = {"duration": "used in days", "time": "used in hours", "days": f"days since {parts[0].first}"}
+            since = [words.get(part.part, part.part) for part in parts]
+            form = f"; read as {self.date_format}, or ISO 8601" if kind == "date" and self.date_format else ""
+            return kind, f"{', '.join(since)}{form}"
+        levels = first.levels
+        if first.level_of is not None:
+            levels = tuple(column.level_of[1] for column in columns if column.level_of is not None)
+        if levels is None:
+            how = str(self.how(raw))
+            return "number", f"used as it is{f'; {how}' if how else ''}"
+        if levels == (False, True):
+            return "true or false", "used as it is"
+        some = ", ".join(quote_category(level_word(level), 24) for level in levels[:_FEW])
+        more = f" and {len(levels) - _FEW} more" if len(levels) > _FEW else ""
+        flags = "; a column of 0 and 1 each" if first.level_of is not None else ""
+        told = f"{count_of(len(levels), 'category')}: {some}{more}{flags}" if levels else "always missing"
+        return "ordered category" if first.ordered else "category", told
 
     def how(self, column: str) -> Numerals:
         """Return how text writes the numbers of a column."""

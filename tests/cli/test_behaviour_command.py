@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,23 @@ def test_signs_and_bounds(houses, tmp_path):
     assert any(line.startswith("income  increasing") for line in lines)
     plain = json.loads(call(*common, *wanted, "--json").out)
     assert len(plain["proven"]) == 3
+
+
+def test_a_target_never_below_0_is_not_predicted_below_it_unsaid(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (300, 2)), columns=["a", "b"])
+    frame["sold"] = 10.0 * (frame["a"] & frame["b"])  # a sum of one rule each is below 0 where both are no
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    common = "fit", tmp_path / "t.csv", "-t", "sold", "--task", "regression", "--no-interactions"
+    common += "--report", tmp_path / "r.html"
+    told = r"predictions can be negative, down to (-[\d.]+), and no training target is: --at-least 0 makes 0 the lowest"
+    warned = re.search(told, call(*common).out)
+    assert warned is not None
+    assert float(warned[1]) < -1.0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"Predictions can be negative, down to {warned[1]}, and no training target is: bounds=(0, None)" in page
+    assert "can be negative" not in call(*common, "--at-least", 0).out
+    assert "can be negative" not in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_classes_and_groups(houses, tmp_path):

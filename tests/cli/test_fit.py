@@ -65,7 +65,10 @@ def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
     assert " m²]" in card
     for words in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "3 questions", "Theorem 1"):
         assert words in card, words
+    assert "mean squared error on the training rows, validation rows left out: " in card
+    assert "(Theorem 1, which says nothing about new rows)" in card
     assert f"model written to {fitted / 'model.json'}" in card
+    assert "training error</span> (validation rows left out)" in (fitted / "report.html").read_text()
     assert "<html" in (fitted / "report.html").read_text()
 
 
@@ -89,7 +92,7 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
 def test_the_path_is_kept(fitted: Path) -> None:
     lines = call("path", fitted / "model.json").out.splitlines()
     assert lines[0].startswith("mean squared error by width")
-    assert lines[1].split() == ["width", "rows", "learnt", "from", "rows", "kept", "back"]
+    assert lines[1].split() == ["width", "training", "validation"]
     assert sum("chosen" in line for line in lines) == 1
     plain = json.loads(call("path", fitted / "model.json", "--json").out)
     assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]
@@ -164,9 +167,9 @@ def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tm
     x = np.linspace(0, 1, 200)
     pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
-    assert "on the training rows" in done.out
+    assert "on the training and validation rows" in done.out
     assert "Compared with a linear model: worse in RMSE, MSE and MAE; no clear difference in R2: consider" in done.out
-    assert "These are training rows: on new rows every model is likely to do worse." in done.out
+    assert "These are training and validation rows: on new rows every model is likely to do worse." in done.out
 
 
 # -- missing values, words, dates --------------------------------------------------------------------------

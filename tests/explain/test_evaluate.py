@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -130,7 +132,7 @@ def test_a_model_is_judged_as_it_predicts() -> None:
         assert found.classes == tuple(model.classes_.tolist())
 
 
-def test_what_cannot_be_judged_says_so() -> None:
+def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
     X = np.arange(12.0).reshape(6, 2)
     model = bgn.BGNClassifier(max_width=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match="y holds the label 'c', which fit did not see"):
@@ -141,7 +143,18 @@ def test_what_cannot_be_judged_says_so() -> None:
         bgn.evaluate(model, X, ["a"] * 5)
     one = bgn.evaluate(model, X, ["a"] * 6)
     assert np.isnan(one.scores["auc"])
-    assert "AUC" in str(one)
+    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(one).splitlines()}
+    assert lines["AUC"] == lines["sensitivity at 0.5"] == "(no test rows of b)"
+    page = bgn.write_report(model, X, [*"aaabbb"], tmp_path / "r.html", X_test=X[:3], y_test=["a"] * 3)
+    assert "No AUC: there are no test rows of “b”." in page.read_text(encoding="utf-8")
+
+
+def test_a_class_without_rows_is_named_beside_its_recall():
+    judged = JudgedRows.scored(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
+    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluation(judged)).splitlines()}
+    assert lines["AUC"] == "(no test rows of b, c)"
+    assert lines["recall of b"] == lines["recall of c"] == "(no test rows)"
+    assert lines["precision of c"] == "(never predicted)"
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.explain.promises import wanted_of
+from bgn.explain.promises import promises, wanted_of
 from tests.command import call
 from tests.optional import pandas as pd
 
@@ -100,6 +100,7 @@ def test_the_command_line_keeps_them(tmp_path):
     for command in (["simplify", model, table, "--points", "3"], ["distil", model, table, "--max-width", "4"]):
         out = tmp_path / f"{command[0]}.json"
         call(*command, "-o", out)
-        network = bgn.load(out)
-        keeps(network, [int(name == "a") for name in network.names])
+        small = bgn.load(out)
+        keeps(small.network_, [int(name == "a") for name in small.network_.names])
+        assert promises(small) == ["the prediction never falls as a rises"]
     assert json.loads(model.read_text(encoding="utf-8"))["settings"]["monotonic_cst"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from decimal import Decimal
-from itertools import pairwise
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -225,10 +225,25 @@ def test_a_table_of_totals_is_short_and_goes_from_0_to_the_largest(points):
     layer = Layer(np.eye(len(points)), np.zeros(len(points)))
     card = scorecard(Network([layer], np.array(points) * 0.5, 0.0))
     totals = card.totals()
+    sums = reduce(lambda found, each: found | {total + each for total in found}, card.points, {0})
     assert (totals[0], totals[-1]) == (0, sum(card.points))
     assert len(totals) <= 12
-    assert sum(card.points) > 10 or totals == tuple(range(totals[-1] + 1))
-    assert len({b - a for a, b in pairwise(totals[:-1])}) <= 1
+    assert card.attainable == tuple(sorted(sums))
+    assert len(sums) > 11 or totals == card.attainable
+    assert sums.issuperset(totals)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_no_total_is_listed_that_no_row_has(data):
+    """Thresholds of one column exclude each other: every value between them, and a gap, is tried."""
+    edges = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
+    weights = data.draw(st.lists(st.integers(-3, 3).filter(bool), min_size=len(edges), max_size=len(edges)))
+    layer = Layer([[1.0, 0.0]] * len(edges) + [[0.0, 1.0]], [-each for each in edges] + [-0.5])
+    card = scorecard(Network([layer], [*(0.5 * each for each in weights), 2.0], 0.0))
+    rows = np.array([(x, z) for x in np.arange(-1, 6) for z in (0.0, 1.0)])
+    met = set((card.terms.holds(rows) @ np.array(card.points)).tolist())
+    assert card.attainable == tuple(sorted(met))
 
 
 def test_units_are_written_beside_numbers():

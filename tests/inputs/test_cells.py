@@ -320,5 +320,5 @@ def test_a_model_that_cannot_be_kept_is_shown(blanks):
         bgn_command, ["fit", str(blanks / "rows.csv"), "-t", "y", "--max-width", "1", "-q", "-o", "/dev/full"]
     )
     assert done.exit_code == 1
-    assert "on the rows it learnt from" in done.stdout
+    assert "squared error on the training rows" in done.stdout
     assert "--out /dev/full: No space left on device; it was not written." in done.stderr

@@ -122,6 +122,8 @@ def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0
     assert "Say how: --date-format '%d.%m.%Y'" in call(*fit).err
     assert "Say how" not in call(*fit, "--date-format", "%d.%m.%Y").err
+    unused = "--date-format '%d/%m/%Y' does not fit all of them and is not used here. Say how: --date-format '%d.%m.%Y'"
+    assert unused in call(*fit, "--date-format", "%d/%m/%Y").err
     (doubt,) = [each for each in bgn.check(frame[days.day <= 12], "y").findings if each.what == "date"]
     assert doubt.severity == "serious"
     assert "date_format='%d.%m.%Y' or date_format='%m.%d.%Y'" in str(doubt)

@@ -222,6 +222,9 @@ def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
     assert "missing" not in call(*fit, "--gaps", "none").err
     assert read(tmp_path / "m.json").preparation.gaps == ()
     assert "lack" not in call("predict", tmp_path / "m.json", tmp_path / "t.csv").err
+    assert "read as missing: 'x' (10), '?' (20) in 'w'" in call(*fit, "--gaps", "x").err
+    call(*fit, "--gaps", "none", "--gaps", "x")
+    assert read(tmp_path / "m.json").preparation.gaps == ("x",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])

@@ -33,6 +33,7 @@ _TITLES = {
 }  # fmt: skip
 MOST_PRINTED = 100
 """Questions of the equation that a card prints; `bgn show` prints all."""
+_SECONDS = 2.0  # to find the lowest prediction
 _WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
 _LEGENDS = {
     "mse": "R2: share of the variance explained. MSE: mean squared error, RMSE its root. MAE: mean absolute error",
@@ -141,6 +142,8 @@ class Card:
     lines: int = 0
     verdicts: Sequence[str] = ()
     advice: str = ""
+    classes_without_rows: Sequence[str] = ()
+    negative: str = ""
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -148,17 +151,18 @@ class Card:
         told["figures"] = {who: {name: None if x != x else x for name, x in each.items()}
                            for who, each in self.figures.items()}  # fmt: skip
         if self.classes is None:
-            del told["classes"]
+            del told["classes"], told["classes_without_rows"]
         return {"library": bgn.__version__, **told}
 
     @property
     def warnings(self) -> list[str]:
         """What a user should think twice about."""
         model, *_, nothing = (each[self.loss] for each in self.figures.values())
+        found = [self.negative[0].lower() + self.negative[1:]] if self.negative else []
         if nothing > model:
-            return []
+            return found
         same = "predicting the mean" if self.classes is None else "predicting the shares of the classes for every row"
-        return [f"{same} is as good: the model has found nothing that holds on these rows."]
+        return [*found, f"{same} is as good: the model has found nothing that holds on these rows."]
 
     @property
     def more(self) -> list[str]:
@@ -196,6 +200,11 @@ class Card:
         return "terms" if self.lines else "rules"
 
     @property
+    def _apart(self) -> bool:
+        """Whether validation rows were set apart from the training rows, and not learnt from."""
+        return self.validation_loss is not None and not self.cross_validated
+
+    @property
     def _validation(self) -> str:
         """What the validation error is called."""
         return "cross-validated" if self.cross_validated else "validation"
@@ -217,19 +226,23 @@ class Card:
         console.print()
         sheet = Table(box=None, pad_edge=False)
         some = f"{self.rows_judged} of " if self.rows_judged < (self.rows_test or self.rows_train) else ""
-        sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the training rows")
+        learnt = "training and validation" if self._apart else "training"
+        sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the {learnt} rows")
         for title in _TITLES[self.loss].values():
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
             sheet.add_row(Text(_NAMES[who]), *(_cell(name, figures[name]) for name in _TITLES[self.loss]))
         console.print(sheet)
         line(f"({_LEGENDS[self.loss]}{self._in_unit()})")
+        if self.classes_without_rows:
+            rows = "test rows" if self.rows_test else "rows"
+            line(f"(No AUC: there are no {rows} of {', '.join(map(quote_category, self.classes_without_rows))}.)")
         console.print()
         for text in self.verdicts:
             line(text)
         line(f"({LEGEND})")
         if not self.rows_test:
-            line("(These are training rows: on new rows every model is likely to do worse.)")
+            line(f"(These are {learnt} rows: on new rows every model is likely to do worse.)")
         console.print()
         for text in self.more:
             line(text)
@@ -242,20 +255,25 @@ class Card:
 
     def _facts(self) -> Sequence[str]:
         used = ", ".join(map(quote_name, self.features_used)) or "none"
-        learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {people(self.train_loss)}"
-        if self.bound is not None:
-            learnt += f"; no other amounts for these questions could go below {people(self.bound)} (Theorem 1)"
+        left_out = ", validation rows left out" if self._apart else ""
         facts = [
             f"{self._size()}, {count_of(self.parameters, 'number')} in all",
             f"uses {len(self.features_used)} of {count_of(self.features, 'column')}: {used}",
-            learnt,
+            f"{_WORDS[self.loss]} on the training rows{left_out}: {people(self.train_loss)}",
         ]
+        if self.bound is not None:
+            kept = "these rules" if len(self.widths) == 1 else "this last layer"
+            facts.append(
+                f"no weights of {kept} bring that training error below {people(self.bound)} (Theorem 1, which says "
+                "nothing about new rows)"
+            )
         if self.validation_loss is not None:
-            where = "cross-validated" if self.cross_validated else "on rows kept back while it grew"
+            where = "cross-validated" if self.cross_validated else "on the validation rows"
             facts.append(f"{_WORDS[self.loss]}, {where}: {people(self.validation_loss)}")
         why = REASONS.get(self.stopped, self.stopped)
         rows = count_of(self.rows_train, "training row")
-        facts += [f"{rows}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
+        among = " (validation rows among them)" if self._apart else ""
+        facts += [f"{rows}{among}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
         facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
@@ -296,15 +314,19 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
+    from bgn.explain.extremes import negative_note
     from bgn.explain.promises import promises  # a command starts without numba
 
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
-    counts = None
+    counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
+        judged = set(rows.judged[1].astype(np.intp).tolist())
+        lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
         counts = dict(zip(map(level_word, rows.classes), each, strict=True))
+    ends = bgn.extremes(network, "seen", max_seconds=_SECONDS) if rows.classes is None and rows.y.min() >= 0 else None
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
     return Card(
@@ -322,7 +344,7 @@ def make_card(
         validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
         cross_validated=sizes.cross_validated,
         train_loss=best.train_loss,
-        bound=bounds[-1] if bounds and not np.isnan(bounds[-1]) else None,
+        bound=bounds[-1] if bounds and bounds[-1] > 0 else None,
         widths=network.widths,
         parameters=network.n_parameters,
         features=network.n_inputs,
@@ -337,6 +359,8 @@ def make_card(
         lines=len(network.linear_terms),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=_advice(model, sizes),
+        classes_without_rows=lacking,
+        negative="" if ends is None else negative_note(ends, rows.y, "--at-least 0"),
     )
 
 

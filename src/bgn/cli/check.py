@@ -31,7 +31,7 @@ def check(data: str, target: str | None, task: str | None, as_json: bool, **form
     """
     opened = DataFile(data, FileFormat(**form)).open()
     name = "standard input" if opened.name == "-" else opened.name
-    found = check_opened(opened.table, name, target or opened.target, task)
+    found = check_opened(opened.table, name, target or opened.target, task, form["date_format"])
     if as_json:
         show_json(found.as_plain())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import click
@@ -51,7 +51,8 @@ def distil(
     small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **tests, **wanted)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
-        save(network, out, units=file.units, preparation=file.preparation, held_out=rows.held_out)
+        kept = replace(file, settings=small.get_params()).with_network(network)
+        save(kept, out, units=file.units, preparation=file.preparation, held_out=rows.held_out)
     fidelity: Any = small.fidelity_
     if as_json:
         known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}

@@ -182,7 +182,7 @@ def path(model: str, as_json: bool) -> None:
         show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
         return
     word = {"mse": "mean squared error", "log_loss": "log loss"}[loss]
-    titles = ["rows learnt from", "cross-validated" if crossed else "rows kept back"]
+    titles = ["training", "cross-validated" if crossed else "validation"]
     show(f"{word} by width: so many questions (and straight lines) in a layer")
     wide, deep = max(map(len, titles)), len(history.paths) > 1
     show(f"{'layer ' * deep}{'width':>5} {titles[0]:>{wide}} {titles[1]:>{wide}}")

@@ -61,7 +61,7 @@ def simplify(
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": rows.held_out}
-        save(simple.network, out, units=file.units, **known)
+        save(file.with_network(simple.network), out, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain |= rows.counts | rows.test_errors(file.network, simple.network)

@@ -47,7 +47,8 @@ def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 
 
 def _gaps(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    return GAPS if not value else () if value == ("none",) else value
+    """Return the cells that count as missing: the usual ones and more; without the usual ones after "none"."""
+    return value[1:] if value[:1] == ("none",) else (*GAPS, *value)
 
 
 file_options = grouped(
@@ -70,8 +71,8 @@ rows_option = click.option(
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
 gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
-    help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
-    "for empty cells alone.",
+    help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
+    "given first, leaves out the usual ones: by itself only empty cells are missing.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
 

@@ -19,7 +19,7 @@ from bgn.model.terms import network_of, outputs_of
 from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
-from bgn.wording import lower_end, upper_end
+from bgn.wording import lower_end, people, upper_end
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +129,24 @@ def extremes(
     last = np.array([-np.inf, np.inf]) if output is not None else whole.linked(np.array([-np.inf, np.inf]))
     proven = all(told[3] or end == most for told, end, most in zip(sides, (low, high), last.tolist(), strict=True))
     return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
+
+
+def negative_note(ends: Extremes, target: Floats, remedy: str) -> str:
+    """Say that predictions can be negative where no target is, and what makes them end at 0; nothing otherwise.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, extremes
+    >>> ends = extremes(Network([Layer([[1.0]], [-3.0])], [1.0], 0.5))
+    >>> negative_note(ends, np.array([0.0, 1.5]), "--at-least 0")
+    'Predictions can be negative, down to -0.5, and no training target is: --at-least 0 makes 0 the lowest.'
+    >>> negative_note(ends, np.array([-0.1, 1.5]), "--at-least 0")
+    ''
+    """
+    if target.min() < 0 or not ends.low < -1e-9 * target.max():
+        return ""
+    down = f", down to {people(ends.low)}," if ends.proven and np.isfinite(ends.low) else ""
+    return f"Predictions can be negative{down} and no training target is: {remedy} makes 0 the lowest."
 
 
 def score_of(model: Any, output: int | None) -> Network:

@@ -31,7 +31,8 @@ class Frontier(Tabular):
     Attributes
     ----------
     errors : mapping of str to ndarray of float64, shape (sizes,)
-        By the rows they were measured on, those that are known: "training", "validation", "test", in this order. Entry
+        By the rows they were measured on, those that are known: "training", "validation", "test", in this order.
+        Where validation rows are set apart, "training" leaves them out. Entry
         k belongs to k questions in the last hidden layer; entry 0 is predicting the mean, or the shares of the classes.
     linear : mapping of str to float
         The error of a linear model, for classes of logistic regression, by the rows it could be measured on.

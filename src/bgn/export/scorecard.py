@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.export.class_card import MOST_POINTS, ClassCard, class_card, common_unit
 from bgn.export.condition import describe
@@ -90,16 +93,35 @@ class Scorecard:
         return float(LINKS["logistic"](np.array([float(self.prediction(total))]))[0])
 
     def likely_from(self) -> int | None:
-        """Return the lowest total at which the class of the card is predicted; None where no total reaches it."""
-        scores = ((total, self.prediction(total)) for total in range(sum(self.points) + 1))
+        """Return the lowest total at which the class of the card is predicted; None where no row's total reaches it."""
+        scores = ((total, self.prediction(total)) for total in self.attainable)
         return next((total for total, score in scores if score > 0 or (self.evenly and score == 0)), None)
 
     def totals(self) -> tuple[int, ...]:
-        """Return totals to print: all from 0 to the largest where they are few, else every second, fifth, tenth, ..."""
-        largest, step = sum(self.points), 1
-        while largest > _MOST_TOTALS * step:
+        """Return totals to print, of those that a row can have: all where they are few, else the least, the largest and
+        between them multiples of 2, 5, 10, ..."""
+        found, step = self.attainable, 1
+        if len(found) <= _MOST_TOTALS + 1:
+            return found
+        while found[-1] - found[0] > _MOST_TOTALS * step:
             step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-        return (*range(0, largest, step), largest)
+        return tuple(total for total in found if total % step == 0 or total in (found[0], found[-1]))
+
+    @cached_property
+    def attainable(self) -> tuple[int, ...]:
+        """The totals that rows can have: questions about one column hold together only where a value of it allows.
+
+        Those about several columns, or about answers, count as free of all others: of these some totals may be none.
+        """
+        columns, found = dict[int, list[int]](), 1  # whose bits are the totals
+        for k, term in enumerate(self.terms.terms):
+            alone = not self.terms.hidden and len(term.condition.columns) == 1
+            columns.setdefault(term.condition.columns[0] if alone else -1 - k, []).append(k)
+        for column, asked in columns.items():
+            points = np.array([self.points[k] for k in asked])
+            sums = _sums(self.terms, column, asked, points) if column >= 0 else {0, *points.tolist()}
+            found = reduce(or_, (found << each for each in sums))
+        return tuple(total for total, bit in enumerate(reversed(f"{found:b}")) if bit == "1")
 
     def format(self, format: str = "text", units: Mapping[str, str] | None = None) -> str:
         """Write the card.
@@ -169,11 +191,9 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     total  value
     0       1.02
     1       1.15
-    2       1.28
     3       1.41
     4       1.54
     5       1.67
-    6       1.80
     7       1.93
     8       2.06
     >>> network.predict([[70.0, 30.0]]), float(card.prediction(4 + 3))
@@ -195,6 +215,24 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
     each = tuple(points[k] for k in order)
     return Scorecard(each, terms.start.normalize(EXACT), unit.normalize(EXACT), ordered, is_turned(given))
+
+
+def _sums(terms: Terms, column: int, asked: Sequence[int], points: NDArray[Any]) -> set[int]:
+    """Return what questions about one column add up to, over all values that it can have."""
+    conditions, about = [terms.terms[k].condition for k in asked], terms.schema.columns[column]
+    if about.levels is not None:
+        values = [float(code) for code in range(len(about.levels))]
+    else:
+        lines = [(each.threshold, float(each.coefficients[0])) for each in conditions]  # type: ignore[arg-type]
+        edges = [0.0, *(threshold / slope for threshold, slope in lines if slope)]
+        near = ((np.floor(x) - 1, np.floor(x), np.ceil(x), np.ceil(x) + 1) if about.whole else
+                (np.nextafter(x, -np.inf), x, np.nextafter(x, np.inf)) for x in edges)  # fmt: skip
+        values = [float(value) for each in near for value in each]
+    if column not in terms.complete:
+        values.append(math.nan)
+    rows = np.zeros((len(values), len(terms.schema.columns)))
+    rows[:, column] = values
+    return set((np.stack([each.holds(rows) for each in conditions], axis=1) @ points).tolist())
 
 
 def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:
@@ -238,7 +276,7 @@ def _blocks(card: Scorecard, layout: PageLayout, units: Mapping[str, str] | None
     total = style.words("total")
     questions = [describe(term.condition, terms, style, units) for term in terms.terms]
     asked = list(zip(questions, map(str, card.points), strict=True))
-    asked.append((total, f"0{style.words(' to ')}{sum(card.points)}"))
+    asked.append((total, f"{card.attainable[0]}{style.words(' to ')}{card.attainable[-1]}"))
     said, line = remarks(terms, style, units), f"{start} + {style.number(plain(card.unit))} {layout.times} {total}"
     return [
         *([layout.lines(hidden)] if hidden else []),

@@ -194,10 +194,12 @@ def check(
     from bgn.inputs.files import open_any
 
     table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header))
-    return check_opened(table, origin, target, task)
+    return check_opened(table, origin, target, task, date_format)
 
 
-def check_opened(table: RawTable, origin: str, target: str | None, task: str | None = None) -> TableCheck:
+def check_opened(
+    table: RawTable, origin: str, target: str | None, task: str | None = None, date_format: str | None = None
+) -> TableCheck:
     """Look at a table that is open, and close it."""
     from bgn.inputs.findings import Known, all_findings, pending
     from bgn.inputs.survey import surveyed
@@ -210,7 +212,7 @@ def check_opened(table: RawTable, origin: str, target: str | None, task: str | N
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})
     predicted = next((column for column in columns if column.name == target), None)
-    known = Known(task, met.header)
+    known = Known(task, met.header, date_format=date_format)
     # What is in doubt of a column comes before what it may be.
     doubtful = met.problems.keys()
     every = all_findings(columns, predicted, known)

@@ -77,12 +77,15 @@ class Known:
         Columns whose numbers are names.
     merge_rare : int, optional
         Fewest rows of a class.
+    date_format : str, optional
+        How dates are written.
     """
 
     task: str | None = None
     header: bool | None = None
     categorical: Collection[str] = ()
     merge_rare: int | None = None
+    date_format: str | None = None
 
 
 NOTHING = Known()
@@ -107,7 +110,7 @@ def said_at_fit(
         yield Finding("constant", (target.name,), told, "There is nothing to learn; is it the right column?", "serious")
     for column in others:
         if column.is_text:
-            yield from [*_dates(column)] or _many_words(column)
+            yield from [*_dates(column, known.date_format)] or _many_words(column)
         elif column.kind == "id":
             told = f"{column.name!r} is different in every row, like an id ({quoted(column.first_words, 2)})."
             yield Finding("id", (column.name,), told, f"Leave it out: {option('drop', repr(column.name))}.", "serious")
@@ -224,25 +227,27 @@ def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
         yield Finding("id", (column.name,), f"{told} ({quoted(column.first_words, 2)}).", advice)
 
 
-def _dates(column: SurveyedColumn) -> Iterator[Finding]:
-    """Dates that are not written as ISO 8601; in doubt where day and month may be the other way round."""
+def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding]:
+    """Dates that are not written as ISO 8601 or as `given`; in doubt where day and month may be the other way round."""
     name, fit = column.name, column.date_formats
+    unfit = f" {option('date_format', repr(given))} does not fit all of them and is not used here." if given else ""
     others = [] if fit else _no_dates(column)
     if others:
-        told = f"{name!r} holds dates but for {quoted(others)}, and is read as words."
+        told = f"{name!r} holds dates but for {quoted(others)}, and is read as words.{unfit}"
         advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
         yield Finding("date", (name,), told, advice, "serious")
     elif len(fit) == 1:
         unused = " A fit leaves it out until then." if crowded(len(column.levels), column.rows - column.gaps) else ""
         advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
-        yield Finding("date", (name,), f"{name!r} holds dates written as {column.first_words[0]!r}.", advice)
+        told = f"{name!r} holds dates written as {column.first_words[0]!r}.{unfit}"
+        yield Finding("date", (name,), told, advice)
     elif fit:
-        told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)})."
+        told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)}).{unfit}"
         ways = " or ".join(option("date_format", repr(form)) for form in fit[:2])
         yield Finding("date", (name,), told, f"Say how they are written: {ways}.", "serious")
     elif len(column.levels) and all(map(looks_like_a_date, column.first_words)):
         told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist."
-        yield Finding("date", (name,), told, "Write them in one, best as 2021-06-05.", "serious")
+        yield Finding("date", (name,), f"{told}{unfit}", "Write them in one, best as 2021-06-05.", "serious")
 
 
 def _no_dates(column: SurveyedColumn) -> list[str]:

@@ -95,6 +95,20 @@ def option_of(name: str, column: str, value: str) -> str:
     return f"--{name} {column + '=' + value!r}" if _IN_SHELL.get() else f"{name}={ {column: value} }"
 
 
+def listing(name: str) -> str:
+    """How the user at hand gives a list in place of the usual one, which a shell's option adds to.
+
+    Examples
+    --------
+    >>> listing("gaps")
+    'gaps=[...]'
+    >>> with spoken_to_a_shell():
+    ...     listing("gaps")
+    '--gaps none --gaps WORD'
+    """
+    return f"--{name} none --{name} WORD" if _IN_SHELL.get() else f"{name}=[...]"
+
+
 def check_characters(**marks: str | Mapping[str, str] | None) -> None:
     """Refuse a separator or a mark that is not one character; a tab may be written as in a shell."""
     for name, value in marks.items():

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.numerals import DoubtfulColumns, Met
-from bgn.inputs.refusal import listed, option, option_of
+from bgn.inputs.refusal import listed, listing, option_of
 from bgn.printable import clean
 
 _MOST_TOLD = 6  # columns, and words of each, that a note names
@@ -91,7 +91,7 @@ def _gap_notes(gaps: GapCounts) -> list[str]:
     most = sorted(gaps, key=lambda name: -sum(gaps[name].values()))[:_MOST_TOLD]
     told = [f"{_words(gaps[name])} in {clean(name, 40)!r}" for name in gaps if name in most]
     more = [f"others in {len(gaps) - len(most)} more columns"] if len(gaps) > len(most) else []
-    remedy = f"If one of these is a value, list those that are none: {option('gaps')}."
+    remedy = f"If one of these is a value, list those that are none: {listing('gaps')}."
     return [f"read as missing: {'; '.join(told + more)}. {remedy}"]
 
 

@@ -94,7 +94,7 @@ def decide(
     told = settled.filter(chosen)
     empty, crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
     where = "In the training rows, " if held is not None and held.any() else ""
-    known = Known(choices.task, raw.met.header, choices.categorical, choices.merge_rare)
+    known = Known(choices.task, raw.met.header, choices.categorical, choices.merge_rare, choices.date_format)
     wary = fit_notes(table.filter(chosen), features, target, known, where)
     gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
     notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *gone]

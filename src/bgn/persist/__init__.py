@@ -82,6 +82,10 @@ class ModelFile:
     intervals: Intervals | None = None
     edits: tuple[Edit, ...] = ()
 
+    def with_network(self, network: Network) -> Any:
+        """Build another network made of the one that was saved, with its settings: what columns want is kept."""
+        return replace(self, network=network, history=None, intervals=None, edits=()).model()
+
     def model(self) -> Any:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:

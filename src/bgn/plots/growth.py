@@ -51,7 +51,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     for label, values, colour, dash in (
         (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
         (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
-        ("lower bound (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
+        ("lower bound of training (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
     ):
         line = [(x, value) for x, value in values if math.isfinite(value)]
         if line:

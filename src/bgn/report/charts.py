@@ -243,5 +243,6 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     chart.dots([(float(one.width), one.train_loss) for one in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
-    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
+    apart = bool(lines["second"]) and not history.cross_validated
+    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure, "apart": apart}
     return {"svg": markup(chart.svg("growth")), "bound": bool(lines["bound"])} | told

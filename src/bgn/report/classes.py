@@ -82,7 +82,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
         (
             "logistic regression",
-            count_of(facts.numbers[0].shape[1], "column"),
+            count_of(facts.rows.shape[1], "column"),
             logistic_scores(facts.numbers[0], facts.target, facts.numbers[1], count),
         ),
         ("the shares of the classes", "always the same", majority_scores(facts.target, len(judged), count)),
@@ -125,6 +125,14 @@ LOG_LOSS = (
     "The log loss is the mean of minus the logarithm of the probability that was given to what happened: smaller is "
     "better."
 )
+
+
+def without_rows(facts: Facts) -> list[str]:
+    """Say which classes have no test rows, for which no AUC is known; nothing where each has some."""
+    words, there = words_of(facts.network), set(facts.judged_target.astype(int).tolist())
+    lacking = [f"“{word}”" for code, word in enumerate(words) if code not in there]
+    rows = "test rows" if facts.held_out else "rows"
+    return [f"No AUC: there are no {rows} of {', '.join(lacking)}."] if lacking else []
 
 
 def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:

@@ -231,7 +231,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     entries = [
         ("this model", size, facts.predictions),
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", tree.predict(judged)),
-        ("a linear model", count_of(facts.numbers[0].shape[1], "column"), linear),
+        ("a linear model", count_of(facts.rows.shape[1], "column"), linear),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.evaluate.verdict import LEGEND, verdict
+from bgn.explain.extremes import negative_note
 from bgn.explain.promises import promises
 from bgn.export.numbers import number, whole
 from bgn.printable import quote_name
@@ -53,9 +54,10 @@ def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     if straight := len(facts.terms.linear_terms):
         parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
     explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
+    negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
     return (
         f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on {judged(facts)} "
-        f"it is off by {measured(facts, measure['mae'])} on average{explained}. {_reach(facts)}"
+        f"it is off by {measured(facts, measure['mae'])} on average{explained}. {_reach(facts)} {negative}".rstrip()
     )
 
 
@@ -97,12 +99,13 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[
     """Say how this model does beside each of the others, on every measure shown, and which rows judged."""
     notes = [] if facts.held_out else [_learnt(facts)]
     if facts.classes:
-        notes.append(classes.LOG_LOSS)
+        notes += [classes.LOG_LOSS, *classes.without_rows(facts)]
     titles = classes.MEASURES if facts.classes else TITLES
     (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
     for one, (rows, theirs) in zip(measures[1:], others, strict=True):
         notes.append(str(verdict(one["name"], model, rows, titles, (ours, theirs))))
-    return " ".join([*notes, LEGEND])
+    rival = "Logistic regression" if facts.classes else "The linear model"
+    return " ".join([*notes, LEGEND, f"{rival} has a slope for each numeric column and a weight for each category."])
 
 
 TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}

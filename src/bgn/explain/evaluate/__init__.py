@@ -147,9 +147,18 @@ class Evaluation(ScoreTable):
         ]
 
     def _beside(self, name: str) -> str:
+        """What stands beside a score: its standard error, or why there is none."""
         if name == "calibration_error":
             return f"({self.by_chance:.4f} by chance alone)"
+        if np.isnan(self.scores[name]):
+            return "(never predicted)" if name.startswith("precision") else f"({self._without_rows(name)})"
         return "" if np.isnan(self.errors[name]) else f"± {self.errors[name]:.4f}"
+
+    def _without_rows(self, name: str) -> str:
+        """Say which classes have no test rows, where the score does not name its own."""
+        rows = self.confusion.sum(axis=1)
+        found = [quote_category(level_word(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
+        return "no test rows" if name.startswith("recall of ") else f"no test rows of {', '.join(found)}"
 
     def _title(self, name: str) -> str:
         if name in ("sensitivity", "specificity", "precision"):
