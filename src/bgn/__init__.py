@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
     from bgn.persist import save as save
-    from bgn.report.write import write_report as write_report
+    from bgn.report.page import write_report as write_report
 
 # `import bgn` stays quick and optional packages stay optional: a name is loaded when it is first used.
 __getattr__, __dir__, __all__ = lazy_names(
@@ -82,7 +82,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.term_table": "as_table",
         "bgn.model.terms": "as_terms",
         "bgn.persist": "ModelFileError load save",
-        "bgn.report.write": "write_report",
+        "bgn.report.page": "write_report",
     },
 )
 
@@ -92,9 +92,9 @@ def _answer(home: str, name: str) -> None:
     ANSWERS[name] = lambda *given, **named: getattr(importlib.import_module(home), name)(*given, **named)
 
 
-_answer("bgn.report.notebook", "picture")
+_answer("bgn.report.svg", "picture")
 _answer("bgn.report", "card")
-_answer("bgn.report.write", "write_report")
+_answer("bgn.report.page", "write_report")
 _answer("bgn.persist", "save")
 _answer("bgn.pipelines", "network_within")
 _answer("bgn.persist", "plain_content")

@@ -9,7 +9,7 @@ import bgn
 from bgn import Layer, Network
 from bgn.explain.attainable.domain import read_domain
 from bgn.model.neuron import Neuron, Projection
-from bgn.show.curve import corners
+from bgn.show.curves import corners
 from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of
 from tests.reference.explain import cheapest_table_row

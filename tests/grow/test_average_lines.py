@@ -16,7 +16,7 @@ from bgn.grow.average import AverageHistory
 from bgn.grow.history import History, LinesAlone, Snapshot
 from bgn.model.mean import mean_of
 from bgn.model.schema import Schema
-from bgn.show.curve import band, corners
+from bgn.show.curves import band, corners
 from tests.every_engine import ENGINES
 from tests.round_trips import bits
 

@@ -21,7 +21,7 @@ from bgn.export.html import colour
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.printable import clean
-from bgn.show.curve import histogram
+from bgn.show.curves import histogram
 from bgn.show.drawing import draw, text_width
 from bgn.show.labels import shorten, shortened, term_labels
 from tests.networks import grown, random_network

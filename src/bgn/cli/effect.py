@@ -87,7 +87,7 @@ def _plain(found: Effect) -> dict[str, Any]:
 
 def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     """Print an effect in about ten lines, with bars."""
-    from bgn.show.steps import bars, decimals_of, effect_lines
+    from bgn.show.curves import bars, decimals_of, effect_lines
 
     name, unit = quote_name(found.feature), file.units.get(found.feature, "")
     mean = f"mean {quote_name(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"

@@ -76,7 +76,7 @@ def _names(data: DataFile, rows: CompleteRows, key: str | None) -> list[str]:
     opened = data.open()
     check_there([key], opened.table.names, f"--key: {data.name}")
     keys = [_word(value) for block in opened.table.blocks([key]) for value in _values(block, key)]
-    from bgn.report.starts import BETWEEN  # a command starts without what it does not need
+    from bgn.report.controls import BETWEEN  # a command starts without what it does not need
 
     return [f"{number}{BETWEEN}{keys[number - 1]}" for number in numbers]
 

@@ -11,8 +11,7 @@ from bgn.explain.classes import class_number
 from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
 from bgn.model.told import is_turned
 from bgn.pipelines import through_pipelines
-from bgn.plots.room import legend, name_axes
-from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
 from bgn.printable import quote_category
 from bgn.wording import count_of
 

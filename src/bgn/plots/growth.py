@@ -1,14 +1,18 @@
-"""How a network was grown: errors and Theorem 1's bound along the path."""
+"""Error against size: how a network was grown, where more rules pay, and how trees of the same size do."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bgn.explain import frontier as sizes
 from bgn.explain.frontier import history_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.room import is_narrow, legend, name_axes
-from bgn.plots.style import FIRST, SECOND, axes, ink, plain
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, is_narrow, legend, name_axes, plain
 
 
 @through_pipelines(undone=False)
@@ -105,3 +109,125 @@ def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
                 f"layer {count}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), xytext=(3, height),
                 textcoords="offset points", fontsize=8, color=ink(0.7),
             )  # fmt: skip
+
+
+_COLOURS = {"training": FIRST, "validation": SECOND, "test": THIRD}
+
+
+def frontier(
+    model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, *, ax: Any = None
+) -> Any:
+    """Draw a model's error at every size it had while it grew, with the mean and a linear model as lines.
+
+    :func:`bgn.frontier` has the same as numbers. The lines are those of the test rows where there are any; otherwise
+    the mean's is the validation error, and the linear model's that of the rows it was fitted to.
+
+    Parameters
+    ----------
+    model : fitted estimator or History
+        Whatever has ``history_``, or the history itself.
+    X, y : array_like, optional
+        Rows that the linear model is fitted to: those of the model. None for no linear model.
+    X_test, y_test : array_like, optional
+        Rows to measure the test error on; none unless told.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import bgn
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = bgn.BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> bgn.plots.frontier(model).get_xlabel()
+    'yes/no questions'
+    """
+    found = sizes.frontier(model, X, y, X_test, y_test)
+    ax = axes(ax, 7.0, 4.2)
+    plain(ax)
+    word = "log loss" if found.loss == "log_loss" else "error"
+    for rows, errors in found.errors.items():
+        ax.plot(
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} {word}",
+            linewidth=1.8, markersize=3.5,
+        )  # fmt: skip
+    last = list(found.linear)[-1:]  # the test rows come last
+    classes = found.loss == "log_loss"
+    lines = [("shares of the classes" if classes else "the mean", found.judged, found.errors[found.judged][0])]
+    rival = "logistic regression" if classes else "a linear model"
+    lines += [(rival, rows, found.linear[rows]) for rows in last]
+    for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):
+        measured = rows + " rows" if found.name(rows) == rows else found.name(rows)
+        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {measured}")
+    ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
+    name_axes(ax, "yes/no questions", "log loss" if classes else "mean squared error")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylim(bottom=0)
+    legend(ax)
+    return ax
+
+
+@through_pipelines("X", "X_test", targets=("y", "y_test"), undone=False)
+def tree_comparison(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any,
+    y_test: ArrayLike,
+    *,
+    sizes: Sequence[int] | None = None,
+    random_state: int = 0,
+    ax: Any = None,
+) -> Any:
+    """Draw the test error of every width along a model's path beside trees that ask as many questions.
+
+    A neuron and a split are both one yes/no question, so a network of five neurons stands beside a tree of five
+    splits (six leaves). Trees are grown best first on `X` and `y`.
+
+    Parameters
+    ----------
+    model : fitted estimator or History
+        Whatever has ``history_``, for the smaller networks along its path, or the history itself.
+    X, y : array_like
+        Rows that the trees are fitted to: those of the model.
+    X_test, y_test : array_like
+        Rows that both are judged on.
+    sizes : sequence of int, optional
+        Numbers of questions; by default every width up to the chosen one.
+    random_state : int, default 0
+        For the trees' ties.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    from sklearn.tree import DecisionTreeRegressor
+
+    history = history_of(model)
+    widths = list(range(1, history.best_width + 1)) if sizes is None else list(sizes)
+    table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)
+    networks = [float(np.mean((history.network(width).predict(tests) - truth) ** 2)) for width in widths]
+    trees = []
+    for width in widths:
+        tree = DecisionTreeRegressor(max_leaf_nodes=width + 1, random_state=random_state).fit(table, target)
+        trees.append(float(np.mean((tree.predict(tests) - truth) ** 2)))
+    ax = axes(ax, 6.4, 4.0)
+    plain(ax)
+    mark = {"linewidth": 1.8, "markersize": 4 if len(widths) <= 40 else 0}
+    ax.plot(widths, trees, "s--", color=SECOND, label="tree: splits", **mark)
+    ax.plot(widths, networks, "o-", color=FIRST, label="network: neurons", **mark)
+    ax.axhline(
+        float(np.mean((truth - target.mean()) ** 2)), color=ink(0.5), linestyle=":", linewidth=1.2, label="mean of y"
+    )
+    name_axes(ax, "yes/no questions", "test mean squared error")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylim(bottom=0)
+    legend(ax)
+    return ax

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bgn.plots.room import READABLE, inches
-from bgn.plots.style import axes, ink
+from bgn.plots.style import READABLE, axes, inches, ink
 from bgn.show.drawing import PAD, WIDE, Drawing, Sheet, draw, importance_of, percent
 
 # From plenty of room to little: short names, short lines, columns close together; then few boxes.

@@ -13,8 +13,7 @@ from bgn.export.scorecard import Scorecard
 from bgn.export.scorecard import scorecard as card_of
 from bgn.export.text import Signs
 from bgn.model.terms import Terms
-from bgn.plots.room import NAME_LETTERS, READABLE, folded, inches, widest
-from bgn.plots.style import axes
+from bgn.plots.style import NAME_LETTERS, READABLE, axes, folded, inches, widest
 from bgn.printable import quote_category, quote_name
 from bgn.show.labels import shortened
 

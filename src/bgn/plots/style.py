@@ -1,7 +1,13 @@
-"""How figures look: axes made when none are given, and inks that follow the user's light or dark style."""
+"""How figures look, and what fits into them.
+
+Axes are made when none are given; inks follow the user's light or dark style. In little room letters shrink down to a
+size that can be read, then names, then lines; then fewer bars are shown.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +15,7 @@ from numpy.typing import NDArray
 
 from bgn.model.step import Floats
 from bgn.require import require
+from bgn.show.drawing import text_width
 
 # Told apart with any kind of colour vision, on light and on dark.
 UP, DOWN, FIRST, SECOND, THIRD = "#D55E00", "#0072B2", "#0072B2", "#D55E00", "#009E73"
@@ -48,3 +55,133 @@ def largest(values: Floats, most: int) -> NDArray[np.intp]:
     """Return the places of the largest values, at most so many, those that are 0 left out; the largest first."""
     order = np.argsort(-np.abs(values), kind="stable")
     return order[values[order] != 0][: max(most, 1)]
+
+
+READABLE = 7.0
+"""Points of the smallest letters that names are written in."""
+NAME_LETTERS = (24, 18, 14, 10, 7)  # of a column, from plenty of room to little
+_SIZES = (10.0, 9.0, 8.0, READABLE)
+_NAMES = 0.55  # share of the width of axes that names of bars may take
+_NARROW = 3.4  # inches of axes that want a small legend above them
+_WORDS = re.compile(r"(?<![≥≤<>=+±]) +")  # a sign stays with what follows
+_LINE, _BETWEEN = 1.2, 0.45  # height of a line, and what parts two names, in sizes of letters
+
+
+def inches(ax: Any) -> tuple[float, float]:
+    """Return how wide and how tall axes are; of those whose units are equally long, the square that they fill."""
+    place, figure = ax.get_position(original=True), ax.get_figure()
+    wide, tall = float(figure.get_figwidth() * place.width), float(figure.get_figheight() * place.height)
+    return (wide, tall) if ax.get_aspect() == "auto" else (min(wide, tall),) * 2
+
+
+def is_narrow(ax: Any) -> bool:
+    """Return whether axes have room for small letters only."""
+    return inches(ax)[0] < _NARROW
+
+
+def widest(labels: Sequence[str]) -> float:
+    """Return the inches that the longest label takes."""
+    return max(map(text_width, labels), default=0.0) / 72.0
+
+
+def folded(text: str, points: float, size: float, lines: int | None = None) -> str:
+    """Return text in lines that are so wide at most; what `lines` of them do not hold is left out and marked.
+
+    Examples
+    --------
+    >>> folded("a name that is long", 60.0, 10.0)
+    'a name\\nthat is\\nlong'
+    >>> folded("a name that is long", 60.0, 10.0, 1)
+    'a name …'
+    """
+    most = points * 10.0 / size
+    found: list[str] = []
+    for word in _WORDS.split(text.strip()):
+        while text_width(word) > most and len(word) > 1:
+            kept = next(n for n in range(len(word) - 1, 0, -1) if n == 1 or text_width(word[:n]) <= most)
+            found, word = [*found, word[:kept]], word[kept:]
+        if found and text_width(f"{found[-1]} {word}") <= most:
+            found[-1] += f" {word}"
+        else:
+            found.append(word)
+    if lines is not None and len(found) > lines:
+        last = found[lines - 1]
+        while last and text_width(f"{last} …") > most:
+            last = last[: last.rfind(" ")] if " " in last else last[:-1]
+        found = [*found[: lines - 1], f"{last} …"]
+    return "\n".join(found) or text
+
+
+def bars_that_fit(ax: Any, most: int) -> int:
+    """Return how many bars with names of one line axes have room for, at most so many."""
+    return most if ax is None else max(1, min(most, int(72.0 * inches(ax)[1] / (READABLE * (_LINE + _BETWEEN)))))
+
+
+def name_bars(ax: Any, tell: Callable[[int], Sequence[str]], room: bool) -> float:
+    """Write the names of bars beside them, and return the size of their letters.
+
+    `tell` returns the names, with columns called by so many letters at most. Axes that were made for the bars have
+    room. In others letters are smaller, down to those that can just be read, and names stand in several lines; where
+    that is not enough, columns are called by fewer letters, and in the end names are cut.
+    """
+    labels = list(tell(NAME_LETTERS[0]))
+    size = _SIZES[0]
+    if labels and not (room or widest(labels) <= inches(ax)[0] * _NAMES):
+        labels, size = fitting(tell, 72.0 * inches(ax)[0] * _NAMES, 72.0 * inches(ax)[1] / len(labels))
+    ax.set_yticks(range(len(labels)), labels, parse_math=False, fontsize=size)
+    return size
+
+
+def fitting(tell: Callable[[int], Sequence[str]], wide: float, tall: float) -> tuple[list[str], float]:
+    """Return names in lines, and the size of their letters, that fit into so many points each."""
+    labels, size, lines = list[str](), READABLE, 1
+    for size in _SIZES:
+        lines = max(1, int((tall / size - _BETWEEN) / _LINE))
+        labels = [folded(each, wide, size) for each in tell(NAME_LETTERS[0])]
+        if all(label.count("\n") < lines for label in labels):
+            return labels, size
+    for letters in NAME_LETTERS[1:]:  # of the names that are still too long alone
+        shorter = [folded(each, wide, size, lines if letters == NAME_LETTERS[-1] else None) for each in tell(letters)]
+        labels = [label if label.count("\n") < lines else other for label, other in zip(labels, shorter, strict=True)]
+    return labels, size
+
+
+def name_axes(ax: Any, across: str | None = None, up: str | None = None, *, share: float = 1.0) -> None:
+    """Name the axes, letter by letter: a dollar sign is no mathematics. Names that are too long have several lines.
+
+    `share` is that of the width which is left beside names of bars.
+    """
+    wide, tall = inches(ax)
+    if across is not None:
+        ax.set_xlabel(folded(across, 72.0 * share * wide, 10.0), parse_math=False)
+    if up is not None:
+        ax.set_ylabel(folded(up, 72.0 * tall, 10.0), parse_math=False)
+
+
+def beside_names(room: bool) -> float:
+    """Return the share of the width that names of bars leave."""
+    return 1.0 if room else 1.25 - _NAMES  # and the margin of the axes
+
+
+def name_colours(ax: Any, shown: Any, name: str) -> None:
+    """Put a bar of colours beside the axes, and name it."""
+    bar = ax.figure.colorbar(shown, ax=ax)
+    bar.set_label(folded(name, 72.0 * inches(ax)[1], 10.0), parse_math=False)
+
+
+def legend(ax: Any, above: bool = False, **where: Any) -> None:
+    """Name the lines, letter by letter; in narrow axes above them and in small letters, so that nothing is hidden."""
+    wide, _ = inches(ax)
+    above, size = above or is_narrow(ax), READABLE if is_narrow(ax) else 10.0
+    if above:
+        wide = max(wide, float(ax.get_figure().get_figwidth() * ax.get_position(original=True).width))
+    handles, names = ax.get_legend_handles_labels()
+    names = [folded(name, max(72.0 * wide - 3.5 * size, 60.0), size) for name in names]
+    if above:
+        where = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.0}
+        where["ncols"] = max(1, min(len(names), int(wide // (widest(names) * size / 10.0 + 4.0 * size / 72.0))))
+    shown = ax.legend(
+        handles, names, facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9, fontsize=size, **where
+    )
+    for text in shown.get_texts():
+        text.set_parse_math(False)

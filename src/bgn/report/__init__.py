@@ -1,6 +1,6 @@
 """One HTML file that tells the whole story of a model, and cards for notebooks."""
 
-from bgn.report.notebook import card, picture
-from bgn.report.write import write_report
+from bgn.report.page import write_report
+from bgn.report.svg import card, picture
 
 __all__ = ["card", "picture", "write_report"]

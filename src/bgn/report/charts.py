@@ -16,11 +16,10 @@ from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_corners, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
-from bgn.report.quantities import Quantity, value_of
 from bgn.require import require
-from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curves import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
-from bgn.show.labels import title
+from bgn.show.labels import Quantity, title, value_of
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600

@@ -13,7 +13,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curve import corners, few_wholes
+from bgn.show.curves import corners, few_wholes
 
 KINDS = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Lines that can be told apart."""

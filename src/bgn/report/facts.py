@@ -30,8 +30,7 @@ from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.model.told import as_told, is_turned
 from bgn.printable import clean, quote_category
 from bgn.report.labels import PageLabels
-from bgn.report.quantities import Quantity
-from bgn.show.labels import title
+from bgn.show.labels import Quantity, title
 from bgn.wording import count_of
 
 WORST = 10

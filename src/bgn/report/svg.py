@@ -1,13 +1,17 @@
-"""Figures of the report and of notebooks as SVG text: no script, the page's own ink, every name escaped."""
+"""Ink for pages and notebooks: charts and the drawing of a network as SVG, without any other library."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
+from bgn.export.equation import equation
 from bgn.export.text import Signs
-from bgn.show.drawing import LINE, PAD, Box, Drawing, percent, text_width
+from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
+from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, percent, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -239,3 +243,23 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     step = next((m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw), 10 * size)
     first = math.ceil(low / step - 1e-9)
     return [float(f"{i * step:.12g}") for i in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+_MOST_LISTED = 100  # questions that a card shows
+
+
+def picture(model: Any) -> str:
+    """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
+    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(as_told(network_of(model, plain=False))))
+    return f'<div style="overflow-x:auto">{drawings}</div>'
+
+
+def card(model: Any) -> str:
+    """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation."""
+    network = network_of(model, plain=False)
+    width, used = network.widths[-1], len(network.features_used)
+    line = (
+        f"{type(model).__name__}: {width} yes/no question{'' if width == 1 else 's'} about {used} of "
+        f"{network.n_inputs} columns, {network.n_parameters} non-zero parameters"
+    )
+    return f"<div><p>{escape(line)}</p>{equation(network, format='html', most=_MOST_LISTED)}</div>"

@@ -29,10 +29,9 @@ from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
 from bgn.printable import quote_category, quote_name
 from bgn.report import facts as told
-from bgn.report.controls import typical
+from bgn.report.controls import BETWEEN, KnownRows, typical
 from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
-from bgn.report.starts import BETWEEN, KnownRows
 from bgn.serve import asked
 from bgn.serve.asked import BadRequest
 

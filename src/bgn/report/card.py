@@ -1,4 +1,4 @@
-"""The card of a page: what every question and every slope adds, in points where totals of points say it all."""
+"""The card of a page: what every rule and every linear term adds, in points where totals of points say it all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.terms import Terms
 from bgn.report import classes
 from bgn.report.facts import Facts
-from bgn.report.quantities import Quantity
 from bgn.require import require
+from bgn.show.labels import Quantity
 from bgn.show.labels import title as title_of
 
 _MOST_POINTS = 999
