@@ -28,7 +28,7 @@ from timing import by_turns
 from timing import seconds as seconds_of
 
 from bgn import BGNRegressor, datasets
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
 from bgn.grow.roles import assign_roles

@@ -22,8 +22,8 @@ import bgn.engines.disk.engine as disk
 import bgn.sources as sources
 from bgn import BGNRegressor
 from bgn.engines.cell_engine import CellEngine
-from bgn.engines.memory.engine import PartsInMemory, RowsInMemory
-from bgn.engines.raw_rows import Plan, RawRows
+from bgn.engines.memory.engine import PartsInMemory
+from bgn.engines.raw_rows import Plan, RawRows, RowsInMemory
 from bgn.engines.requests import Request
 from bgn.model.schema import Schema
 from tests.optional import torch

@@ -10,8 +10,7 @@ import numpy as np
 
 from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.table import on_disk
-from bgn.engines.memory.engine import RowsInMemory
-from bgn.engines.raw_rows import weight_exponent
+from bgn.engines.raw_rows import RowsInMemory, weight_exponent
 from bgn.engines.row_hashes import Hashes, few_of, find_edge, histogram, inside_bin, row_hashes
 from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often

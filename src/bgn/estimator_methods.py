@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.engines.row_hashes import few_of
 from bgn.explain.subject import decoded

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.constraints import Constraints
 from bgn.grow.network import GrowthSettings
 from bgn.inputs import arguments

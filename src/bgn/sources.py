@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bgn.engines.disk.arrays import Npy, in_memory, load
 from bgn.engines.disk.engine import OnDisk, Scratch
 from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_disk
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.inputs import tables
 from bgn.inputs.classes import Classes

@@ -10,10 +10,9 @@ import bgn.engines.shared_rows as shared_rows
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import cuts as kernels
 from bgn.engines.kernels.rows import both_fire
-from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.part import Part
 from bgn.engines.protocol import Output, Question
-from bgn.engines.raw_rows import weight_exponent
+from bgn.engines.raw_rows import RowsInMemory, weight_exponent
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, tables
 from tests.reference.growth import best_split, split_variance

@@ -6,10 +6,10 @@ import pytest
 
 from bgn.engines.cell_engine import CellEngine
 from bgn.engines.disk.engine import OnDisk, PartsOnDisk
-from bgn.engines.memory.engine import MemoryEngine, PartsInMemory, RowsInMemory
+from bgn.engines.memory.engine import MemoryEngine, PartsInMemory
 from bgn.engines.part import Part
 from bgn.engines.protocol import Engine
-from bgn.engines.raw_rows import RawRows
+from bgn.engines.raw_rows import RawRows, RowsInMemory
 from bgn.engines.requests import CellPart, Parts, RawBlock, RowPart, RowSource
 
 KINDS = [

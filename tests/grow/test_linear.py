@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgn import BGNClassifier, BGNRegressor, load, save
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.roles import assign_roles
 from tests.every_engine import ENGINES
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNClassifier
-from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow import crossval
 from bgn.grow.loss import loss_of
 from bgn.grow.out_of_fold import FoldScores, stretches

@@ -21,6 +21,7 @@ from bgn.model.neuron import Projection
 CELLS = 8192
 CELLS_IN_WINDOW = 2048
 _INNER_CELLS = 2048
+PROBES = 64  # rows of a part that tell how far projections reach
 _FEW_ROWS = 2048
 
 # Gain, weight below, sum below, projection just below, projection just above.
@@ -31,6 +32,8 @@ _NOTHING_BEFORE = np.zeros((1, 2), np.int64)
 RowsInCells = tuple[Floats, Integers, Integers, NDArray[np.uint16]]
 # Weight, (residual sum, sum of positive residuals) and (smallest, largest) projection of every cell.
 CellSums = tuple[Integers, Integers, Floats]
+# Columns, which of them, and their coefficients.
+Line = tuple[NDArray[Any], Integers, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +162,16 @@ def chosen_rows(rows: RowsInCells, which: NDArray[Any]) -> RowsInCells:
     """Some of the rows, in the given order."""
     z, values, heavy, cells = rows
     return z[which], values[which], heavy[which] if len(heavy) else heavy, cells[which]
+
+
+def line_of(columns: NDArray[Any], projection: Projection) -> Line:
+    """What kernels need to project rows: columns, index and coefficients.
+
+    Of a projection with categories the columns are what each of its own adds.
+    """
+    if projection.numeric:
+        return columns, *projection.arrays
+    found = np.empty((len(projection.columns), columns.shape[1]))
+    for to, j, each in zip(found, projection.columns, projection.coefficients, strict=True):
+        to[:] = np.array(each)[columns[j].astype(np.intp)] if isinstance(each, tuple) else columns[j] * np.float64(each)
+    return found, np.arange(len(found)), np.ones(len(found))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.answer_bits import tables_of
-from bgn.engines.kernels import classes as kernels
+from bgn.engines.kernels import rows as kernels
 from bgn.engines.part import Part
 from bgn.engines.protocol import CONTRAST, Integers, Loss, Output
 

@@ -14,15 +14,13 @@ from typing import Concatenate, Generic, TypeVar
 
 import numpy as np
 
-from bgn.engines.cells import CELLS, CELLS_IN_WINDOW, Best, Sieve
+from bgn.engines.cells import CELLS, CELLS_IN_WINDOW, PROBES, Best, Sieve, line_of
 from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
-from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Loss, Output, Question
 from bgn.engines.quotients import covariances
-from bgn.engines.ramp import LIMB, Ramp, whole
+from bgn.engines.ramp import LINEAR_BITS, Ramp, whole
 from bgn.engines.requests import Arguments, Parts, Reply, RowPart
-from bgn.engines.shared_rows import line_of
 from bgn.model.neuron import Neuron, Projection
 
 _RESIDUAL_BITS = 31  # are plenty for a direction
@@ -173,7 +171,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     def ramp_of(self, column: int, low: float, high: float) -> Ramp | None:
         about = self.describe()
-        bits, half = min(LIMB, 60 - self.total.bit_length()), high / 2 - low / 2
+        bits, half = min(LINEAR_BITS, 60 - self.total.bit_length()), high / 2 - low / 2
         spread = about.deviation[column] / about.scale[column]
         if not (half > 0 and spread > 0 and bits > 0 and math.isfinite(2.0**bits / half)):
             return None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.answer_bits import tables_of
-from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
+from bgn.engines.cells import PROBES, CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Output
@@ -23,7 +23,6 @@ from bgn.engines.requests import CellPart
 from bgn.engines.shared_rows import told_of
 from bgn.model.neuron import Neuron, Projection
 
-PROBES = 64
 _CHUNK = 1 << 18
 _ROOM = 1 << 8
 _FEW_REGIONS = 1 << 13

@@ -10,7 +10,7 @@ import numpy as np
 from bgn.engines.integers import Integers
 
 # Products of two whole numbers are summed in limbs of this many bits, which is also the most that a ramp has.
-LIMB = 20
+LINEAR_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -55,4 +55,4 @@ def places(ramps: Sequence[Ramp]) -> tuple[Integers, np.ndarray]:
 def whole(limbs: Integers) -> int:
     """A sum of products from its two limbs."""
     high, low = limbs.tolist()
-    return (high << LIMB) + low
+    return (high << LINEAR_BITS) + low

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding
+from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.part import Part
-from bgn.engines.protocol import Integers, Loss
-from bgn.engines.requests import RawBlock, RowSource
+from bgn.engines.protocol import Floats, Integers, Loss
+from bgn.engines.requests import OneBlock, RawBlock, RowSource
 from bgn.engines.row_hashes import Hashes, Inside, different, histogram, inside_bin, row_hashes
 from bgn.inputs.per_row import check_reach
 
-_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
+_GAPS_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
 
@@ -197,8 +198,8 @@ class RawRows(RawBlock):
     def _gaps(self, columns: Any) -> NDArray[np.bool_]:
         """Which columns have gaps."""
         found = np.zeros(len(columns), dtype=bool)
-        for start in range(0, columns.shape[1], _AT_ONCE):  # rows of many columns lie together
-            found |= np.isnan(columns[:, start : start + _AT_ONCE]).any(axis=1)
+        for start in range(0, columns.shape[1], _GAPS_AT_ONCE):  # rows of many columns lie together
+            found |= np.isnan(columns[:, start : start + _GAPS_AT_ONCE]).any(axis=1)
         return found
 
 
@@ -225,3 +226,30 @@ def weight_exponent(source: RowSource) -> int:
     room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
     total = math.ldexp(float(sum(source.ask(RawBlock.weigh, room))), -room)
     return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]
+
+
+class RowsInMemory(OneBlock):
+    """Raw rows in memory, as a source."""
+
+    def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
+        self._rows = RawRows(X.T, y, sample_weight, threads)
+        super().__init__(self._rows, sample_weight is not None)
+
+    def beside(self, threads: int) -> RowsInMemory:
+        rows = self._rows
+        return type(self)(rows.columns.T, rows.target, rows.weight, threads)
+
+    def hashes(self, seed: int) -> Hashes:
+        """A hash of every row's content."""
+        return np.asarray(self._rows.known_hashes(seed))
+
+    def that_count(self) -> NDArray[np.int64]:
+        """The places of the rows that have a weight above 0."""
+        return np.flatnonzero(np.ones(len(self._rows.target)) if self._rows.weight is None else self._rows.weight)
+
+    def encoded(self, chosen: NDArray[Any]) -> Floats:
+        """Some of the rows as a network reads them."""
+        return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
+
+    def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
+        return MemoryEngine(self._rows.part(plan, held_out), plan.loss_of(held_out))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.integers import Integers
 from bgn.engines.memory.threads import ThreadPool
+from bgn.engines.regions import mix
 
 Hashes = NDArray[np.uint64]
 # Hashes that fall in one bin, their weights, and the largest hash below the bin (None where there is none).
@@ -18,13 +19,6 @@ Inside = tuple[Hashes, Integers, int | None]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _BIN_BITS = 16
 _AT_ONCE = 1 << 15  # rows: what is worked out on the way stays in the processor's cache
-
-
-def mix(h: Hashes) -> Hashes:
-    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
 
 
 def one_of_a_kind(column: NDArray[Any]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.cells import Line, line_of
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.protocol import Floats, Integers, Loss
@@ -25,8 +26,6 @@ _COLUMNS_FOR_SHARING = 1 << 9
 _PIECES = 4
 _NO_WEIGHT = np.empty(0, np.int64)
 _LINES = 3  # to remember
-# Columns, which of them, and their coefficients.
-Line = tuple[NDArray[Any], Integers, Floats]
 
 
 class SharedRows:
@@ -166,19 +165,6 @@ class SharedRows:
             kernels.project(*line_of(self.columns, neuron.projection), 0, self.n_rows, z)
             row[:] = np.where(z >= neuron.threshold, 1, -1)
         return columns
-
-
-def line_of(columns: NDArray[Any], projection: Projection) -> Line:
-    """What kernels need to project rows: columns, index and coefficients.
-
-    Of a projection with categories the columns are what each of its own adds.
-    """
-    if projection.numeric:
-        return columns, *projection.arrays
-    found = np.empty((len(projection.columns), columns.shape[1]))
-    for to, j, each in zip(found, projection.columns, projection.coefficients, strict=True):
-        to[:] = np.array(each)[columns[j].astype(np.intp)] if isinstance(each, tuple) else columns[j] * np.float64(each)
-    return found, np.arange(len(found)), np.ones(len(found))
 
 
 def signs(centre: Floats, scale: Floats) -> Integers:

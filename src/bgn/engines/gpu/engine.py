@@ -14,15 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.cells import Best, Sieve
+from bgn.engines.cells import PROBES, Best, Sieve
 from bgn.engines.gpu.answers import Answers, count
 from bgn.engines.gpu.cut import ProjectedRows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu.sums import group_sums, numbers, project
 from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Loss, Measures, Output, Question
-from bgn.engines.ramp import LIMB, Ramp
+from bgn.engines.ramp import LINEAR_BITS, Ramp
 from bgn.engines.requests import RowPart
 from bgn.model.neuron import Neuron, Projection
 
@@ -215,7 +214,7 @@ class TensorPart(RowPart):
 
     def _limbs_of(self, values: Tensor, other: Tensor) -> list[Tensor]:
         product = values * other
-        return [self._sum(product >> LIMB), self._sum(product & ((1 << LIMB) - 1))]
+        return [self._sum(product >> LINEAR_BITS), self._sum(product & ((1 << LINEAR_BITS) - 1))]
 
     def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
         own = self._ramp(ramp).long()

@@ -19,8 +19,9 @@ from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
 from bgn.engines.protocol import Integers, Loss, Output
 from bgn.engines.raw_rows import Plan, RawRows, Sample
+from bgn.engines.regions import mix
 from bgn.engines.requests import OneBlock
-from bgn.engines.row_hashes import Hashes, Inside, mix
+from bgn.engines.row_hashes import Hashes, Inside
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)

@@ -10,13 +10,13 @@ import numpy as np
 
 from bgn.compiled import compiled
 from bgn.engines.fixed_point import BETWEEN, FINE, INVERSES, LOG2_HIGH, LOG2_LOW, MASK, REACH, SQRT2
-from bgn.engines.kernels.rows import LIMB, look_up
+from bgn.engines.kernels.rows import LIMB
 
 _END = REACH << FINE
 _ONE = 1 << FINE
 _INVERSES = np.array(INVERSES)
-# Rows of several classes that are worked on at a time, and that are looked up at a time.
-_TOGETHER, _AT_HAND = 128, 4096
+# Rows of several classes that are worked on at a time.
+_TOGETHER = 128
 
 
 @compiled
@@ -111,15 +111,6 @@ def logistic_powers(gap, target, weight, about, start, stop, out):
         w = weight[i] if weighted else 1
         total += w * int(np.rint(share * share * 1073741824.0))
     out[0] += total
-
-
-@compiled
-def look_up_each(gap, codes, tables, start, stop, out):
-    """Gaps of every class less the sums of table entries; a few rows at a time, while their answers are at hand."""
-    for begin in range(start, stop, _AT_HAND):
-        end = min(begin + _AT_HAND, stop)
-        for k in range(len(gap)):
-            look_up(gap[k], codes, tables[k], begin, end, out[k])
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 from bgn.compiled import compiled
 from bgn.engines.kernels.rows import BLOCK
 
-LIMB = 20
+LINEAR_BITS = 20
 
 
 @compiled
@@ -66,7 +66,7 @@ def product_limbs(values, other, weight, start, stop, out):
     for i in range(stop - start):
         product = one[i] * two[i]
         w = weight[start + i] if weighted else 1
-        high += w * (product >> LIMB)
-        low += w * (product & ((1 << LIMB) - 1))
+        high += w * (product >> LINEAR_BITS)
+        low += w * (product & ((1 << LINEAR_BITS) - 1))
     out[0] += high
     out[1] += low

@@ -17,6 +17,7 @@ from bgn.compiled import compiled
 LIMB = 22
 BLOCK = 2048
 _WORDS = 255  # of eight rows each
+_AT_HAND = 4096  # rows of several outputs that are looked up at a time
 
 
 @compiled
@@ -79,6 +80,15 @@ def look_up(gap, codes, tables, start, stop, out):
             row = codes[g, begin:end]
             for i in range(end - begin):
                 part[i] -= table[row[i]]
+
+
+@compiled
+def look_up_each(gap, codes, tables, start, stop, out):
+    """Gaps of every class less the sums of table entries; a few rows at a time, while their answers are at hand."""
+    for begin in range(start, stop, _AT_HAND):
+        end = min(begin + _AT_HAND, stop)
+        for k in range(len(gap)):
+            look_up(gap[k], codes, tables[k], begin, end, out[k])
 
 
 @compiled

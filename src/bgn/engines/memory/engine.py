@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Self, TypeVar
 
 from bgn.engines.cell_engine import CellEngine
 from bgn.engines.part import Part
-from bgn.engines.protocol import Cut, Floats, Integers, Loss, Output, Question
-from bgn.engines.raw_rows import Plan, RawRows
-from bgn.engines.requests import OneBlock, Parts, Reply, Request, RowPart
-from bgn.engines.row_hashes import Hashes
+from bgn.engines.protocol import Cut, Integers, Loss, Output, Question
+from bgn.engines.requests import Parts, Reply, Request, RowPart
 from bgn.model.neuron import Neuron
 
 PartKind = TypeVar("PartKind", bound=RowPart)
@@ -50,30 +45,3 @@ class MemoryEngine(CellEngine):
 
     def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
         return MemoryEngine(self.part.next_layer(neurons), self.loss)
-
-
-class RowsInMemory(OneBlock):
-    """Raw rows in memory, as a source."""
-
-    def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
-        self._rows = RawRows(X.T, y, sample_weight, threads)
-        super().__init__(self._rows, sample_weight is not None)
-
-    def beside(self, threads: int) -> RowsInMemory:
-        rows = self._rows
-        return type(self)(rows.columns.T, rows.target, rows.weight, threads)
-
-    def hashes(self, seed: int) -> Hashes:
-        """A hash of every row's content."""
-        return np.asarray(self._rows.known_hashes(seed))
-
-    def that_count(self) -> NDArray[np.int64]:
-        """The places of the rows that have a weight above 0."""
-        return np.flatnonzero(np.ones(len(self._rows.target)) if self._rows.weight is None else self._rows.weight)
-
-    def encoded(self, chosen: NDArray[Any]) -> Floats:
-        """Some of the rows as a network reads them."""
-        return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
-
-    def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
-        return MemoryEngine(self._rows.part(plan, held_out), plan.loss_of(held_out))
