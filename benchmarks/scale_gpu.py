@@ -79,9 +79,8 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     """A cut of a two-column direction against torch's sort of its projection."""
     import torch
 
-    from bgn.engines.gpu.engine import TensorEngine
-    from bgn.engines.gpu.raw_rows import RawTensors
-    from bgn.engines.gpu.sums import project
+    from bgn.engines.gpu.engine import TensorEngine, project
+    from bgn.engines.gpu.tensors import RawTensors
     from bgn.engines.raw_rows import Plan
     from bgn.grow.loss import LOSSES
 

@@ -27,7 +27,7 @@ from experiments.store import Run, Task
 # What a fit on rows in memory returns is decided here; engines for other places give the same bits, and are tested to.
 _PARTS = {
     "growth": (
-        "grow", "engines/*.py", "engines/kernels", "engines/memory", "model/step.py", "model/neuron.py",
+        "grow", "engines/*.py", "engines/kernels", "model/step.py", "model/neuron.py",
         "model/layer.py", "model/decimals.py", "estimator_state.py",
     ),
     "baselines": ("baselines",),

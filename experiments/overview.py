@@ -79,8 +79,8 @@ def _trained(task: Task) -> dict[str, Any]:
     import torch
 
     from bgn.baselines import Config, Split, train_many
+    from bgn.baselines.network import METHODS as SURROGATES
     from bgn.baselines.network import effective_weights
-    from bgn.baselines.surrogates import METHODS as SURROGATES
 
     rows = data.split(task)
     split = Split(rows.X, rows.y, rows.X_validation, rows.y_validation)

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import bgn.engines.disk.engine as disk
-import bgn.sources as sources
+import bgn.engines.sources as sources
 from bgn import BGNRegressor
-from bgn.engines.cell_engine import CellEngine
-from bgn.engines.memory.engine import PartsInMemory
+from bgn.engines.memory import PartsInMemory
+from bgn.engines.protocol import Request
 from bgn.engines.raw_rows import Plan, RawRows, RowsInMemory
-from bgn.engines.requests import Request
+from bgn.engines.reduce import CellEngine
 from bgn.model.schema import Schema
 from tests.optional import torch
 
@@ -87,7 +87,7 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
 
 def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on the tensors' engine, without a GPU."""
-    from bgn.engines.gpu.raw_rows import Tensors
+    from bgn.engines.gpu.tensors import Tensors
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)

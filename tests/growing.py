@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.datasets import make_friedman1
 
-from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.part import Part
+from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Output
 from bgn.grow.loss import Squared
 

@@ -14,8 +14,7 @@ from sklearn.metrics import log_loss
 
 import bgn
 from bgn import BGNClassifier
-from bgn.engines.class_part import part_of
-from bgn.engines.memory.engine import MemoryEngine
+from bgn.engines.memory import MemoryEngine, part_of
 from bgn.grow.loss import Logistic, Softmax
 from bgn.grow.output import Full
 from bgn.model.neuron import Neuron, Projection

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import bgn
-import bgn.compiled
+import bgn.compiling
 
 SOURCES = Path(bgn.__file__).parents[1]
 KERNELS = """
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 
 @compiled
 def double(values):
@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.syspath_prepend(tmp_path)
     cache_at(monkeypatch, tmp_path / "cache")
-    monkeypatch.setattr(bgn.compiled, "_told", False)
+    monkeypatch.setattr(bgn.compiling, "_told", False)
     return tmp_path
 
 
@@ -144,9 +144,9 @@ def test_a_change_in_a_kernel_reaches_those_that_call_it(folder):
     """Numba compiles a kernel into its callers, of whom it knows their own files alone."""
     shutil.copytree(SOURCES / "bgn", folder / "bgn", ignore=shutil.ignore_patterns("__pycache__"))
     inner, outer = folder / "bgn" / "explain" / "inner.py", folder / "bgn" / "explain" / "outer.py"
-    inner.write_text("from bgn.compiled import compiled\n\n@compiled\ndef add(x):\n    return x + 1\n")
+    inner.write_text("from bgn.compiling import compiled\n\n@compiled\ndef add(x):\n    return x + 1\n")
     outer.write_text(
-        "from bgn.compiled import compiled\nfrom bgn.explain.inner import add\n\n"
+        "from bgn.compiling import compiled\nfrom bgn.explain.inner import add\n\n"
         "@compiled\ndef call(x):\n    return add(x)\n"
     )
     code = "from bgn.explain.outer import call; print(call(1), sum(call.stats.cache_hits.values()))"
@@ -157,7 +157,7 @@ def test_a_change_in_a_kernel_reaches_those_that_call_it(folder):
 
 def test_a_number_in_a_call_compiles_nothing_anew(tmp_path, monkeypatch):
     (tmp_path / "callers.py").write_text("""
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 
 @compiled
 def add(a, b):

@@ -33,11 +33,18 @@ from bgn.cli.cluster import Clustered  # noqa: E402
 from bgn.cli.source import DataFile  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.cluster.engine import HeldRows, Standing  # noqa: E402
-from bgn.engines.cluster.tasks import ClusterTasks  # noqa: E402
-from bgn.engines.part import Part  # noqa: E402
-from bgn.engines.protocol import Output  # noqa: E402
-from bgn.engines.requests import CellPart, Request, RowPart  # noqa: E402
+from bgn.engines.cluster import (  # noqa: E402
+    ClusterTasks,
+    HeldRows,
+    Standing,
+)
+from bgn.engines.memory import Part  # noqa: E402
+from bgn.engines.protocol import (  # noqa: E402
+    CellPart,
+    Output,
+    Request,
+    RowPart,
+)
 from bgn.grow.loss import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.inputs.refusal import Refused  # noqa: E402

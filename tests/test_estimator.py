@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bgn import BGNRegressor
-from bgn.engines.row_hashes import lowest, row_hashes
+from bgn.engines.raw_rows import lowest, row_hashes
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.optional import pyarrow as pa

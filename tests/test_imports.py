@@ -19,11 +19,11 @@ PACKAGE = Path(bgn.__file__).parent
 # What each part of the package may not know of, whoever writes it.
 _SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.serve", "bgn.cli")
 _CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.datasets")
-_GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
+_GROWN = ("bgn.grow", "bgn.engines", "numba", "torch")
 FORBIDDEN = {
     "model": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "bgn.pipelines", "sklearn"),
     "theory": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
-    "inputs": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.sources"),
+    "inputs": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain"),
     "preparation": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
     "engines": (*_SEEN, *_CALLED, "bgn.grow", "bgn.explain", "sklearn"),
     "grow": (*_SEEN, *_CALLED, "bgn.explain", "sklearn"),

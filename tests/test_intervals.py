@@ -13,10 +13,10 @@ import bgn
 from bgn import BGNRegressor, Layer, Network
 from bgn.conformal import Calibration, ranks_kept
 from bgn.engines.disk.engine import Scratch
-from bgn.engines.row_hashes import row_hashes
+from bgn.engines.raw_rows import row_hashes
+from bgn.engines.sources import RowArguments, source_of
 from bgn.estimator_intervals import validating
 from bgn.grow.roles import assign_roles
-from bgn.sources import RowArguments, source_of
 
 LINE = Network([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
 

@@ -12,13 +12,13 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from bgn.engines.disk.table import labels_on_disk, on_disk
+from bgn.engines.sources import RowArguments, _loaded, names_of, that_count
 from bgn.estimator_base import GrownEstimator
 from bgn.estimator_state import as_it_is, inherit_parameters
 from bgn.inputs.classes import Classes, class_weights, enough_classes, labels_in
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
-from bgn.sources import RowArguments, _loaded, names_of, that_count
 
 
 @inherit_parameters
@@ -177,7 +177,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         return float(accuracy_score(np.ones(len(right)), right * 1.0, sample_weight=weight))
 
     def _score_on_disk(self, given: RowArguments) -> float:
-        from bgn.sources import known_columns, opened_again
+        from bgn.engines.sources import known_columns, opened_again
 
         given = replace(given, classes=Classes(tuple(self.classes_.tolist())))
         right = total = 0.0

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from bgn.classifier import BGNClassifier
 from bgn.dask_base import OnClusterEstimator
+from bgn.engines.sources import RowArguments
 from bgn.estimator_state import as_it_is, inherit_parameters
 from bgn.estimators import BGNRegressor, r2
 from bgn.inputs.classes import Classes, sorted_labels
-from bgn.sources import RowArguments
 
 __all__ = ["DaskBGNClassifier", "DaskBGNRegressor"]
 
@@ -116,7 +116,7 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
 
     def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
         """Ask the workers which values the targets have."""
-        from bgn.engines.cluster.partitions import tallies_on_cluster
+        from bgn.engines.cluster import tallies_on_cluster
 
         return tallies_on_cluster(self._calls, given.y if given.target is None else given.X[given.target])
 
@@ -233,7 +233,7 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         self, given: RowArguments, held_out: RowArguments | None
     ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
         """Number the classes that the workers find."""
-        from bgn.engines.cluster.partitions import labels_on_cluster
+        from bgn.engines.cluster import labels_on_cluster
 
         y = given.y if given.target is None else given.X[given.target]
         if y is None:

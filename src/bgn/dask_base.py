@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.engines.disk.engine import Scratch
+from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import Survey
-from bgn.engines.requests import RowSource
+from bgn.engines.sources import RowArguments, names_of
 from bgn.estimator_base import GrownEstimator
 from bgn.estimator_state import as_it_is, take_over
 from bgn.explain.shap import shap_values
@@ -23,7 +24,6 @@ from bgn.inputs.tables import enough_rows, representable
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.require import require
-from bgn.sources import RowArguments, names_of
 
 
 class OnClusterEstimator(GrownEstimator):
@@ -89,7 +89,7 @@ class OnClusterEstimator(GrownEstimator):
 
     def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Learn from rows that live on the workers for so long."""
-        from bgn.engines.cluster.tasks import ClusterTasks
+        from bgn.engines.cluster import ClusterTasks
 
         self._calls = ClusterTasks(self.client_)
         try:
@@ -156,7 +156,7 @@ class OnClusterEstimator(GrownEstimator):
         self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
     ) -> tuple[RowSource, Schema]:
         """Check collections as far as can be told without reading them; also what their columns are."""
-        from bgn.engines.cluster.partitions import rows_on_cluster, schema_on_cluster
+        from bgn.engines.cluster import rows_on_cluster, schema_on_cluster
 
         named, reset = hasattr(given.X, "columns"), schema is None
         if not named and (given.target is not None or given.columns is not None):

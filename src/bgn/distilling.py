@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.classifier import BGNClassifier
-from bgn.engines.integers import Integers
+from bgn.engines.protocol import Integers
 from bgn.estimators import BGNRegressor
 from bgn.inputs import arguments
 from bgn.inputs.per_row import array_of, number_target

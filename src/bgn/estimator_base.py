@@ -17,7 +17,8 @@ from sklearn.utils import estimator_html_repr
 from bgn.compiling import compile_ahead
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
-from bgn.engines.requests import RowSource
+from bgn.engines.protocol import RowSource
+from bgn.engines.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
 from bgn.estimator_intervals import WithIntervals
 from bgn.estimator_methods import AsksItself
 from bgn.estimator_state import EveryWidth, bounds_of, constraints_of, folds_of, growth_settings, take_over, unfitted
@@ -34,7 +35,6 @@ from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.model.reading import dense_blocks, is_sparse
 from bgn.model.schema import Schema
-from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
 
 
 class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):

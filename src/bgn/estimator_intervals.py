@@ -10,8 +10,17 @@ import numpy as np
 
 from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.table import on_disk
-from bgn.engines.raw_rows import RowsInMemory, weight_exponent
-from bgn.engines.row_hashes import Hashes, few_of, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.raw_rows import (
+    Hashes,
+    RowsInMemory,
+    few_of,
+    find_edge,
+    histogram,
+    inside_bin,
+    row_hashes,
+    weight_exponent,
+)
+from bgn.engines.sources import RowArguments, _in_memory
 from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.arguments import threads
@@ -19,7 +28,6 @@ from bgn.inputs.per_row import weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
-from bgn.sources import RowArguments, _in_memory
 
 _MOST_ROWS = 5000  # which intervals are learnt from: their share is then right to half a percent
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.raw_rows import RowsInMemory
-from bgn.engines.requests import RowSource
-from bgn.engines.row_hashes import few_of
+from bgn.engines.protocol import RowSource
+from bgn.engines.raw_rows import RowsInMemory, few_of
 from bgn.explain.subject import decoded
 from bgn.model.above import ANSWERS
 from bgn.model.step import Floats

@@ -12,12 +12,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.disk.table import on_disk
+from bgn.engines.sources import RowArguments, known_columns, names_of, opened_again, target_blocks
 from bgn.estimator_base import GrownEstimator
 from bgn.estimator_state import as_it_is, inherit_parameters
 from bgn.inputs.arguments import chosen
 from bgn.inputs.few_values import few_values, tally
 from bgn.inputs.per_row import number_target, weights
-from bgn.sources import RowArguments, known_columns, names_of, opened_again, target_blocks
 
 
 @inherit_parameters

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="the baselines need torch")
 
 from bgn import Network  # noqa: E402
 from bgn.baselines import Config, ReluNetwork, Split, fold, train_many  # noqa: E402
-from bgn.baselines.surrogates import METHODS  # noqa: E402
+from bgn.baselines.network import METHODS  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
 
 NAMES = tuple(METHODS)

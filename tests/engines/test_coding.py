@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn.engines.coding import Coding, coding_of
-from bgn.engines.kernels.levels import best_subsets
-from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.part import Part
+from bgn.engines.kernels.cuts import best_subsets
+from bgn.engines.memory import MemoryEngine, Part, line_of
 from bgn.engines.protocol import Question
-from bgn.engines.shared_rows import line_of
 from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lines import SingleLines

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bgn.engines.part as parts
-import bgn.engines.shared_rows as shared_rows
-from bgn.engines.integers import Grid
+import bgn.engines.memory as parts
+import bgn.engines.memory as shared_rows
 from bgn.engines.kernels import cuts as kernels
 from bgn.engines.kernels.rows import both_fire
-from bgn.engines.part import Part
-from bgn.engines.protocol import Output, Question
+from bgn.engines.memory import Part
+from bgn.engines.protocol import Grid, Output, Question
 from bgn.engines.raw_rows import RowsInMemory, weight_exponent
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, tables

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn.engines.gpu.engine as gpu
-from bgn import BGNRegressor, Layer, Network, shap_values, tensors
-from bgn.engines.gpu.cut import _reaching
-from bgn.engines.gpu.engine import TensorEngine, TensorPart
-from bgn.engines.gpu.raw_rows import RawTensors
+from bgn import BGNRegressor, Layer, Network, shap_values
+from bgn.engines.gpu import tensors
+from bgn.engines.gpu.engine import TensorEngine, TensorPart, _reaching
+from bgn.engines.gpu.tensors import RawTensors
 from bgn.engines.protocol import Output, Question
 from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.shap.coalitions import games

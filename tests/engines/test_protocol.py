@@ -4,13 +4,11 @@ from inspect import isfunction, signature
 
 import pytest
 
-from bgn.engines.cell_engine import CellEngine
 from bgn.engines.disk.engine import OnDisk, PartsOnDisk
-from bgn.engines.memory.engine import MemoryEngine, PartsInMemory
-from bgn.engines.part import Part
-from bgn.engines.protocol import Engine
+from bgn.engines.memory import MemoryEngine, Part, PartsInMemory
+from bgn.engines.protocol import CellPart, Engine, Parts, RawBlock, RowPart, RowSource
 from bgn.engines.raw_rows import RawRows, RowsInMemory
-from bgn.engines.requests import CellPart, Parts, RawBlock, RowPart, RowSource
+from bgn.engines.reduce import CellEngine
 
 KINDS = [
     (Part, CellPart), (RawRows, RawBlock), (CellEngine, Engine), (MemoryEngine, Engine), (PartsInMemory, Parts),
@@ -36,7 +34,7 @@ def test_no_request_is_missing(kind, protocol):
 
 def test_no_request_is_missing_on_a_cluster():
     pytest.importorskip("distributed")
-    from bgn.engines.cluster.engine import OnCluster, PartsOnCluster
+    from bgn.engines.cluster import OnCluster, PartsOnCluster
 
     assert [*missing(PartsOnCluster, Parts), *missing(OnCluster, RowSource)] == []
 
@@ -44,7 +42,7 @@ def test_no_request_is_missing_on_a_cluster():
 def test_no_request_is_missing_on_a_gpu():
     pytest.importorskip("torch")
     from bgn.engines.gpu.engine import TensorEngine, TensorPart
-    from bgn.engines.gpu.raw_rows import RawTensors, Tensors
+    from bgn.engines.gpu.tensors import RawTensors, Tensors
 
     pairs = [(TensorPart, RowPart), (RawTensors, RawBlock), (TensorEngine, Engine), (Tensors, RowSource)]
     assert [name for kind, protocol in pairs for name in missing(kind, protocol)] == []

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgn.engines.quotients import covariances
+from bgn.engines.reduce import covariances
 
 
 def whole(bits):

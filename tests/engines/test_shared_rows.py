@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgn.engines import raw_rows, row_hashes, shared_rows
-from bgn.engines.class_part import part_of
+from bgn.engines import memory as shared_rows
+from bgn.engines import raw_rows
+from bgn.engines import raw_rows as row_hashes
 from bgn.engines.coding import _median
+from bgn.engines.memory import part_of
 from bgn.engines.raw_rows import RawRows
 from bgn.grow.directions.pairs import different_values
 from bgn.grow.loss import LOSSES

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bgn.engines.memory.threads import ThreadPool
+from bgn.engines.memory import ThreadPool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn.engines.kernels import rows as row_kernels
-from bgn.engines.kernels.ramps import ramps_fired
-from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.part import Part
+from bgn.engines.kernels.rows import ramps_fired
+from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow import roles
 from bgn.grow.directions.column_bins import bins_of

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax, softmax
 
-from bgn.engines import fixed_point
-from bgn.engines.fixed_point import FINE
+from bgn.engines.kernels import losses as fixed_point
+from bgn.engines.kernels.losses import FINE
 from bgn.grow.loss import Logistic, Softmax
 from tests.optional import torch
 

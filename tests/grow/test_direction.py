@@ -8,8 +8,7 @@ from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import lars_path_gram
 
 from bgn import BGNRegressor
-from bgn.engines.answer_bits import BITS
-from bgn.engines.protocol import Output
+from bgn.engines.protocol import BITS, Output
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso
 from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, different

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor
-from bgn.engines.row_hashes import different
+from bgn.engines.raw_rows import different
 from bgn.grow import draft, roles
 from bgn.grow.output import Full
 from bgn.model.neuron import Neuron, Projection

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
-import bgn.engines.shared_rows as shared_rows
+import bgn.engines.memory as shared_rows
 import bgn.grow.roles as grow_rows
 import bgn.grow.tries as grow_tries
 from bgn import BGNRegressor, theory

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from bgn.require import lazy_names, require
 
 if TYPE_CHECKING:
-    from bgn.baselines.base import BaselineRegressor as BaselineRegressor
-    from bgn.baselines.config import Config as Config
-    from bgn.baselines.config import Epoch as Epoch
-    from bgn.baselines.config import Trained as Trained
+    from bgn.baselines.data import Config as Config
+    from bgn.baselines.data import Epoch as Epoch
     from bgn.baselines.data import Split as Split
+    from bgn.baselines.data import Trained as Trained
+    from bgn.baselines.estimators import BaselineRegressor as BaselineRegressor
     from bgn.baselines.estimators import BinaryConnectRegressor as BinaryConnectRegressor
     from bgn.baselines.estimators import BiRealRegressor as BiRealRegressor
     from bgn.baselines.estimators import BNNPlusRegressor as BNNPlusRegressor
     from bgn.baselines.estimators import BNNRegressor as BNNRegressor
     from bgn.baselines.estimators import QuantizationNetworkRegressor as QuantizationNetworkRegressor
-    from bgn.baselines.folding import ReluNetwork as ReluNetwork
-    from bgn.baselines.folding import fold as fold
+    from bgn.baselines.estimators import ReluNetwork as ReluNetwork
+    from bgn.baselines.estimators import fold as fold
     from bgn.baselines.pruning import Round as Round
     from bgn.baselines.pruning import prune as prune
     from bgn.baselines.pruning import prune_many as prune_many
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn.baselines.base": "BaselineRegressor",
-        "bgn.baselines.config": "Config Epoch Trained",
-        "bgn.baselines.data": "Split",
+        "bgn.baselines.data": "Config Epoch Split Trained",
         "bgn.baselines.estimators": (
-            "BNNPlusRegressor BNNRegressor BiRealRegressor BinaryConnectRegressor QuantizationNetworkRegressor"
+            "BNNPlusRegressor BNNRegressor BaselineRegressor BiRealRegressor BinaryConnectRegressor "
+            "QuantizationNetworkRegressor ReluNetwork fold"
         ),
-        "bgn.baselines.folding": "ReluNetwork fold",
         "bgn.baselines.pruning": "Round prune prune_many",
         "bgn.baselines.training": "train_many",
     },

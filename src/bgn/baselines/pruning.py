@@ -17,12 +17,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.baselines.base import BaselineRegressor
-from bgn.baselines.config import Config, Trained
-from bgn.baselines.data import Split, Tables, batches, shuffles
-from bgn.baselines.folding import Floats, ReluNetwork, fold
-from bgn.baselines.network import Pieces, gradients
-from bgn.baselines.surrogates import METHODS
+from bgn.baselines.data import Config, Split, Tables, Trained, batches, shuffles
+from bgn.baselines.estimators import BaselineRegressor, Floats, ReluNetwork, fold
+from bgn.baselines.network import METHODS, Pieces, gradients
 from bgn.baselines.training import batch_size, choose_device, train_stack
 from bgn.inputs.arguments import chosen
 from bgn.model.network import Network

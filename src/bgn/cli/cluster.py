@@ -12,7 +12,7 @@ import pyarrow as pa
 from bgn.cli.roles import RowKeys, all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.stream import KEPT
 from bgn.cli.train import TrainingRows, Wanted, enough_of_each
-from bgn.engines.row_hashes import Hashes, Inside, find_edge, histogram, inside_bin
+from bgn.engines.raw_rows import Hashes, Inside, find_edge, histogram, inside_bin
 from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Label
 from bgn.inputs.refusal import Refused
@@ -115,7 +115,7 @@ class Clustered:
 def _connect(address: str) -> Any:
     """The calls to the scheduler at an address."""
     distributed = require("distributed", extra="dask")
-    from bgn.engines.cluster.tasks import ClusterTasks
+    from bgn.engines.cluster import ClusterTasks
 
     try:
         calls = ClusterTasks(distributed.Client(address, timeout="10s", set_as_default=False))

@@ -182,7 +182,8 @@ _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
     click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
     click.option(
-        "--no-rows", is_flag=True,
+        "--no-rows",
+        is_flag=True,
         help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),

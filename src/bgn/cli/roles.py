@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bgn.engines.row_hashes import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.raw_rows import Hashes, find_edge, histogram, inside_bin, row_hashes
 from bgn.inputs import cells
 from bgn.inputs.refusal import Refused
 from bgn.model.step import Floats

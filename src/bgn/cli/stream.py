@@ -13,7 +13,7 @@ from bgn.cli.roles import all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.source import OpenedData
 from bgn.cli.train import TrainingRows, Wanted, enough_of_each
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
-from bgn.engines.row_hashes import Hashes
+from bgn.engines.raw_rows import Hashes
 from bgn.inputs import prepare
 from bgn.inputs.classes import Classes, class_weights
 from bgn.inputs.files import Parquet

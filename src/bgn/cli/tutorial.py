@@ -54,9 +54,7 @@ def _lessons(folder: Path) -> Iterator[Lesson]:
         "rows; the test rows measure the card.",
         ("simplify", model, table, "--points", "5"),
     )
-    yield Lesson(
-        "A page to hand on: one file, no server.", ("report", model, table, "-o", str(folder / "report.html"))
-    )
+    yield Lesson("A page to hand on: one file, no server.", ("report", model, table, "-o", str(folder / "report.html")))
     yield Lesson(
         "The same predictions where the rows are.",
         ("export", model, "--to", "sql", "--table", "patients", "-o", str(folder / "model.sql")),

@@ -94,9 +94,7 @@ _PENGUINS = Spec(
         "penguins.csv", None, "penguins.csv", "e07636bd8af74260099ea2f8678e2eabbf35def579940cc76f67061ee16c06c1"
     ),
     build=build.penguins,
-    features={
-        "readable": _pairs("island, bill_length (mm), bill_depth (mm), flipper_length (mm), body_mass (g), sex")
-    },
+    features={"readable": _pairs("island, bill_length (mm), bill_depth (mm), flipper_length (mm), body_mass (g), sex")},
     target=("species", ""),
     rows=344,
     description=(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Integers
+from bgn.engines.protocol import Integers
 from bgn.model.kept import RARE
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Column

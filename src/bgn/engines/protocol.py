@@ -1,22 +1,122 @@
-"""What growth asks of the rows, wherever they live, and what rows ask of a loss.
+"""What growth asks of the rows, wherever they live, and how the question reaches them.
 
-An engine holds rows (columns, targets as whole steps of a grid, whole weights) and the answers of the neurons of
-the layer being grown, one slot per neuron. Every answer it gives is a sum of integers or an exact choice, so all
-engines, on any number of threads or blocks, give the same bits.
+An :class:`Engine` holds rows (columns, targets as whole steps of a :class:`Grid`, whole weights) and the answers of the
+neurons of the layer being grown, one slot per neuron. Every answer it gives is a sum of integers or an exact choice, so
+all engines, on any number of threads or blocks, give the same bits: the bits of an integer are divided so that no sum
+over rows can pass 2**61, and depend only on the total weight.
+
+Inside an engine a request is a method of one of the protocols below, such as ``RowPart.put``. It is put to all parts
+of an engine at once (``parts.ask(RowPart.put, slot, neuron)``), wherever they live: a part that lacks the method, or
+takes other arguments, does not type-check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid, Integers
-from bgn.engines.ramp import Ramp
 from bgn.model.neuron import Neuron, Projection
+
+if TYPE_CHECKING:
+    from bgn.engines.raw_rows import Hashes, Inside, Plan, Sample, Survey, Weights
+    from bgn.engines.reduce import CellSums, Regions, RowsInCells, Sieve
+
+
+Integers = NDArray[np.int64]
+
+_SUM_BITS = 61
+_HEADROOM = 4
+_MOST_TARGET_BITS = 38
+COLUMN_BITS = 30
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Whole numbers for targets: ``value = centre + steps * 2**-exponent``."""
+
+    centre: float
+    exponent: int
+    bits: int
+
+    @classmethod
+    def for_range(cls, low: float, high: float, total_weight: int) -> Grid:
+        """The finest grid on which sums of residuals of targets between `low` and `high` stay below 2**61."""
+        centre, half = low / 2 + high / 2, high / 2 - low / 2
+        room = _SUM_BITS - _HEADROOM - max(total_weight, 1).bit_length()
+        bits = min(_MOST_TARGET_BITS, room)
+        if bits < 8:
+            raise ValueError(f"the row weights add up to {total_weight}, too many to sum exactly; scale them down.")
+        return cls(centre, bits - math.frexp(half)[1] if half > 0 else 0, bits)
+
+    @property
+    def limit(self) -> int:
+        """Residuals beyond this are clipped where they are squared."""
+        return 1 << (self.bits + _HEADROOM)
+
+    def steps(self, y: NDArray[np.float64]) -> Integers:
+        """Nearest whole number of steps of each target."""
+        far = np.ldexp(np.clip(y / 2 - self.centre / 2, -1e308, 1e308), self.exponent + 1)
+        return np.rint(np.clip(far, -float(self.limit), float(self.limit))).astype(np.int64)
+
+    def value(self, steps: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """A difference of `steps` in the target's units; the centre is not added."""
+        return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
+
+
+# Products of two whole numbers are summed in limbs of this many bits, which is also the most that a ramp has.
+LINEAR_BITS = 20
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A column between two ends as whole numbers, ``rint((x - centre) * scale)``: at most ``2**bits`` either way.
+
+    What it answers, beside the +-1 of neurons, is such a number times `unit`; rows beyond an end answer as it does.
+    """
+
+    column: int
+    low: float
+    high: float
+    bits: int
+    unit: float
+
+    @property
+    def centre(self) -> float:
+        """Halfway between the ends."""
+        return self.low / 2 + self.high / 2
+
+    @property
+    def scale(self) -> float:
+        """Whole numbers per unit of the column."""
+        return 2.0**self.bits / (self.high / 2 - self.low / 2)
+
+    @property
+    def place(self) -> tuple[float, float, float, float]:
+        """What kernels need: both ends, centre and scale."""
+        return self.low, self.high, self.centre, self.scale
+
+    @property
+    def per_unit(self) -> float:
+        """How much its answer rises per unit of the column."""
+        return self.scale * self.unit
+
+
+def places(ramps: Sequence[Ramp]) -> tuple[Integers, np.ndarray]:
+    """Columns of ramps, and what kernels need of each."""
+    return np.array([each.column for each in ramps], np.int64), np.array([each.place for each in ramps], np.float64)
+
+
+def whole(limbs: Integers) -> int:
+    """A sum of products from its two limbs."""
+    high, low = limbs.tolist()
+    return (high << LINEAR_BITS) + low
+
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -328,3 +428,203 @@ class Engine(Protocol):
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Engine:
         """The same rows with the +-1 answers of `neurons` for columns."""
+
+
+BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
+SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
+
+
+def tables_of(output: Output) -> Integers:
+    """What each of the 256 answers of a group of eight neurons adds, for one group at least; the first has the base."""
+    weights = np.zeros((max(1, (len(output.weights) + 7) >> 3), 8), np.int64)
+    weights.ravel()[: len(output.weights)] = output.weights
+    tables = weights @ SIGNS
+    tables[0] += output.base
+    return tables
+
+
+Kind = TypeVar("Kind", covariant=True)
+Receiver = TypeVar("Receiver", contravariant=True)
+Reply = TypeVar("Reply")
+Arguments = ParamSpec("Arguments")
+
+
+class Request(Generic[Receiver, Reply]):
+    """A method of a protocol and its arguments, which can travel to wherever rows live."""
+
+    def __init__(
+        self, method: Callable[Concatenate[Receiver, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> None:  # fmt: skip
+        self.method, self.arguments, self.named = method, arguments, named
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.method.__name__
+
+    def put_to(self, one: Receiver) -> Reply:
+        """What `one` replies: its own method of that name runs."""
+        reply: Reply = getattr(one, self.name)(*self.arguments, **self.named)
+        return reply
+
+
+class Asked(ABC, Generic[Kind]):
+    """What holds several of a kind that requests can be put to, all at once."""
+
+    def ask(
+        self, method: Callable[Concatenate[Kind, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Reply]:  # fmt: skip
+        """Put a request to all; their replies in order, perhaps merged."""
+        return self.replies(Request(method, *arguments, **named))
+
+    @abstractmethod
+    def replies(self, request: Request[Kind, Reply]) -> list[Reply]:
+        """What all reply to a request."""
+
+
+class RowPart(Protocol):
+    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
+
+    Every answer is integers that add up over parts, or extremes.
+    """
+
+    def measure(self) -> Measures:
+        """Sums and extremes."""
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        """Weight and residual below each of some thresholds; and, for a sum, how near to it the nearest row is."""
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+
+    def settle(self, output: Output) -> Integers:
+        """Make `output` the current one; the limbs of the sum of the losses."""
+
+    def limbs(self, output: Output) -> Integers:
+        """The limbs of the sum of the losses of `output`; the current one stays."""
+
+    def largest(self) -> int:
+        """The largest gap of the current output."""
+
+    def loss_powers(self, unit: float) -> int:
+        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+
+    def pulls(self, width: int) -> Integers:
+        """The current residual summed over all rows, then over those where each of the first slots fires.
+
+        One column per output.
+        """
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+
+    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
+        """Sum of a ramp's whole numbers over all rows, then over those where each of the first slots fires; then the
+        limbs of its products with other ramps and itself."""
+
+    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
+        """Sum of the whole numbers of each ramp over the rows where a slot fires."""
+
+    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
+        """Limbs of the current residual times each ramp, for every output."""
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+
+    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
+
+    def residual_sum(self, output: Output, shift: int) -> int:
+        """Sum of the residuals that `output` leaves, without their last `shift` bits."""
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of every integer column squared."""
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of one integer column times all."""
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+
+
+class CellPart(RowPart, Protocol):
+    """A part that finds cuts by cells, and tells its regions: all but those on a GPU, which sorts."""
+
+    def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
+        """What every cell of each sieve holds."""
+
+    def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
+        """The rows in the cells of each sieve that survive."""
+
+    def regions(self, width: int) -> Regions:
+        """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
+
+
+class RawBlock(Protocol):
+    """Raw rows, before growth."""
+
+    def weights(self) -> Weights:
+        """What must be known to make all weights whole."""
+
+    def weigh(self, exponent: int) -> int:
+        """Sum of the weights times ``2**exponent``, each rounded."""
+
+    def survey(self, seed: int, exponent: int | None) -> Survey:
+        """Count, weigh and hash the rows."""
+
+    def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
+        """The hashes in one bin."""
+
+    def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
+        """The smallest different hashes above `edge`, at most so many."""
+
+    def sample(self, plan: Plan) -> Sample:
+        """The rows of the sample, equal ones put together."""
+
+
+class Parts(Asked[Kind]):
+    """Rows in parts, wherever they live."""
+
+    @abstractmethod
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+
+
+class RowSource(Asked[RawBlock]):
+    """Raw rows in blocks.
+
+    A source may check its rows when it is first asked; one that holds all rows in memory makes a
+    :class:`~bgn.engines.memory.MemoryEngine`.
+    """
+
+    weighted: bool
+    kept: bool = False  # whether more engines will be asked for, so that raw rows are needed still
+
+    def beside(self, threads: int) -> RowSource | None:
+        """The same rows for a fit at the same time as others, on so many threads; None where fits take turns."""
+        return None
+
+    @abstractmethod
+    def engine(self, plan: Plan, held_out: bool) -> Engine:
+        """The rows that learn, or those that validate."""
+
+    def close(self) -> None:
+        """Let go of the raw rows: engines are made."""
+
+
+class OneBlock(RowSource):
+    """Raw rows in one block."""
+
+    def __init__(self, block: RawBlock, weighted: bool) -> None:
+        self._block, self.weighted = block, weighted
+
+    def replies(self, request: Request[RawBlock, Reply]) -> list[Reply]:
+        return [request.put_to(self._block)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection

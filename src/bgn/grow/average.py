@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.requests import RowSource
+from bgn.engines.protocol import RowSource
 from bgn.grow.history import History, LossesAtWidth, Record
 from bgn.grow.layer import Monitor
 from bgn.model.mean import mean_of

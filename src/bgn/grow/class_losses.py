@@ -1,7 +1,7 @@
 """Losses of classes: twice the log loss, in the squared steps that outputs are fitted in.
 
 The residual of a row is its class less the probability that its score stands for, and half the slope of the loss.
-Scores live on a grid, and what is not linear in them comes from :mod:`bgn.engines.fixed_point`. Curvature is bounded
+Scores live on a grid, and what is not linear in them comes from :mod:`bgn.engines.kernels.losses`. Curvature is bounded
 (Boehning and Lindsay 1988 for two classes, Boehning 1992 for more): by 1/4 for log-odds, by 1/2 for scores that add up
 to zero.
 """
@@ -14,12 +14,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bgn.engines import fixed_point
-from bgn.engines.fixed_point import FINE
-from bgn.engines.integers import Grid, Integers
-from bgn.engines.kernels import classes as kernels
+from bgn.engines.kernels import losses as fixed_point
+from bgn.engines.kernels import losses as kernels
+from bgn.engines.kernels.losses import FINE
 from bgn.engines.kernels.rows import LIMB
-from bgn.engines.protocol import Floats
+from bgn.engines.protocol import Floats, Grid, Integers
 
 _SUM_BITS = 61
 _MOST_BITS = 34

@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from bgn.engines.coding import Coding
-from bgn.engines.protocol import Integers
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Integers, Ramp
 from bgn.model.neuron import Neuron, Projection
 
 

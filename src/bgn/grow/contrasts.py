@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bgn.engines.class_part import ClassPart
+from bgn.engines.memory import ClassPart
 from bgn.engines.protocol import CONTRAST, Floats, Integers, Output, Question
 from bgn.grow.directions.protocol import DirectionFinder, Others
 from bgn.grow.roles import Roles

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.engines.memory.threads import ThreadPool
+from bgn.engines.memory import ThreadPool
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches

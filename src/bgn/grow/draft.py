@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Floats, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Floats, Output, Ramp
 from bgn.grow.fits import changed
 from bgn.grow.layer import LayerGrowth
 from bgn.grow.output import Full

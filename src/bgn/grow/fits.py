@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.engines.protocol import Engine, Floats, Integers
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Engine, Floats, Integers, Ramp
 from bgn.grow.inverses import among, taken_out, with_one_more
 from bgn.grow.output_rule import State
 from bgn.model.neuron import Neuron

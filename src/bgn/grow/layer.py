@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.coding import columns_asked
-from bgn.engines.protocol import Cut, Floats, Integers, Output, Question
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Cut, Floats, Integers, Output, Question, Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder

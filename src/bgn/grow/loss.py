@@ -15,9 +15,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bgn.engines.integers import Grid
 from bgn.engines.kernels import rows as kernels
-from bgn.engines.protocol import Floats, Integers
+from bgn.engines.protocol import Floats, Grid, Integers
 from bgn.engines.protocol import Loss as Loss
 from bgn.grow.class_losses import Logistic as Logistic
 from bgn.grow.class_losses import Softmax as Softmax

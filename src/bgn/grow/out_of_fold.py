@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.part import Part
+from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.roles import Roles
@@ -119,9 +118,7 @@ class _Losses:
         return sum(self.at(fold, parts) for fold in some)
 
 
-def out_of_fold(
-    folds: Sequence[FoldScores], stretch: Sequence[float], bounds: tuple[float, float] | None
-) -> OutOfFold:
+def out_of_fold(folds: Sequence[FoldScores], stretch: Sequence[float], bounds: tuple[float, float] | None) -> OutOfFold:
     """What every fold's layer, at every width, predicts of the rows it was grown without, within bounds."""
     predictions, targets = [], []
     for fold in folds:

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output, Ramp
 from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
 from bgn.grow.fits import Fit, WithoutOne, changed, taken_over
@@ -241,9 +240,7 @@ class Full:
         rows.settle(state.output)
         return None
 
-    def _settled(
-        self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...], before: float | None = None
-    ) -> Fit:
+    def _settled(self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...], before: float | None = None) -> Fit:
         """The fit in whole steps, with its loss; one that is not exact is refitted, to do better than a state."""
         weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
         output = rounded_output(weights, ramps)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bgn.engines.protocol import Cut, Engine, Floats, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Cut, Engine, Floats, Output, Ramp
 from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Neuron
 

@@ -8,14 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding, coding_of, rare_levels
-from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.memory.threads import ThreadPool
-from bgn.engines.protocol import Engine, Integers, Loss
-from bgn.engines.raw_rows import Plan, Sample, weight_exponent
-from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.row_hashes import Hashes, find_edge
+from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
+from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
+from bgn.engines.raw_rows import Hashes, Plan, Sample, find_edge, weight_exponent
 from bgn.grow.loss import LOSSES, judging
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Column, Schema

@@ -16,8 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question, Ramp
 from bgn.grow.sayable import sayable
 from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection

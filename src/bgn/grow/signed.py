@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.engines.protocol import Engine, Floats, Integers, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Engine, Floats, Integers, Output, Ramp
 from bgn.grow.constraints import Constraints
 from bgn.grow.fits import Fit
 from bgn.grow.output import Full, State, rounded_output

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Engine, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import Cut, Engine, Output, Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
 from bgn.grow.output import State, base_alone, placed

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.integers import Grid
-from bgn.engines.protocol import CONTRAST, Floats, Integers, Output
-from bgn.engines.ramp import Ramp
+from bgn.engines.protocol import CONTRAST, Floats, Grid, Integers, Output, Ramp
 from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.output import State
 from bgn.grow.roles import Roles

@@ -225,9 +225,7 @@ def check_opened(
     return TableCheck(origin, rows, facts, tuple(ranked), notes, target, whole.num_rows)
 
 
-def fit_notes(
-    table: pa.Table, features: Sequence[str], target: str | None, known: Known, where: str = ""
-) -> list[str]:
+def fit_notes(table: pa.Table, features: Sequence[str], target: str | None, known: Known, where: str = "") -> list[str]:
     """Return what a user should know before a fit to some columns of a table; `where` opens what is said of columns."""
     from bgn.inputs.findings import said_at_fit
     from bgn.inputs.survey import surveyed

@@ -208,7 +208,8 @@ def render(facts: Facts, settings: PageSettings) -> str:
         columns=card.columns,
         quality=quality_shown,
         quality_note=sentences.quality_note(
-            facts, measures, quality_shown or [classes.figures(one) for one in measures]),
+            facts, measures, quality_shown or [classes.figures(one) for one in measures]
+        ),
         judged=sentences.judged(facts),
         sure=sentences.sure(facts),
         spread=sentences.spread(facts),

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.disk.arrays import Held, Npy, Reader
-from bgn.engines.disk.files import File, OpenFiles
+from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
 from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns

@@ -1,29 +1,308 @@
 """Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
 
-Every sum is a sum of integers and every float is rounded once per step, as in :mod:`bgn.engines.part`: torch runs one
+Every sum is a sum of integers and every float is rounded once per step, as in :mod:`bgn.engines.memory`: torch runs one
 operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well. On a GPU
 :mod:`bgn.engines.gpu.fused` does most of it faster, for rows without weights.
+
+Rows outside a window need no sorting. Where there is no window, cells are sorted before rows are, as in
+:mod:`bgn.engines.reduce`: 16-bit numbers sort several times faster than floats, and only rows in cells that may hide
+the best cut follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Self
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from bgn.engines.cells import PROBES, Best, Sieve
-from bgn.engines.gpu.answers import Answers, count
-from bgn.engines.gpu.cut import ProjectedRows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
-from bgn.engines.gpu.sums import group_sums, numbers, project
-from bgn.engines.memory.engine import PartsInMemory
-from bgn.engines.merged import MergedEngine
-from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Loss, Measures, Output, Question
-from bgn.engines.ramp import LINEAR_BITS, Ramp
-from bgn.engines.requests import RowPart
+from bgn.engines.memory import PartsInMemory, one_of, seen
+from bgn.engines.protocol import (
+    LINEAR_BITS,
+    NO_OUTPUT,
+    Cut,
+    Floats,
+    Integers,
+    Loss,
+    Measures,
+    Output,
+    Question,
+    Ramp,
+    RowPart,
+    tables_of,
+)
+from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
 from bgn.model.neuron import Neuron, Projection
+
+
+def project(columns: Tensor, direction: Projection) -> Tensor:
+    """The projection of every row in float64, one rounding a step, columns in order."""
+    z = None
+    gaps = direction.gaps or (None,) * len(direction.columns)
+    for j, c, gap in zip(direction.columns, direction.coefficients, gaps, strict=True):
+        if isinstance(c, tuple) or gap is not None:
+            term = look_up(columns[j], c, gap) if isinstance(c, tuple) else _filled(columns[j], c, gap)
+            z = term if z is None else torch.add(z.double(), term)
+            continue
+        # A column times one is the column; a factor of one entry makes the product a float64.
+        term = columns[j] if c == 1.0 else columns[j] * torch.full((1,), c, dtype=torch.float64, device=columns.device)
+        z = term if z is None else torch.add(z if torch.float64 in (z.dtype, term.dtype) else z.double(), term)
+    assert z is not None
+    return z.double()
+
+
+def look_up(levels: Tensor, values: tuple[float, ...], gap: float | None = None) -> Tensor:
+    """What the level of every row adds, and a gap."""
+    table = torch.tensor([*values, torch.nan if gap is None else gap], dtype=torch.float64, device=levels.device)
+    return table[torch.where(levels.isnan(), len(values), levels).long()]
+
+
+def _filled(column: Tensor, factor: float, gap: float | None) -> Tensor:
+    """What the value of every row adds where a gap counts as something."""
+    assert gap is not None
+    term = column * torch.full((1,), factor, dtype=torch.float64, device=column.device)
+    return torch.where(term.isnan(), gap * (factor or 1.0), term)
+
+
+def numbers(values: Iterable[Tensor]) -> NDArray[Any]:
+    """Scalars on a device as an array, in one transfer."""
+    return torch.stack(list(values)).cpu().numpy()
+
+
+def group_sums(keys: Tensor, weight: Tensor | None, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows put together by key: the place of one row of each group in order of the keys, its weight and its sum."""
+    keys, order = torch.sort(keys)
+    ends = torch.cat([keys[1:] != keys[:-1], torch.ones_like(keys[:1], dtype=torch.bool)]).nonzero().squeeze(1)
+    reached = ends + 1 if weight is None else weight[order].cumsum(0)[ends]
+    sums = values[order].cumsum(0)[ends]
+    return order[ends], _differences(reached), _differences(sums)
+
+
+def _differences(reached: Tensor) -> Tensor:
+    """What running sums grew by from one to the next."""
+    steps = reached.clone()
+    steps[1:] -= reached[:-1]
+    return steps
+
+
+class Answers:
+    """The answers of some rows, one slot per neuron."""
+
+    def __init__(self, n_rows: int, device: torch.device) -> None:
+        self.n_rows = n_rows
+        self.codes = torch.zeros((1, n_rows), dtype=torch.uint8, device=device)
+
+    def of(self, slot: int) -> Tensor:
+        """Where a slot fires."""
+        return (self.codes[slot >> 3] & (1 << (slot & 7))).bool()
+
+    def bits(self, slot: int) -> Tensor:
+        """The bytes that hold a slot's answers, made where there are none yet."""
+        while slot >> 3 >= len(self.codes):
+            self.codes = torch.cat([self.codes, torch.zeros_like(self.codes)])
+        return self.codes[slot >> 3]
+
+    def put(self, slot: int, fires: Tensor) -> Tensor:
+        """Store the answers of a slot; true if any changed."""
+        before, bit = self.bits(slot), slot & 7
+        codes = (before & (255 - (1 << bit))).bitwise_or_(fires.view(torch.uint8) << bit)
+        changed = (codes != before).any()
+        before.copy_(codes)
+        return changed
+
+    def subtracted(self, target: Tensor, output: Output) -> Tensor:
+        """The target less what the answers of each row add up to."""
+        tables = torch.from_numpy(tables_of(output)).to(target.device)
+        values = target - tables[0].index_select(0, self.codes[0].int())
+        for table, codes in zip(tables[1:], self.codes[1:], strict=False):
+            values -= table.index_select(0, codes.int())
+        return values
+
+    def keys(self, width: int) -> Tensor:
+        """A number for every row, the same where the first `width` slots answer the same."""
+        if width > 62:
+            return self._hashes(width)
+        kind = torch.uint8 if width <= 8 else torch.int16 if width < 16 else torch.int32 if width < 32 else torch.int64
+        keys = self.codes[0].to(kind)
+        for g in range(1, (width + 7) >> 3):
+            keys |= self.codes[g].to(kind) << (8 * g)
+        return keys & ((1 << width) - 1)  # bits beyond the width hold old answers
+
+    def _hashes(self, width: int) -> Tensor:
+        tables = torch.from_numpy(region_keys(width).view(np.int64)).to(self.codes.device)
+        keys = torch.zeros(self.n_rows, dtype=torch.int64, device=self.codes.device)
+        for table, codes in zip(tables, self.codes, strict=False):
+            keys += table.index_select(0, codes.int())
+        return keys
+
+
+def count(marks: Tensor) -> Tensor:
+    """How many are true, eight at a time: a sum of truth values would be slow."""
+    n = len(marks) // 1024 * 1024
+    eights = marks[:n].view(torch.int64).view(-1, 128).sum(dim=1)  # no byte passes 128
+    counted = eights.view(torch.uint8).sum()
+    return counted if n == len(marks) else counted + marks[n:].sum()
+
+
+_FINE_CELLS = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedRows:
+    """Projection, residual and, perhaps, weight of some rows."""
+
+    z: Tensor
+    residual: Tensor
+    weight: Tensor | None
+
+    def at(self, index: Tensor) -> ProjectedRows:
+        """Some of the rows, in the given order."""
+        return ProjectedRows(self.z[index], self.residual[index], None if self.weight is None else self.weight[index])
+
+    def weighted(self) -> Tensor:
+        """The residuals times the weights."""
+        return self.residual if self.weight is None else self.residual * self.weight
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """Weight of all rows, sum of their residuals, mean residual, and, where known, limbs of the squared sum."""
+
+    weight: int
+    sum: Tensor
+    mean: Tensor
+    limbs: Tensor | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lined:
+    """Sorted projections; weight, as floats, and sum below each and below the end; neighbours with no cut between."""
+
+    z: Tensor
+    n: Tensor
+    s: Tensor
+    closed: Tensor
+
+
+def line_up(rows: ProjectedRows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
+    """Sort the rows; weight `n` and sum `s` lie below all of them."""
+    z, order = torch.sort(rows.z)
+    sums = _running(rows.weighted()[order], s)
+    if rows.weight is None:
+        reached = torch.arange(len(z) + 1, dtype=torch.float64, device=z.device).add_(n)
+    else:
+        reached = _running(rows.weight[order], n).double()
+    return Lined(z, reached, sums, z[1:] == z[:-1])
+
+
+def line_up_window(rows: ProjectedRows, edges: tuple[float, float]) -> Lined:
+    """Sort the rows between two edges, the first included."""
+    under = rows.z < edges[0]
+    index = ((rows.z < edges[1]) ^ under).nonzero().squeeze(1)
+    n = count(under) if rows.weight is None else (rows.weight * under).sum()
+    return line_up(rows.at(index), n, (rows.weighted() * under).sum())
+
+
+def line_up_cells(rows: ProjectedRows, sieve: Sieve, total: Total) -> Lined:
+    """Sort the rows of the cells that may hide the best cut, or lie on both sides of it."""
+    finer = sieve.scale * (_FINE_CELLS / sieve.size)
+    finer = finer if finer < math.inf else sieve.scale
+    cells, order = torch.sort(((rows.z - sieve.low) * finer).clamp_(0, _FINE_CELLS - 1).to(torch.int16))
+    ends = torch.searchsorted(cells, torch.arange(_FINE_CELLS, dtype=torch.int16, device=cells.device), right=True)
+    residual = rows.weighted()[order]
+    n = ends if rows.weight is None else _running(rows.weight[order])[ends]
+    reached = torch.stack([n, _running(residual)[ends], _running(residual.clamp_(min=0))[ends]])
+    before = torch.nn.functional.pad(reached[:, :-1], (1, 0))
+    chosen = _promising(cells, ends, reached, before, total)
+    where = chosen.index_select(0, cells.int()).nonzero().squeeze(1)
+    lined = line_up(rows.at(order[where]))
+    # What the cells before a row hold that were not chosen.
+    held = (reached - before) * chosen
+    skipped = (before - held.cumsum(1) + held).index_select(1, cells[where].int())
+    lined.n[:-1] += skipped[0]
+    lined.s[:-1] += skipped[1]
+    lined.n[0] = lined.n[-1] = 0.0  # what lies beyond either end is not known
+    lined.closed.logical_or_(skipped[0, 1:] != skipped[0, :-1])
+    return lined
+
+
+def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, rows: Total) -> Tensor:
+    """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
+
+    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
+    its start. See :func:`bgn.engines.kernels.cuts.prune_cells`.
+    """
+    n, s, _ = reached
+    own = reached[2] - before[2]
+    first, last, low, high = before[0] + 1, n - 1, s - own, before[1] + own
+    gains, room = _gains(
+        torch.stack([n, first, first, last, last]).double(), torch.stack([s, low, high, low, high]), rows
+    )
+    at_edge = torch.where((n >= first) & (room[0] > 0), gains[0], -1.0)
+    place = at_edge.argmax()
+    marked = (n > first) & (gains[1:].amax(dim=0) * (1.0 + 1e-9) >= at_edge[place])
+    above = cells[ends[place].clamp(max=len(cells) - 1)]  # the next cell that holds a row
+    return marked.index_fill_(0, torch.stack([place, above.long()]), True)
+
+
+def best_of(lined: Lined, rows: Total) -> tuple[Best, int, int]:
+    """The best cut, its place among the rows, at either end of which a neighbour is not known, and the sum of all."""
+    gains, room = _gains(lined.n, lined.s, rows)
+    gains = torch.where(room > 0, gains, -1.0)
+    gains[1:-1].masked_fill_(lined.closed, -1.0)
+    place = gains.argmax()  # the first of equals
+    z = lined.z if len(lined.z) else lined.z.new_zeros(1)
+    beside = z[torch.stack([place - 1, place]).clamp_(0, len(z) - 1)]
+    floats = torch.cat([torch.stack([gains[place], lined.n[place]]), beside])
+    told = torch.cat([torch.stack([place, rows.sum, lined.s[place]]), floats.view(torch.int64)]).cpu().numpy()
+    gain, n, below, above = told[3:].view(np.float64).tolist()
+    return (gain, int(n), int(told[2]), below, above), int(told[0]), int(told[1])
+
+
+def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
+    """What :func:`bgn.engines.kernels.cuts.gain` says, rounding by rounding; and its divisor, zero where no cut is."""
+    excess = n * rows.mean
+    torch.sub(s, excess, out=excess)
+    room = (float(rows.weight) - n).mul_(n)
+    return excess.mul_(excess).div_(room), room
+
+
+def _running(values: Tensor, start: Tensor | int = 0) -> Tensor:
+    """The start, and it with the sums of the first so many values, which are written over."""
+    sums = values.new_empty(len(values) + 1)
+    sums[0] = start
+    if isinstance(start, Tensor):
+        values[:1] += start
+    torch.cumsum(values, 0, out=sums[1:])
+    return sums
+
+
+def edges_of(sieve: Sieve) -> tuple[float, float]:
+    """Projections from the second cell of a sieve on, and from the last on."""
+    return _reaching(sieve.low, sieve.scale, 1.0), _reaching(sieve.low, sieve.scale, float(sieve.size - 1))
+
+
+def _reaching(low: float, scale: float, edge: float) -> float:
+    """The smallest float z for which ``(z - low) * scale`` reaches `edge`."""
+    guess = low + edge / scale
+    step = max(math.ulp(guess), math.ulp(low))
+    below = above = guess
+    while (below - low) * scale >= edge:
+        below, step = below - step, 2 * step
+    while (above - low) * scale < edge:
+        above, step = above + step, 2 * step
+    while below < (middle := below / 2 + above / 2) < above:
+        if (middle - low) * scale >= edge:
+            above = middle
+        else:
+            below = middle
+    return above
+
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
 _LINES = 3
@@ -320,3 +599,42 @@ class TensorEngine(MergedEngine[TensorPart]):
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
         return TensorEngine(self.part.next_layer(neurons), self.loss)
+
+
+class ClassTensorPart(TensorPart):
+    """Rows on one device, with one line of gaps and residuals per class."""
+
+    def residual(self, output: Output) -> tuple[Tensor, Total]:
+        residuals = self._found(output)[1]
+        residual = seen(residuals, output.contrast or (0,) * len(residuals))
+        return residual, self._total(self._sum(residual))
+
+    def _found(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        for known, gap, residuals, total in self._known:
+            if known.same_scores(output):
+                return gap, residuals, total
+        made = self._work_out(output)
+        self._known = [*self._known[:1], (output, *made)]
+        return made
+
+    def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        each = []
+        for k, start in enumerate(self._start):
+            one = one_of(output, k)
+            each.append(self.answers.subtracted(self._descended(start, one), one))
+        return self._with_residual(torch.stack(each))
+
+    def _residuals(self) -> Sequence[Tensor]:
+        return list(self._found(self.output)[1])
+
+    def pulls(self, width: int) -> Integers:
+        return np.stack([self._pulls(residual, width) for residual in self._found(self.output)[1]], axis=1)
+
+    def explained(self, width: int, shift: int) -> int:
+        keys, heavy, weights, sums = self.answers.keys(width), self.weight, None, []
+        for k in range(self.loss.outputs):
+            own = (self.target == k).long()
+            _, weights, total = group_sums(keys, heavy, own if heavy is None else own * heavy)
+            sums.append(total.double())
+        assert weights is not None
+        return int(self.loss.explained(weights.double(), torch.stack(sums, dim=1), 2.0**-shift).long().sum())

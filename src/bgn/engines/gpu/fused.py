@@ -13,14 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.answer_bits import tables_of
-from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import engine, kernels
-from bgn.engines.gpu.cut import Total
-from bgn.engines.gpu.engine import TensorPart
-from bgn.engines.gpu.sums import project
-from bgn.engines.protocol import Floats, Integers, Loss, Output
-from bgn.engines.shared_rows import signs
+from bgn.engines.gpu.engine import TensorPart, Total, project
+from bgn.engines.memory import signs
+from bgn.engines.protocol import Floats, Integers, Loss, Output, tables_of
+from bgn.engines.reduce import Best, Sieve
 from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.

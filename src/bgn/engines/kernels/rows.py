@@ -1,17 +1,17 @@
-"""Loops over rows, compiled by numba on first use and cached on disk.
+"""Loops over rows: projections, answers, gaps, and sums of integers; compiled by numba on first use, cached on disk.
 
 Kernels know arrays only. All sums over rows are sums of integers, so that partial results of any blocks, in any
 order, merge to the same bits. `columns` is (columns, rows), each column contiguous; `codes` is (groups, rows), a
 byte holding the answers of eight neurons; `weight` holds integer row weights and is empty when all are one.
 A kernel with ``start`` and ``stop`` works on those rows, so that threads can share one array; it indexes slices
-from zero, which lets the compiler use vector instructions.
+from zero, which lets the compiler use vector instructions. `place` of a linear term: both ends, centre and scale.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 
 # Squares of integers beyond 31 bits are summed in limbs of this many bits.
 LIMB = 22
@@ -291,3 +291,65 @@ def region_sums(codes, keys, target, weight, start, stop, place):
             sums[region, 0] += w
             sums[region, 1] += w * target[i]
     return regions
+
+
+LINEAR_BITS = 20
+
+
+@compiled
+def fill_ramp(columns, index, place, start, stop, out):
+    """Write the whole numbers of one ramp, ``rint((x - centre) * scale)``, to their places in `out`."""
+    low, high, centre, scale = place[0], place[1], place[2], place[3]
+    column, part = columns[index, start:stop], out[start:stop]
+    for i in range(stop - start):
+        x = min(max(np.float64(column[i]), low), high)
+        part[i] = np.int64(np.rint((x - centre) * scale))
+
+
+@compiled
+def descend(gap, columns, index, place, rates, start, stop, out):
+    """Gap less what every ramp adds: its whole number times its rate, rounded."""
+    part, values = out[start:stop], gap[start:stop]
+    for i in range(stop - start):
+        part[i] = values[i]
+    for k in range(len(index)):
+        low, high, centre, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
+        column, rate = columns[index[k], start:stop], rates[k]
+        for i in range(stop - start):
+            x = min(max(np.float64(column[i]), low), high)
+            part[i] -= np.int64(np.rint(np.rint((x - centre) * scale) * rate))
+
+
+@compiled
+def ramps_fired(columns, index, place, fires, weight, start, stop, out):
+    """Add to ``out[k]`` the weighted sum of the whole numbers of ramp k over the rows where a neuron fires.
+
+    `fires`: its row of codes, and its bit.
+    """
+    weighted, (row, bit) = len(weight) > 0, fires
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        codes = row[begin:end]
+        for k in range(len(index)):
+            low, high, centre, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
+            column, total = columns[index[k], begin:end], 0
+            for i in range(end - begin):
+                x = min(max(np.float64(column[i]), low), high)
+                whole = np.int64(np.rint((x - centre) * scale)) & -np.int64((codes[i] >> bit) & 1)
+                total += weight[begin + i] * whole if weighted else whole
+            out[k] += total
+
+
+@compiled
+def product_limbs(values, other, weight, start, stop, out):
+    """Add the limbs (high, low) of the weighted sum of ``values * other`` to `out`."""
+    weighted = len(weight) > 0
+    one, two = values[start:stop], other[start:stop]
+    high, low = 0, 0
+    for i in range(stop - start):
+        product = one[i] * two[i]
+        w = weight[start + i] if weighted else 1
+        high += w * (product >> LINEAR_BITS)
+        low += w * (product & ((1 << LINEAR_BITS) - 1))
+    out[0] += high
+    out[1] += low

@@ -234,9 +234,7 @@ def _categories(group: tuple[int, ...], row: Floats) -> Floats:
     return rows
 
 
-def _first_of_two(
-    problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float
-) -> tuple[Floats, int | None]:
+def _first_of_two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> tuple[Floats, int | None]:
     """Return rows with the first of two parts changed, and the column to change next; None where both are."""
     grouped = [part for part in pair if part in problem.groups]
     single = [part[0] for part in pair if part not in problem.groups]

@@ -17,7 +17,7 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 
-from bgn.engines.memory.threads import ThreadPool
+from bgn.engines.memory import ThreadPool
 from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games
 from bgn.explain.shap.explanation import Explanation as Explanation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 from bgn.explain.crossings import fires
 from bgn.model.step import Floats
 

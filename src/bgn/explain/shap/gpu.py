@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgn import tensors
+from bgn.engines.gpu import tensors
 from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, coalition_counts
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron

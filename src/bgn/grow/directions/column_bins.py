@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.coding import Coding
-from bgn.engines.memory.engine import MemoryEngine
+from bgn.engines.memory import MemoryEngine
 from bgn.engines.protocol import Integers
 from bgn.grow.directions.pairs import Binned, codes_of, different_values
 from bgn.grow.directions.screen import FINE

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.coding import Coding
-from bgn.engines.kernels.levels import best_subsets
+from bgn.engines.kernels.cuts import best_subsets
 from bgn.engines.protocol import Engine, Floats, Integers
 from bgn.grow.constraints import Constraints
 from bgn.grow.directions.column_bins import ColumnBins

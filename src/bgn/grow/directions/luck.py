@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bgn.engines.memory.engine import MemoryEngine
+from bgn.engines.memory import MemoryEngine
 from bgn.engines.protocol import Output
 from bgn.grow.directions.angles import logarithm
 from bgn.grow.directions.lines import Subsets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 
 _FULL = 255
 # The bits of every byte, each in a byte of its own.

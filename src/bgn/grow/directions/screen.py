@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.kernels.rows import project
-from bgn.engines.part import Part
+from bgn.engines.memory import Part
 from bgn.grow.directions.packed import count_together
 
 FINE = 256  # bins of one column

@@ -16,9 +16,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from bgn.engines.answer_bits import BITS
 from bgn.engines.coding import columns_asked
-from bgn.engines.protocol import Floats, Integers, Output, Question
+from bgn.engines.protocol import BITS, Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs

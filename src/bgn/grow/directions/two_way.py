@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.compiled import compiled
+from bgn.compiling import compiled
 from bgn.grow.directions.screen import best_edge
 
 COARSE = 32  # bins of each column of a pair

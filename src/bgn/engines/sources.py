@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.disk.arrays import Npy, in_memory, load
 from bgn.engines.disk.engine import OnDisk, Scratch
+from bgn.engines.disk.files import Npy, in_memory, load
 from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_disk
+from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.engines.requests import RowSource
 from bgn.inputs import tables
 from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
@@ -196,7 +196,7 @@ def _is_mixed_array(X: Any) -> bool:
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
     """Rows on a GPU, checked where they are."""
-    from bgn import tensors
+    from bgn.engines.gpu import tensors
 
     if given.target is not None or given.columns is not None:
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")

@@ -1,1 +1,0 @@
-"""Rows on the workers of a Dask cluster."""

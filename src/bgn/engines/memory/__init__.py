@@ -1,1 +1,0 @@
-"""Rows in the memory of this process."""
