@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyarrow.csv import write_csv
 
 from bgn import Layer, Network, save
-from bgn.cli.output import table_writer
+from bgn.cli.terminal import table_writer
 from bgn.inputs import prepare
 from bgn.inputs.files import open_table
 

@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from bgn import BGNClassifier, BGNRegressor
-from bgn.grow import roles
+from bgn.grow import rows as roles
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

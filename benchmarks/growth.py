@@ -31,8 +31,8 @@ from bgn import BGNRegressor, datasets
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
-from bgn.grow.roles import assign_roles
-from bgn.grow.stagewise import Stagewise
+from bgn.grow.refit import Stagewise
+from bgn.grow.rows import assign_roles
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

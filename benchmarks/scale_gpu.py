@@ -15,7 +15,7 @@ import numpy as np
 
 from bgn import BGNRegressor
 from bgn.engines.protocol import Output, Question
-from bgn.model.neuron import Projection
+from bgn.model.layer import Projection
 from bgn.whole_file import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
@@ -82,7 +82,7 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     from bgn.engines.gpu.engine import TensorEngine, project
     from bgn.engines.gpu.tensors import RawTensors
     from bgn.engines.raw_rows import Plan
-    from bgn.grow.loss import LOSSES
+    from bgn.grow.losses import LOSSES
 
     X, y = rows(number, 4)
     loss = LOSSES["squared"].over(float(y.min()), float(y.max()), number)

@@ -78,7 +78,11 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "secondary_sidebar_items": {
-        "*": ["page-toc"], "index": [], "api/*": ["page-toc"], "auto_examples/*": ["page-toc"], "results/*": [],
+        "*": ["page-toc"],
+        "index": [],
+        "api/*": ["page-toc"],
+        "auto_examples/*": ["page-toc"],
+        "results/*": [],
     },
     "footer_start": ["copyright"],
     "footer_end": [],

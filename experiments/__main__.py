@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bgn.datasets import DatasetError
-from bgn.printable import message
+from bgn.text import message
 from experiments import STUDIES, runner, tables
 from experiments.estimate import Estimate, remaining
 from experiments.options import SCALES, Options

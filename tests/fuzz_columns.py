@@ -24,11 +24,11 @@ import pandas as pd
 
 import bgn
 from bgn import persist
-from bgn.export.targets import TARGETS
-from bgn.model.terms import outputs_of
+from bgn.export import TARGETS
+from bgn.model.readings import outputs_of
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp
-from bgn.serve.asked import BadRequest
+from bgn.serve.app import BadRequest
 from tests.any_columns import KINDS, LABELS, table, target
 
 # What a function may refuse, and how it says so: each is a limit that the documentation tells.

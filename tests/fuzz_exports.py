@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from bgn import Layer, Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import every_kind, expected, rows_for

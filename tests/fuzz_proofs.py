@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import bgn
 from bgn import Layer, Network
-from bgn.explain.attainable.domain import read_domain
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.optimize.problem import read_domain
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.attainable import moves, range_of
 from tests.reference.attainable import rows as cells

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import bgn
+from bgn.inputs.cells import Met
 from bgn.inputs.file_format import GAPS, Numerals
 from bgn.inputs.files import open_table
-from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused
 from tests.fuzz_tables import TEXT, several, table
 

@@ -8,7 +8,7 @@ from sklearn.datasets import make_friedman1
 
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Output
-from bgn.grow.loss import Squared
+from bgn.grow.losses import Squared
 
 EMPTY = Output(np.zeros(0, np.int64), 0)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 
 NASTY = [

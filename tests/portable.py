@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from bgn import BGNClassifier, BGNRegressor, Network
-from bgn.grow.directions.angles import logarithm, turn
+from bgn.grow.directions.pairs import logarithm, turn
 
 Rows = tuple[np.ndarray, np.ndarray]
 

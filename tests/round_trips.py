@@ -12,9 +12,9 @@ import numpy as np
 
 import bgn
 from bgn import BGNClassifier, BGNRegressor, Network
-from bgn.model.kept import KeptLevels
+from bgn.model.categories import KeptLevels
 from bgn.persist import growth
-from bgn.persist.estimator import _plain
+from bgn.persist.growth import _plain
 
 # Memory, where the system has a folder for it: a model is written and read after every fit of the suite.
 _MEMORY = Path("/dev/shm")

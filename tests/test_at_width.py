@@ -71,7 +71,7 @@ def test_layers_of_deep_models(rows: tuple[Any, Any]) -> None:
 
 def test_models_of_a_cluster_too(model: bgn.BGNRegressor) -> None:
     from bgn.dask import DaskBGNRegressor
-    from bgn.estimator_state import take_over
+    from bgn.estimator_base import take_over
 
     on_cluster = take_over(DaskBGNRegressor(client="a client", max_width=6), model)
     other = on_cluster.at_width(2)

@@ -15,9 +15,9 @@ from sklearn.metrics import log_loss
 import bgn
 from bgn import BGNClassifier
 from bgn.engines.memory import MemoryEngine, part_of
-from bgn.grow.loss import Logistic, Softmax
-from bgn.grow.output import Full
-from bgn.model.neuron import Neuron, Projection
+from bgn.grow.losses import Logistic, Softmax
+from bgn.grow.refit import Full
+from bgn.model.layer import Neuron, Projection
 from tests.growing import same
 
 QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}

@@ -29,26 +29,17 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.cluster import Clustered  # noqa: E402
+from bgn.cli.large import Clustered  # noqa: E402
 from bgn.cli.source import DataFile  # noqa: E402
-from bgn.cli.train import Wanted  # noqa: E402
+from bgn.cli.training_rows import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.cluster import (  # noqa: E402
-    ClusterTasks,
-    HeldRows,
-    Standing,
-)
+from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402
-from bgn.engines.protocol import (  # noqa: E402
-    CellPart,
-    Output,
-    Request,
-    RowPart,
-)
-from bgn.grow.loss import Squared  # noqa: E402
+from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E402
+from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.inputs.refusal import Refused  # noqa: E402
-from bgn.model.neuron import Neuron, Projection  # noqa: E402
+from bgn.model.layer import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 import bgn
 import bgn.engines.disk.engine as disk
 from bgn import BGNRegressor
-from bgn.grow.roles import assign_roles
+from bgn.grow.rows import assign_roles
 from tests.every_engine import in_blocks, in_tensors, local_cluster
 
 QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}

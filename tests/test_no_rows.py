@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.export.targets import TARGETS
+from bgn.export import TARGETS
 from bgn.persist import read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer

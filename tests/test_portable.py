@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgn.grow.directions.angles import logarithm, turn
+from bgn.grow.directions.pairs import logarithm, turn
 from tests import portable
 
 ROOT = Path(__file__).parents[1]

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from bgn import plots as plots
     from bgn import preparation as preparation
     from bgn import theory as theory
-    from bgn.classifier import BGNClassifier as BGNClassifier
-    from bgn.conformal import intervals as intervals
-    from bgn.distilling import distil as distil
+    from bgn.distillation import distil as distil
     from bgn.engines.disk.table import read_blocks as read_blocks
+    from bgn.estimators import BGNClassifier as BGNClassifier
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.certify import certify as certify
     from bgn.explain.compare import compare_groups as compare_groups
@@ -41,11 +40,12 @@ if TYPE_CHECKING:
     from bgn.export.equation import equation as equation
     from bgn.export.scorecard import scorecard as scorecard
     from bgn.inputs.check import check as check
+    from bgn.intervals import intervals as intervals
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
+    from bgn.model.readings import as_table as as_table
+    from bgn.model.readings import as_terms as as_terms
     from bgn.model.step import step as step
-    from bgn.model.term_table import as_table as as_table
-    from bgn.model.terms import as_terms as as_terms
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
     from bgn.persist import save as save
@@ -56,11 +56,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "bgn": "__version__ baselines dask datasets export pipelines plots preparation theory",
-        "bgn.classifier": "BGNClassifier",
-        "bgn.conformal": "intervals",
-        "bgn.distilling": "distil",
+        "bgn.intervals": "intervals",
+        "bgn.distillation": "distil",
         "bgn.engines.disk.table": "read_blocks",
-        "bgn.estimators": "BGNRegressor",
+        "bgn.estimators": "BGNClassifier BGNRegressor",
         "bgn.explain.certify": "certify",
         "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
@@ -79,8 +78,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
-        "bgn.model.term_table": "as_table",
-        "bgn.model.terms": "as_terms",
+        "bgn.model.readings": "as_table as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.page": "write_report",
     },

@@ -2,39 +2,500 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
 
 from bgn.compiling import compile_ahead
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
-from bgn.engines.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
-from bgn.estimator_intervals import WithIntervals
-from bgn.estimator_methods import AsksItself
-from bgn.estimator_state import EveryWidth, bounds_of, constraints_of, folds_of, growth_settings, take_over, unfitted
-from bgn.grow.average import AverageHistory, grow_average, member_seeds
-from bgn.grow.history import History, Record
+from bgn.engines.raw_rows import (
+    Hashes,
+    RowsInMemory,
+    few_of,
+    find_edge,
+    histogram,
+    inside_bin,
+    row_hashes,
+    weight_exponent,
+)
+from bgn.engines.sources import RowArguments, _in_memory, known_columns, opened_again, rows_in_memory, source_of
+from bgn.explain.subject import decoded
+from bgn.grow.constraints import Constraints
+from bgn.grow.ensemble import AverageHistory, grow_average, member_seeds
+from bgn.grow.history import History, OutOfFold, Record, progress_bar
 from bgn.grow.layer import Monitor
-from bgn.grow.loss import loss_of
+from bgn.grow.losses import loss_of
 from bgn.grow.network import GrowthSettings, grow_network
-from bgn.grow.progress import progress_bar
-from bgn.grow.roles import assign_roles
+from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
-from bgn.inputs.tables import nothing_lost, numbers_alone
+from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
+from bgn.inputs.tables import nothing_lost, numbers_alone, weights
+from bgn.intervals import Intervals, calibrated, of_predictions
 from bgn.model.above import ANSWERS
+from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu
-from bgn.model.reading import dense_blocks, is_sparse
 from bgn.model.schema import Schema
+from bgn.model.step import Bools, Floats
+from bgn.model.values import dense_blocks, is_sparse
+
+if TYPE_CHECKING:
+    from bgn.explain.certify import Certificates
+    from bgn.explain.counterfactual import Counterfactual
+    from bgn.explain.effects import Effect, PairEffect
+    from bgn.explain.extremes import Extremes
+    from bgn.explain.frontier import Frontier
+    from bgn.explain.importance import Importance
+    from bgn.explain.margin import Margin
+    from bgn.explain.shap import Explanation
+    from bgn.explain.simplify import Simplified
+
+
+# -- What an estimator is made of: the parameters it was given, and what it has learnt (names that end in ``_``).
+
+_Class = TypeVar("_Class", bound=type)
+_Estimator = TypeVar("_Estimator", bound=object)
+
+
+def inherit_parameters(cls: _Class) -> _Class:
+    """Show all parameters of an ``__init__`` that passes ``**parameters`` on to its parent's.
+
+    scikit-learn reads an estimator's parameters off the signature of ``__init__``, as help and editors do.
+    """
+    init = vars(cls)["__init__"]
+    above = inspect.signature(next(each for each in cls.__mro__[1:] if "__init__" in vars(each)))
+    own = inspect.signature(init)
+    shown = {name: each for name, each in own.parameters.items() if each.kind != each.VAR_KEYWORD}
+    merged = {"self": shown.pop("self")} | dict(above.parameters) | shown
+
+    @functools.wraps(init)
+    def checked(self: Any, *values: Any, **parameters: Any) -> None:
+        for name in parameters.keys() - merged.keys():
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}")
+        init(self, *values, **parameters)
+
+    checked.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]
+    cls.__init__ = checked  # type: ignore[misc]
+    return cls
+
+
+def unfitted(estimator: _Estimator) -> _Estimator:
+    """The same parameters and nothing learnt, to fit on; the estimator keeps the model of an earlier fit meanwhile."""
+    return _with(estimator, {name: value for name, value in _state(estimator).items() if not name.endswith("_")})
+
+
+def as_it_is(estimator: _Estimator) -> _Estimator:
+    """The estimator with all that it has learnt, which a fit in another thread leaves alone."""
+    return _with(estimator, _state(estimator))
+
+
+def take_over(estimator: _Estimator, other: Any) -> _Estimator:
+    """Learn what another has learnt, all of it at once: whoever looks sees the model before or the whole new one."""
+    learnt = {name: value for name, value in _state(other).items() if name.endswith("_")}
+    estimator.__dict__ = _state(unfitted(estimator)) | learnt
+    return estimator
+
+
+def _state(estimator: Any) -> dict[str, Any]:
+    """The attributes at one moment."""
+    return vars(estimator).copy()
+
+
+def _with(estimator: _Estimator, state: dict[str, Any]) -> _Estimator:
+    made = object.__new__(type(estimator))
+    made.__dict__ = state
+    return made
+
+
+_CHOICES = {
+    "direction": ("search", "debiased", "lasso"),
+    "output": ("full", "stagewise"),
+    "select": ("best", "compact"),
+}
+
+
+def growth_settings(estimator: Any) -> GrowthSettings:
+    """Check the parameters of an estimator, and return those that growth needs."""
+    for name, choices in _CHOICES.items():
+        arguments.chosen(name, getattr(estimator, name), choices)
+    arguments.whole("max_layers", estimator.max_layers, 1)
+    arguments.whole("max_width", estimator.max_width, 1)
+    arguments.whole("max_features", estimator.max_features, 1, none="no limit")
+    arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
+    arguments.whole("n_networks", estimator.n_networks, 1)
+    if not (isinstance(estimator.sweeps, str) and estimator.sweeps == "auto"):
+        arguments.whole("sweeps", estimator.sweeps, 0, also=' or "auto"')
+    arguments.whole("patience", estimator.patience, 1, none="no limit")
+    arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
+    cv = estimator.cv
+    splits = isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
+    if not splits and not (isinstance(cv, str) and cv == "auto"):
+        arguments.whole("cv", cv, 2, none="rows set apart")
+    if not isinstance(estimator.verbose, bool):
+        arguments.whole("verbose", estimator.verbose, 0)
+    _check_linear(estimator)
+    arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
+    arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
+    arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
+    if estimator.n_networks > 1 and not estimator.validation_fraction > 0:
+        raise ValueError(
+            f"validation_fraction must be above 0 where n_networks is above 1, since each network leaves out such a "
+            f"share of the rows; got {estimator.validation_fraction!r}."
+        )
+    if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
+        arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
+    if estimator.max_seconds is not None:
+        arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
+    made_later = ("constraints", "bounds", "lead", "stretch")
+    names = [field.name for field in fields(GrowthSettings) if field.name not in made_later]
+    settings = {name: getattr(estimator, name) for name in names}
+    if estimator.max_features is None:
+        settings["max_features"] = np.iinfo(np.int32).max
+    return GrowthSettings(**settings)
+
+
+def _check_linear(estimator: Any) -> None:
+    """Refuse a number of linear terms that cannot be, or that the other parameters leave no room for."""
+    most = estimator.max_linear
+    if isinstance(most, str) and most == "auto":
+        return
+    if isinstance(most, str):
+        raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
+    arguments.whole("max_linear", most, 0)
+    needs = {"max_layers": 1, "output": "full", "direction": "search"}
+    for name, needed in needs.items():
+        given = getattr(estimator, name)
+        if most and given != needed:
+            raise ValueError(
+                f"max_linear must be 0 or 'auto' where {name} is not {needed!r}; got {most} and {given!r}."
+            )
+
+
+def constraints_of(estimator: Any, schema: Schema) -> Constraints:
+    """What the columns of a table want, as an estimator was told."""
+    wanted = Constraints(
+        monotone_columns(estimator.monotonic_cst, schema), interaction_groups(estimator.interaction_cst, schema)
+    )
+    told = [name for name, one in (("monotonic_cst", wanted.signed), ("interaction_cst", wanted.groups)) if one]
+    if told and estimator.max_layers > 1:
+        raise ValueError(f"{told[0]} is for one hidden layer; got max_layers={estimator.max_layers}. Use max_layers=1.")
+    if told and estimator.direction != "search":
+        raise ValueError(f"{told[0]} needs direction='search'; got {estimator.direction!r}.")
+    if wanted.signed and len(schema.classes or ()) > 2:
+        raise ValueError(
+            f"monotonic_cst is for numbers and for two classes; got {len(schema.classes or ())} classes, of which no "
+            "order says what rises. Tell one class from all others."
+        )
+    return wanted
+
+
+def bounds_of(estimator: Any, schema: Schema) -> tuple[float, float] | None:
+    """What predictions may not go beyond, as an estimator was told."""
+    ends = prediction_bounds(estimator.bounds)
+    if ends is not None and schema.classes is not None:
+        raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
+    return ends
+
+
+def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:
+    """How rows are folded: what splits of scikit-learn's kind say of rows in memory, by the hashes of these rows."""
+    if cv is None or isinstance(cv, int | str | np.integer):
+        return cv if cv is None or isinstance(cv, str) else int(cv)
+    if not isinstance(source, RowsInMemory):
+        raise ValueError("cv must be a number of folds, 'auto' or None where rows are not in memory; got splits.")
+    hashes = source.hashes(seed)
+    splits = cv.split(np.empty((len(hashes), 0)), np.asarray(given.y)) if hasattr(cv, "split") else cv
+    try:
+        return [(hashes[np.asarray(learn)], hashes[np.asarray(judge)]) for learn, judge in splits]
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"cv must be a number of folds, 'auto', None, a splitter of scikit-learn or pairs (train, test) of "
+            f"positions of rows; these do not fit {len(hashes)} rows: {error}."
+        ) from None
+
+
+class EveryWidth:
+    """An estimator whose ``history_`` has the network at every width it had while it grew."""
+
+    history_: Any
+    network_: Any
+
+    def at_width(self, width: int, layer: int | None = None) -> Self:
+        """Return a fitted estimator like this one, with the network as it was when it had so many neurons.
+
+        Growing keeps every width: a model is made smaller, or larger again, without fitting. This one stays as it is.
+        No rows are read. Choose a width by validation errors, which ``history_`` and :func:`bgn.frontier` have: by test
+        errors, it would be chosen on the test rows.
+
+        Parameters
+        ----------
+        width : int
+            Neurons of the last hidden layer: any number up to the most that were grown. 0 is the base alone.
+        layer : int, optional
+            Index of the last hidden layer; of those that were grown the chosen one by default.
+
+        Returns
+        -------
+        fitted estimator
+            With a `network_` of its own, and a `history_` in which this width is the chosen one. Parameters are the
+            same, so fitting it again grows and chooses as before.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> import bgn
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X, y)
+        >>> small = model.at_width(2)
+        >>> small.network_.widths, small.history_.best_width
+        ((2,), 2)
+        """
+        check_is_fitted(self, "network_")
+        model = as_it_is(self)
+        if not hasattr(model, "history_"):
+            raise ValueError("width cannot be chosen: the model has no history_, because it was saved without one.")
+        arguments.whole("width", width, 0)
+        arguments.whole("layer", layer, 0, none="the chosen one")
+        last = model.history_.best_layer if layer is None else int(layer)
+        model.network_ = model.history_.network(int(width), last)
+        model.history_ = replace(model.history_, best_layer=last, best_width=int(width))
+        getattr(model, "_recalibrate", lambda: None)()
+        return model
+
+
+# -- What a fitted estimator can be asked directly: each method is the function of :mod:`bgn` with the estimator
+# first.
+
+_MOST_BACKGROUND_ROWS = 1000  # kept to compare with
+
+
+class AsksItself:
+    """An estimator with the functions of :mod:`bgn` that take a model as methods.
+
+    Up to a thousand training rows stay with an estimator that was fitted in memory, as ``background_``: what
+    explanations compare with unless told. Model files do not have them.
+    """
+
+    network_: Any
+    background_: Any
+
+    def _keep_background(self, source: RowSource, seed: int) -> None:
+        """Keep some training rows, chosen by their content."""
+        if isinstance(source, RowsInMemory):
+            there = source.that_count()
+            chosen = there[few_of(source.hashes(seed)[there], _MOST_BACKGROUND_ROWS)]
+            self.background_ = decoded(self.network_, source.encoded(chosen))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each column matters, adding up to 1: by mean absolute SHAP values over ``background_``."""
+        if not hasattr(self, "background_"):
+            raise AttributeError(
+                "feature_importances_ needs the rows of a fit in memory, which model files do not have. Use "
+                "model.importance(X).relative_features."
+            )
+        return self.importance().relative_features
+
+    def equation(self, format: str = "text", **options: Any) -> str:
+        """Write the model as an equation; see :func:`bgn.equation`."""
+        from bgn.export.equation import equation
+
+        check_is_fitted(self)
+        return equation(self, format, **options)
+
+    def explain(self, X: Any, background: Any = None, **options: Any) -> Explanation:
+        """Return the SHAP values of rows; see :func:`bgn.shap_values`."""
+        from bgn.explain.shap import shap_values
+
+        check_is_fitted(self)
+        return shap_values(self, X, background, **options)
+
+    def importance(self, X: Any = None, background: Any = None, kind: str = "shap") -> Importance:
+        """Return how much columns and questions matter, in ``background_`` unless told; see :func:`bgn.importance`."""
+        from bgn.explain.importance import importance
+
+        check_is_fitted(self)
+        return importance(self, getattr(self, "background_", None) if X is None else X, background, kind)
+
+    def effect(self, feature: Any, background: Any = None, **options: Any) -> Effect | PairEffect:
+        """Return the effect of a column, or of two; see :func:`bgn.effect`."""
+        from bgn.explain.effects import effect
+
+        check_is_fitted(self)
+        return effect(self, feature, background, **options)
+
+    def margin(self, X: Any, **options: Any) -> Margin:
+        """Return how far rows are from another prediction; see :func:`bgn.margin`."""
+        from bgn.explain.margin import margin
+
+        check_is_fitted(self)
+        return margin(self, X, **options)
+
+    def counterfactual(self, x: Any, **options: Any) -> Counterfactual:
+        """Return the cheapest change of a row that has a wanted prediction; see :func:`bgn.counterfactual`."""
+        from bgn.explain.counterfactual import counterfactual
+
+        check_is_fitted(self)
+        return counterfactual(self, x, **options)
+
+    def extremes(self, within: Any = "all", **options: Any) -> Extremes:
+        """Return the lowest and the highest prediction there can be; see :func:`bgn.extremes`."""
+        from bgn.explain.extremes import extremes
+
+        check_is_fitted(self)
+        return extremes(self, within, **options)
+
+    def certify(self, columns: Iterable[Any] | None = None, **options: Any) -> Certificates:
+        """Prove which columns only raise or lower the prediction; see :func:`bgn.certify`."""
+        from bgn.explain.certify import certify
+
+        check_is_fitted(self)
+        return certify(self, columns, **options)
+
+    def frontier(self, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None) -> Frontier:
+        """Return the error at every size; see :func:`bgn.frontier`."""
+        from bgn.explain.frontier import frontier
+
+        check_is_fitted(self)
+        return frontier(self, X, y, X_test, y_test)
+
+    def simplify(self, X: Any, y: Any, **options: Any) -> Simplified:
+        """Return a network with rounder numbers, or points, learned from training rows; see :func:`bgn.simplify`."""
+        from bgn.explain.simplify import simplify
+
+        check_is_fitted(self)
+        return simplify(self, X, y, **options)
+
+    def report(self, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
+        """Write a one-file web page about the model; see :func:`bgn.write_report`."""
+        check_is_fitted(self)
+        return Path(ANSWERS["write_report"](self, X, y, path, **options))
+
+    def save(self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None) -> None:
+        """Write the model to a JSON file; see :func:`bgn.save`."""
+        check_is_fitted(self)
+        ANSWERS["save"](self, path, units=units)
+
+
+# -- Intervals of a fitted estimator, from the rows that growth, or each fold of it, did not learn from.
+
+_MOST_INTERVAL_ROWS = 5000  # which intervals are learnt from: their share is then right to half a percent
+
+
+class WithIntervals:
+    """An estimator that keeps how far off it was on the rows that validated: ``intervals_``.
+
+    Some of these rows, as the network reads them, and their targets are kept in memory as ``validation_rows_``, so that
+    the same network at another width has intervals too. Where growth was cross-validated, ``out_of_fold_`` has for
+    every width what the folds' networks predicted of the rows that they were grown without, and the targets of these.
+    """
+
+    network_: Any
+    history_: Any
+    intervals_: Intervals
+    validation_rows_: tuple[Floats, Floats]
+    out_of_fold_: OutOfFold
+
+    def _calibrate(self, given: RowArguments, held_out: RowArguments | None, schema: Schema, seed: int) -> None:
+        """Learn intervals from validation rows in memory; elsewhere :func:`bgn.intervals` is to be asked."""
+        rows = given if held_out is None else held_out
+        if on_gpu(rows.X) or on_disk(rows.X) or type(rows.X).__module__.partition(".")[0] == "dask":
+            return
+        rows = rows.in_memory()
+        X, y, _ = _in_memory(self, rows, schema)
+        weight = None if rows.weight is None else weights(rows.weight, len(X))
+        share = self.validation_fraction  # type: ignore[attr-defined]
+        hashes = row_hashes(X.T, y, seed, threads(self.n_jobs))  # type: ignore[attr-defined]
+        chosen = np.ones(len(X), dtype=bool) if held_out is not None else validating(weight, hashes, share)
+        if weight is not None:
+            chosen &= weight > 0
+        few = np.flatnonzero(chosen)
+        few = few[few_of(hashes[few], _MOST_INTERVAL_ROWS, last=True)]
+        if len(few):
+            self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
+            self._recalibrate()
+
+    def _calibrate_average(self, given: RowArguments, schema: Schema, seeds: Sequence[int]) -> None:
+        """Learn the intervals of an average from rows in memory, each as the networks without it predict it.
+
+        These are fewer than all, mostly one: the mean of all is off by less, so that intervals err on the wide side.
+        """
+        members = self.history_.members
+        gone = on_gpu(given.X) or on_disk(given.X) or type(given.X).__module__.partition(".")[0] == "dask"
+        if gone or len(members) < len(seeds):
+            return
+        given = given.in_memory()
+        X, y, _ = _in_memory(self, given, schema)
+        weight = None if given.weight is None else weights(given.weight, len(X))
+        share = self.validation_fraction  # type: ignore[attr-defined]
+        total, count = np.zeros((len(X), *np.shape(self.network_.base))), np.zeros(len(X), np.int64)
+        hashes = [row_hashes(X.T, y, seed, threads(self.n_jobs)) for seed in seeds]  # type: ignore[attr-defined]
+        for own, member in zip(hashes, members, strict=True):
+            without = validating(weight, own, share)
+            total[without] += member.network().predict_encoded(np.asarray(X[without], np.float64), scores=True)
+            count += without
+        seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))
+        if len(seen):
+            seen = seen[few_of(hashes[0][seen], _MOST_INTERVAL_ROWS, last=True)]
+            means = (total[seen].T / count[seen]).T
+            found, targets = self.network_.linked(means), np.asarray(y[seen], np.float64)
+            self.intervals_ = of_predictions(self.network_, found, targets)
+
+    def _take_out_of_fold(self) -> None:
+        """Learn intervals from what the folds said of the rows they were grown without, and keep that."""
+        found = getattr(self.history_, "out_of_fold", None)
+        if found is not None:
+            self.out_of_fold_, self.history_ = found, replace(self.history_, out_of_fold=None)
+            self._recalibrate()
+
+    def _recalibrate(self) -> None:
+        """Learn the intervals of the network at hand, if there are rows to learn them from."""
+        if hasattr(self, "out_of_fold_"):
+            found, width = self.out_of_fold_, self.history_.best_width
+            self.intervals_ = of_predictions(self.network_, found.predictions[:, width], found.targets)
+        elif hasattr(self, "validation_rows_"):
+            rows, targets = self.validation_rows_
+            self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
+
+    def _sure(self, X: Any, level: float, groups: Any) -> Any:
+        """Return the intervals of rows, or say why there are none."""
+        found = getattr(self, "intervals_", None)
+        told = (
+            "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those "
+            "that it did and cv=5, which fits it again without each fifth."
+        )
+        if found is None:
+            raise ValueError(f"interval: the model has no rows to tell by, as none validated in memory. {told}")
+        if found.network != self.network_:
+            raise ValueError(f"interval: the intervals are those of another network, or of another width. {told}")
+        return found.predict(X, level, groups)
+
+
+def validating(weight: Floats | None, hashes: Hashes, share: float) -> Bools:
+    """Return which rows validate: those that growth chooses by the same hash of their content."""
+    those, whole, exponent = hashes, None, 0
+    if weight is not None:
+        exponent = weight_exponent(RowsInMemory(np.empty((len(weight), 0)), weight, weight))
+        whole = np.rint(np.ldexp(weight, exponent)).astype(np.int64)
+        those, whole = hashes[whole > 0], whole[whole > 0]
+    counts = histogram(those, whole)
+    often = _few_and_often(counts, float(counts.sum()) / 2**exponent)
+    edge = None if often else find_edge(counts, lambda number: [inside_bin(those, whole, number)], share)
+    return np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)
 
 
 class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):

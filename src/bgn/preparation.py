@@ -35,9 +35,8 @@ from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import GAPS, FileFormat, Numerals
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
-from bgn.printable import quote_category, quote_name
 from bgn.require import require
-from bgn.wording import count_of
+from bgn.text import count_of, quote_category, quote_name
 
 MISSING = ("keep", "refuse", "drop", "impute")
 _FEW = 5  # categories of a column that are printed

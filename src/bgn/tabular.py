@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bgn.printable import visible
 from bgn.require import require
+from bgn.text import visible
 
 _MOST = 50
 """Rows that a notebook shows."""

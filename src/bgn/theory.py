@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.inputs.per_row import numbers_per_row, weights
+from bgn.inputs.tables import numbers_per_row, weights
 from bgn.model.link import softmax
 from bgn.model.network import Network
+from bgn.model.readings import network_of
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="the baselines need torch")
 from bgn.baselines import Config, Split, train_many  # noqa: E402
 from bgn.baselines import training as training_module  # noqa: E402
 from bgn.baselines.data import Scaling, automatic_batch_size, batches, shuffles  # noqa: E402
-from bgn.baselines.network import METHODS, Pieces, Running, Shape, evaluate, gradients, penalty_slope  # noqa: E402  # noqa: E402
+from bgn.baselines.network import METHODS, Pieces, Running, Shape, evaluate, gradients, penalty_slope  # noqa: E402
 from bgn.baselines.training import choose_device, train_stack  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
 

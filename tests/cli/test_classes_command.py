@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn.inputs.refusal import Refused
-from bgn.inputs.target import labelled, tallied, target_of, target_values
+from bgn.inputs.training import labelled, tallied, target_of, target_values
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.cli.card import scores
-from bgn.cli.roles import all_numbers, edge_of, fingerprint, held_by, key_hashes, number_hashes
+from bgn.cli.large import Streamed
 from bgn.cli.source import DataFile
-from bgn.cli.stream import Streamed
-from bgn.cli.train import Wanted, training_rows
+from bgn.cli.splits import all_numbers, edge_of, fingerprint, held_by, key_hashes, number_hashes
+from bgn.cli.training_rows import Wanted, training_rows
 from bgn.inputs.prepare import Choices
 from bgn.persist import read
 from tests.command import call, exact_csv
@@ -84,7 +84,7 @@ def test_equal_keys_stay_on_one_side(folder: Path) -> None:
 
 @pytest.mark.parametrize("key", [None, "person"])
 def test_rows_on_disk_are_chosen_as_those_in_memory(folder: Path, key: str | None, monkeypatch) -> None:
-    monkeypatch.setattr("bgn.cli.stream.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("bgn.cli.large.BLOCK_BYTES", 1000)
     asked = wanted(folder / "visits.parquet", ("person",), key)
     memory, disk = training_rows(asked), Streamed(asked)
     learnt = np.concatenate([piece.target for piece in disk.pieces(1000)])

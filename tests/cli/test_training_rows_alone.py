@@ -19,8 +19,8 @@ import pytest
 
 from bgn.cli.app import bgn as registry
 from bgn.cli.edit import _CHANGES
-from bgn.cli.roles import _TEST_SEED, edge_of, held_by, number_hashes
 from bgn.cli.source import DataFile
+from bgn.cli.splits import _TEST_SEED, edge_of, held_by, number_hashes
 from bgn.persist import read
 from tests.command import call
 

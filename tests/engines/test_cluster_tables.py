@@ -14,11 +14,7 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.engines.cluster import (  # noqa: E402
-    ClusterTasks,
-    rows_on_cluster,
-    schema_on_cluster,
-)
+from bgn.engines.cluster import ClusterTasks, rows_on_cluster, schema_on_cluster  # noqa: E402
 from bgn.engines.sources import RowArguments  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

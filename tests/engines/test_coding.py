@@ -12,10 +12,9 @@ from bgn.engines.kernels.cuts import best_subsets
 from bgn.engines.memory import MemoryEngine, Part, line_of
 from bgn.engines.protocol import Question
 from bgn.grow.constraints import NO_CONSTRAINTS
-from bgn.grow.directions.column_bins import bins_of
-from bgn.grow.directions.lines import SingleLines
-from bgn.grow.loss import Squared
-from bgn.model.neuron import Neuron, Projection
+from bgn.grow.directions.pairs import SingleLines, bins_of
+from bgn.grow.losses import Squared
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column
 from tests.growing import EMPTY
 

@@ -17,9 +17,9 @@ import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimator_base as estimators
 from bgn import BGNRegressor, Network, read_blocks
+from bgn.cli.large import Streamed
 from bgn.cli.source import DataFile
-from bgn.cli.stream import Streamed
-from bgn.cli.train import Wanted
+from bgn.cli.training_rows import Wanted
 from bgn.inputs.prepare import Choices
 
 QUICK = {"max_width": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}

@@ -17,10 +17,10 @@ from bgn.engines.gpu.engine import TensorEngine, TensorPart, _reaching
 from bgn.engines.gpu.tensors import RawTensors
 from bgn.engines.protocol import Output, Question
 from bgn.engines.raw_rows import Plan, RawRows
-from bgn.explain.shap.coalitions import games
-from bgn.explain.shap.gpu import exact_shares
-from bgn.grow.loss import Squared
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.shap import games
+from bgn.explain.shap_gpu import exact_shares
+from bgn.grow.losses import Squared
+from bgn.model.layer import Neuron, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables
 

@@ -12,7 +12,7 @@ from bgn.engines.coding import _median
 from bgn.engines.memory import part_of
 from bgn.engines.raw_rows import RawRows
 from bgn.grow.directions.pairs import different_values
-from bgn.grow.loss import LOSSES
+from bgn.grow.losses import LOSSES
 
 numbers_there = [0.0, -0.0, 1.0, 1.5, -2.0, 1e300, -1e300, 5e-324]
 some_values = st.sampled_from([*numbers_there, np.nan])

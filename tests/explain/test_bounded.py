@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.explain.attainable.domain import read_domain
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.optimize.problem import read_domain
+from bgn.model.layer import Neuron, Projection
 from bgn.show.curves import corners
 from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify
-from bgn.explain.attainable.domain import read_domain
+from bgn.explain.optimize.problem import read_domain
 from tests.networks import TABLE, problems, table_networks, town
 from tests.reference.attainable import moves
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.terms import outputs_of
+from bgn.model.readings import outputs_of
 from tests.networks import TABLE, chances, class_networks, table_rows, town, town_rows, winners
 from tests.reference.explain import cheapest_table_row
 

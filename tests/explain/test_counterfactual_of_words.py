@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import TABLE, table_networks, table_rows, town
 from tests.reference.explain import cheapest_table_row

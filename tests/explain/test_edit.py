@@ -7,7 +7,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network, edit
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.persist import read
 from tests.fuzz_edits import fuzz
 from tests.networks import TABLE, town, town_rows

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 

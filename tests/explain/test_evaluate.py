@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import bgn
-from bgn.explain.evaluate import evaluation
-from bgn.explain.evaluate.judged import JudgedRows
-from bgn.explain.linear import majority_scores
+from bgn.explain.evaluate import JudgedRows, evaluation
+from bgn.explain.frontier import majority_scores
 
 LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
 

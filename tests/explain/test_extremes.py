@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, extremes
-from bgn.explain.attainable.domain import read_domain
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.optimize.problem import read_domain
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import problems, table_networks, town, town_rows
 from tests.reference.attainable import range_of, rows

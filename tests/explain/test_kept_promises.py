@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.explain.promises import promises, wanted_of
+from bgn.explain.certify import promises, wanted_of
 from tests.command import call
 from tests.optional import pandas as pd
 

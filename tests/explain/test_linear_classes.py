@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNClassifier, Layer, Network, counterfactual
-from bgn.explain.classes import probabilities_of
+from bgn.explain.subject import probabilities_of
 
 NUMBERS = st.integers(-3, 3).map(float)
 RNG = np.random.default_rng(0)

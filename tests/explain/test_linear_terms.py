@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 
 VALUES = st.integers(-4, 4).map(float)

@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.rescaled import Source, rescaled
 from bgn.model.schema import Column, Schema
 from bgn.pipelines import see_through
@@ -103,7 +103,7 @@ def test_thresholds_that_rows_lie_on_stay_where_they_are(whole, scaler, unit, co
 
 
 def see_through_steps(fitted):
-    from bgn.pipelines.steps import trace
+    from bgn.pipelines import trace
 
     return trace("step", fitted, fitted.n_features_in_, fitted.n_features_in_)
 

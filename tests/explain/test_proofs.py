@@ -9,10 +9,12 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.explain.attainable import inside, program, tried
-from bgn.explain.counterfactual import enumeration
 from bgn.explain.counterfactual import program as change
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.counterfactual import search as enumeration
+from bgn.explain.optimize import program
+from bgn.explain.optimize import program as inside
+from bgn.explain.optimize import search as tried
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.fuzz_proofs import CHECKS, certificates_hold, counterfactual_holds, extremes_hold, is_proven, random_network
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, scorecard, simplify
 from bgn.explain.points import best_points, first_least, in_lowest_terms, in_order
-from bgn.model.decimals import written
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
+from bgn.model.numbers import written
 from bgn.model.schema import Column, Schema
-from bgn.printable import quote_name
+from bgn.text import quote_name
 from tests.networks import NASTY, network_of, problems, rows_for, table_networks, table_rows
 
 RELATIONS = {">=": float.__ge__, "<": float.__lt__, ">": float.__gt__, "<=": float.__le__}

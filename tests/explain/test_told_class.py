@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn.explain.evaluate.judged import JudgedRows
-from bgn.model.told import affirmed, as_told, is_turned, swapped
+from bgn.explain.evaluate import JudgedRows
+from bgn.model.readings import affirmed, as_told, is_turned, swapped
 from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows

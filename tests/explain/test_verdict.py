@@ -13,10 +13,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bgn
-from bgn.explain.evaluate import evaluation, regression_evaluation
-from bgn.explain.evaluate.judged import JudgedRows
-from bgn.explain.evaluate.per_row import LARGER_IS_BETTER, of_classes, of_numbers
-from bgn.explain.evaluate.verdict import is_clearly_larger, paired_difference, verdict
+from bgn.explain.evaluate import (
+    LARGER_IS_BETTER,
+    JudgedRows,
+    evaluation,
+    is_clearly_larger,
+    of_classes,
+    of_numbers,
+    paired_difference,
+    regression_evaluation,
+    verdict,
+)
 from bgn.report.classes import MEASURES
 
 SHARE_OF_ONE = 0.317  # of a normal variable beyond one standard deviation

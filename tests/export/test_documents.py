@@ -11,7 +11,7 @@ import pytest
 
 from bgn import Layer, Network, export, scorecard
 from bgn.model.dates import TimePart
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for

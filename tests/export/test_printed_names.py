@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, export
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
-from bgn.printable import quote_category, quote_name
 from bgn.show.drawing import draw
+from bgn.text import quote_category, quote_name
 from tests.reference.sentence import parse
 
 PLAIN = [

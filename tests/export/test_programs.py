@@ -16,7 +16,7 @@ import bgn
 from bgn import Layer, Network, export
 from bgn.explain.shap import shap_values
 from bgn.export.plan import plan
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, classes, drawn_networks, every_kind, expected, hostile, rows_for

@@ -14,10 +14,10 @@ from sklearn.datasets import make_friedman1
 import bgn
 from bgn import BGNClassifier, BGNRegressor, Layer, Network
 from bgn.explain.crossings import crossings, fires
-from bgn.explain.shap.counting import count_in_cells
-from bgn.grow.average import AverageHistory, member_seeds
-from bgn.model.mean import mean_of
-from bgn.model.neuron import Neuron, Projection
+from bgn.explain.shap import count_in_cells
+from bgn.grow.ensemble import AverageHistory, member_seeds
+from bgn.model.ensemble import mean_of
+from bgn.model.layer import Neuron, Projection
 from tests.every_engine import ENGINES
 from tests.reference.explain import shapley
 from tests.round_trips import bits

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNRegressor, Layer, Network
-from bgn.grow.average import AverageHistory
+from bgn.grow.ensemble import AverageHistory
 from bgn.grow.history import History, LinesAlone, Snapshot
-from bgn.model.mean import mean_of
+from bgn.model.ensemble import mean_of
 from bgn.model.schema import Schema
 from bgn.show.curves import band, corners
 from tests.every_engine import ENGINES

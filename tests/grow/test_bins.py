@@ -10,12 +10,9 @@ from bgn.engines.kernels import rows as row_kernels
 from bgn.engines.kernels.rows import ramps_fired
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow import roles
-from bgn.grow.directions.column_bins import bins_of
-from bgn.grow.directions.lines import largest
-from bgn.grow.directions.pairs import Binned, codes_of, different_values
-from bgn.grow.directions.two_way import COARSE
-from bgn.grow.loss import Squared
+from bgn.grow import rows as roles
+from bgn.grow.directions.pairs import COARSE, Binned, bins_of, codes_of, different_values, largest
+from bgn.grow.losses import Squared
 
 numbers = st.one_of(
     st.integers(-3, 3).map(float), st.floats(-1e3, 1e3), st.sampled_from([0.0, -0.0, 1e300, -1e300, 5e-324])

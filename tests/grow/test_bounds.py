@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNClassifier, BGNRegressor
 from bgn.engines.protocol import Grid
-from bgn.grow.loss import BoundedSquares, Squared
+from bgn.grow.losses import BoundedSquares, Squared
 from tests.every_engine import ENGINES
 from tests.grow.test_constraints import QUICK, houses, proven
 from tests.growing import table

@@ -13,7 +13,7 @@ from scipy.special import expit, log_softmax, softmax
 
 from bgn.engines.kernels import losses as fixed_point
 from bgn.engines.kernels.losses import FINE
-from bgn.grow.loss import Logistic, Softmax
+from bgn.grow.losses import Logistic, Softmax
 from tests.optional import torch
 
 reals = st.floats(-60, 60)

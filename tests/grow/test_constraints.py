@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNClassifier, BGNRegressor
 from bgn.grow.constraints import Constraints
-from bgn.grow.signed import held
-from bgn.model.neuron import Projection
+from bgn.grow.refit import held
+from bgn.model.layer import Projection
 from tests.every_engine import in_blocks, in_tensors
 from tests.growing import table
 from tests.reference.growth import held_by_trying

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNRegressor
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow.roles import FEW_ROWS, assign_roles
+from bgn.grow.rows import FEW_ROWS, assign_roles
 from bgn.inputs.arguments import seed_of
 from tests.growing import same, table
 

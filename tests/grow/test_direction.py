@@ -9,13 +9,11 @@ from sklearn.linear_model import lars_path_gram
 
 from bgn import BGNRegressor
 from bgn.engines.protocol import BITS, Output
-from bgn.grow.directions.answer_pairs import AnswerPairs
-from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso
-from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, different
-from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
+from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso, lasso_path, solve_small, weighted_sum
+from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, different
 from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
-from bgn.grow.directions.two_way import BINS
-from bgn.model.neuron import Neuron, Projection
+from bgn.grow.directions.search import AnswerPairs
+from bgn.model.layer import Neuron, Projection
 from experiments.literal import lasso_direction
 from tests.growing import EMPTY, engine_of
 from tests.reference.growth import best_angle, best_pair, finer_and_finer, refitted_gains

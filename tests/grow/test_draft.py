@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor
 from bgn.engines.raw_rows import different
-from bgn.grow import draft, roles
-from bgn.grow.output import Full
-from bgn.model.neuron import Neuron, Projection
+from bgn.grow import rows as roles
+from bgn.grow import search as draft
+from bgn.grow.refit import Full
+from bgn.model.layer import Neuron, Projection
 from tests.growing import engine_of, same
 
 
@@ -35,7 +36,7 @@ def drafts(monkeypatch):
             taken.append(super()._take_over(*parts))
             return taken[-1]
 
-    monkeypatch.setattr("bgn.grow.tries.DraftedGrowth", Counted)
+    monkeypatch.setattr("bgn.grow.search.DraftedGrowth", Counted)
     return taken
 
 
@@ -211,7 +212,7 @@ def test_few_rows_and_wide_tables_are_not_drafted(monkeypatch):
     X, y = made_up(300)
     monkeypatch.setattr(roles, "LEAST_DRAFT", 120)
     monkeypatch.setattr(roles, "SAMPLE_ROWS", 50)
-    monkeypatch.setattr("bgn.grow.tries.DraftedGrowth", None)
+    monkeypatch.setattr("bgn.grow.search.DraftedGrowth", None)
     BGNRegressor(max_width=2, cv=None, random_state=0).fit(X, y)  # 240 rows learn
     for setting in ({"output": "stagewise"}, {"direction": "debiased"}):
         monkeypatch.setattr(roles, "LEAST_DRAFT", 80)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import bgn.engines.memory as shared_rows
-import bgn.grow.roles as grow_rows
-import bgn.grow.tries as grow_tries
+import bgn.grow.rows as grow_rows
+import bgn.grow.search as grow_tries
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
-from bgn.grow.output import Full
-from bgn.grow.stagewise import Stagewise
-from bgn.model.neuron import Projection
+from bgn.grow.refit import Full, Stagewise
+from bgn.model.layer import Projection
 from experiments.literal import literal_neuron
 from tests.growing import EMPTY, engine_of, same, table
 from tests.reference.growth import ridge_weights

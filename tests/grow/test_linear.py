@@ -7,7 +7,7 @@ import pytest
 
 from bgn import BGNClassifier, BGNRegressor, load, save
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow.roles import assign_roles
+from bgn.grow.rows import assign_roles
 from tests.every_engine import ENGINES
 
 

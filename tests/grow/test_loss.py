@@ -15,9 +15,9 @@ from sklearn.base import clone
 
 from bgn import BGNRegressor
 from bgn.engines.kernels.rows import LIMB
-from bgn.grow import loss as losses
-from bgn.grow import roles as grow_rows
-from bgn.grow.loss import Loss, Squared
+from bgn.grow import losses as losses
+from bgn.grow import rows as grow_rows
+from bgn.grow.losses import Loss, Squared
 from tests.growing import same, table
 from tests.optional import torch
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from bgn import BGNRegressor
 from bgn.engines.protocol import Question
-from bgn.grow.output import Full
-from bgn.grow.stagewise import Stagewise
-from bgn.model.neuron import Projection
+from bgn.grow.refit import Full, Stagewise
+from bgn.model.layer import Projection
 from tests.growing import engine_of, table
 
 

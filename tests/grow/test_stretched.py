@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNClassifier
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow import crossval
-from bgn.grow.loss import loss_of
+from bgn.grow import network as crossval
+from bgn.grow.losses import loss_of
 from bgn.grow.out_of_fold import FoldScores, stretches
-from bgn.grow.roles import assign_roles
+from bgn.grow.rows import assign_roles
 from tests.growing import same
 
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor
-from bgn.grow import roles
+from bgn.grow import rows as roles
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
-from bgn.grow.output import Full
-from bgn.grow.roles import Roles
-from bgn.grow.sweeps import Sweeper, how_many
+from bgn.grow.refit import Full
+from bgn.grow.rows import Roles
+from bgn.grow.search import Sweeper, how_many
 from tests.growing import engine_of, same
 
 

@@ -14,12 +14,11 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.inputs import memory
-from bgn.inputs.few_values import few_values, tally
+from bgn.inputs import delimited as memory
+from bgn.inputs.classes import few_values, tally
+from bgn.inputs.delimited import BlankLines, even_part
 from bgn.inputs.files import open_table
-from bgn.inputs.memory import even_part
 from bgn.inputs.refusal import Refused
-from bgn.inputs.text_stream import BlankLines
 from bgn.persist import parts, read
 from tests.command import call
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.inputs.leaks import explained
-from bgn.printable import visible
+from bgn.inputs.findings import explained
+from bgn.text import visible
 from tests.command import call
 
 ROWS = 200

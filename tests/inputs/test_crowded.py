@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.column_kinds import crowded
 from bgn.inputs.frames import Kinds, schema_of
+from bgn.inputs.kinds import crowded
 from tests.command import call
 
 ROWS = 60

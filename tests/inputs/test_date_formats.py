@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.inputs.date_formats import check_format, read_dates, usual_formats
+from bgn.inputs.cells import check_format, read_dates, usual_formats
 from bgn.inputs.refusal import Refused
 from tests.command import call
 from tests.reference import dates

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, plots
-from bgn.printable import clean, escaped, message, visible
 from bgn.show.drawing import draw
+from bgn.text import clean, escaped, message, visible
 from tests.command import call
 from tests.raw_columns import category, number, prepared
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import bgn
-from bgn.model import reading
+from bgn.model import values as reading
 
 SETTINGS = {"max_width": 3, "random_state": 0, "cv": None}
 RNG = np.random.default_rng(0)

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bgn.cli.stream as stream
+import bgn.cli.large as stream
 from bgn import BGNRegressor
 from bgn.cli.card import compare, make_card
 from bgn.cli.source import DataFile
-from bgn.cli.train import Wanted
-from bgn.inputs.memory import available_memory
+from bgn.cli.training_rows import Wanted
+from bgn.inputs.delimited import available_memory
 from bgn.inputs.prepare import Choices
 from tests.command import call
 

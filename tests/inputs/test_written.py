@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.cli.source import DataFile
-from bgn.inputs import numerals
-from bgn.inputs.delimited import Delimited
+from bgn.inputs import cells as numerals
+from bgn.inputs.delimited import Delimited, TextStream
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Refused, did_you_mean
-from bgn.inputs.text_stream import TextStream
 from bgn.model.schema import Schema
 from bgn.persist import parts, read
 from tests.command import call

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bgn.model.decimals import rounded, shortest, whole_numbers
+from bgn.model.numbers import rounded, shortest, whole_numbers
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 short = st.builds(

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import bgn
 from bgn.export.condition import describe
 from bgn.export.numbers import amounts, number
-from bgn.model.question import Case, Cases, Choice, offset
+from bgn.model.readings import Case, Cases, Choice, offset
 from bgn.model.schema import Column, Schema
-from bgn.printable import quote_name
+from bgn.text import quote_name
 
 WINTER = Column("is it winter?", level_of=("season", "winter"))
 SPRING = Column("is it spring?", level_of=("season", "spring"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.model.dates import TIME_PARTS, TimePart
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))

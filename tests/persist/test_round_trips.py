@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-import bgn.grow.tries as tries
+import bgn.grow.search as tries
 from bgn import BGNClassifier, BGNRegressor
 from tests import fuzz_models, fuzz_round_trips
 from tests.fuzz_round_trips import KINDS, same_report, table

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import bgn
-from bgn.explain.linear import linear_predictions
+from bgn.explain.frontier import linear_predictions
 from tests.optional import pandas as pd
 
 

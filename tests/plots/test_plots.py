@@ -17,13 +17,13 @@ from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
-from bgn.export.html import colour
+from bgn.export.styles import colour
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
-from bgn.printable import clean
 from bgn.show.curves import histogram
 from bgn.show.drawing import draw, text_width
 from bgn.show.labels import shorten, shortened, term_labels
+from bgn.text import clean
 from tests.networks import grown, random_network
 from tests.plots.figures import assert_apart
 

@@ -13,7 +13,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from bgn import Network
-from bgn.explain.attainable.domain import Domain
+from bgn.explain.optimize.problem import Domain
 
 Plane = tuple[tuple[Fraction, ...], Fraction]  # coefficients and right side
 

@@ -11,8 +11,8 @@ from operator import add
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.model.decimals import whole_numbers
 from bgn.model.network import Network
+from bgn.model.numbers import whole_numbers
 
 
 def mean_answers(network: Network, known: tuple[int, ...], x: np.ndarray, background: np.ndarray) -> np.ndarray:

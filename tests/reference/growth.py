@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from bgn.grow.directions.angles import turn
+from bgn.grow.directions.pairs import turn
 
 
 def best_split(z, residual, weight=None, wanted=0):

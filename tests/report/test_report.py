@@ -14,14 +14,14 @@ import pytest
 
 import bgn
 from bgn.model.dates import TimePart
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
-from bgn.printable import quote_name
 from bgn.report import card, picture
 from bgn.report.charts import _curves, _outlined
 from bgn.report.controls import controls, typical
 from bgn.report.facts import Facts, checksum, errors, quality
 from bgn.report.svg import Chart, _ticks, level_chart
+from bgn.text import quote_name
 from tests.networks import NASTY, grown, network_of, rows_for
 
 

@@ -15,9 +15,9 @@ import pytest
 import bgn
 from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
-from bgn.export.text import Signs
+from bgn.export.styles import Signs
 from bgn.model.schema import Column, Schema
-from bgn.printable import quote_category
+from bgn.text import quote_category
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
 
 

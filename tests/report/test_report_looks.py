@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.model.members import Members
+from bgn.model.network import Members
 from bgn.model.schema import Column, Schema
 from tests.browser import MISPLACED, UNFOLD, barriers
 from tests.networks import network_of, rows_for
@@ -36,7 +36,7 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
     levels = tuple(f"quarter number {k} of the town" for k in range(28))
     columns = [Column(LONG.format(k), seen=(0.0, 5000.0), typical=100.0) for k in range(5)]
     schema = Schema((*columns, Column(LONG.format("for quarters"), levels=levels)), "SalePrice", "USD")
-    from bgn.model.neuron import Neuron, Projection
+    from bgn.model.layer import Neuron, Projection
 
     sides = tuple(float(k % 3 == 0) for k in range(28))
     asked = [

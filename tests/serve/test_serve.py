@@ -23,7 +23,7 @@ from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer
-from bgn.serve.asked import BadRequest, parsed
+from bgn.serve.app import BadRequest, parsed
 from bgn.serve.server import MOST_BYTES
 from tests.networks import network_of, rows_for, town, town_rows
 

@@ -127,8 +127,7 @@ def test_points_are_as_good_as_trying_all(seed):
     if y.min() == y.max():
         return
     network = Network([Layer(np.eye(3), [-0.5] * 3)], rng.normal(size=3), 0.0, link="logistic")
-    from bgn.explain.class_cells import cells_of
-    from bgn.explain.class_points import _best_points, _losses
+    from bgn.explain.points import _best_points, _losses, cells_of
 
     cells = cells_of(network, fires, y.astype(float), 2)
     every = np.array(np.meshgrid(*[np.arange(-2.0, 3.0)] * 3)).reshape(3, -1).T

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.model.dates import DAY, HOUR, TimePart
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.show.drawing import draw
 

@@ -13,7 +13,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.sentence import parse
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import TABLE, table_networks, table_rows
 from tests.reference.sentence import parse

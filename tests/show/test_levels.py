@@ -8,7 +8,7 @@ import numpy as np
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report.controls import controls
 from bgn.report.facts import Facts

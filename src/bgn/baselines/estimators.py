@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bgn.baselines.data import Config, Split, Trained, positive
 from bgn.baselines.network import EPSILON, METHODS, effective_weights
 from bgn.baselines.training import train_many
-from bgn.estimator_state import inherit_parameters, take_over, unfitted
+from bgn.estimator_base import inherit_parameters, take_over, unfitted
 from bgn.inputs.arguments import chosen, seed_of
 from bgn.inputs.tables import LARGEST_SQUARED, representable, table
 from bgn.model.layer import Layer

@@ -15,7 +15,6 @@ from bgn import __version__
 from bgn.cli.certify import certify
 from bgn.cli.check import check
 from bgn.cli.compare import compare
-from bgn.cli.completion import completion
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.distil import distil
@@ -31,10 +30,11 @@ from bgn.cli.predict import predict
 from bgn.cli.report import report
 from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
+from bgn.cli.source import completion
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
 from bgn.inputs.refusal import spoken_to_a_shell
-from bgn.printable import message
+from bgn.text import message
 
 
 class OneLine(click.Group):

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bgn
-from bgn.cli.train import TrainingRows
-from bgn.explain.evaluate.per_row import of_classes, of_numbers
-from bgn.explain.evaluate.verdict import LEGEND, Verdict, verdict
-from bgn.inputs.target import labelled
+from bgn.cli.training_rows import TrainingRows
+from bgn.explain.evaluate import LEGEND, Verdict, of_classes, of_numbers, verdict
+from bgn.inputs.training import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.printable import clean, quote_category, quote_name, visible
-from bgn.wording import count_of, people
+from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
 if TYPE_CHECKING:
     from bgn.explain.frontier import Frontier
@@ -71,8 +69,8 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
 
     For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
     """
-    from bgn.explain.evaluate.judged import JudgedRows
-    from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores, majority_scores
+    from bgn.explain.evaluate import JudgedRows
+    from bgn.explain.frontier import as_numbers, linear_predictions, logistic_scores, majority_scores
 
     learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
     rows, others = (as_numbers(network.schema, each, learnt) for each in (learnt, X))
@@ -103,8 +101,7 @@ def scores(y: Floats, predicted: Floats) -> dict[str, float]:
 
 def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
     """Return all scores of classes, NaN where the rows do not tell."""
-    from bgn.explain.evaluate import evaluation
-    from bgn.explain.evaluate.judged import JudgedRows
+    from bgn.explain.evaluate import JudgedRows, evaluation
 
     return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
 
@@ -314,8 +311,8 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
+    from bgn.explain.certify import promises  # a command starts without numba
     from bgn.explain.extremes import negative_note
-    from bgn.explain.promises import promises  # a command starts without numba
 
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}

@@ -12,10 +12,9 @@ from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import class_option, json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.model.network import Network
-from bgn.model.told import as_told
-from bgn.printable import quote_name
+from bgn.model.readings import as_told
 from bgn.show.labels import cell
-from bgn.wording import lower_end, upper_end
+from bgn.text import lower_end, quote_name, upper_end
 
 if TYPE_CHECKING:
     from bgn.explain.certify import Certificate

@@ -14,12 +14,11 @@ from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.readings import as_told
 from bgn.model.step import Bools, Floats
-from bgn.model.told import as_told
 from bgn.persist import ModelFile
-from bgn.printable import clean, quote_category, quote_name
 from bgn.show.labels import term_labels
-from bgn.wording import count_of, people, signed
+from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
     from bgn.explain.compare import Comparison

@@ -14,16 +14,13 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import class_labels, class_number, probabilities_of
-from bgn.explain.subject import decoded
+from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
 from bgn.inputs.refusal import Refused
-from bgn.model.cases import is_flag
+from bgn.model.readings import is_flag, is_turned
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.told import is_turned
 from bgn.persist import ModelFile
-from bgn.printable import quote_category, quote_name
-from bgn.wording import people
+from bgn.text import people, quote_category, quote_name
 
 if TYPE_CHECKING:
     from bgn.explain.counterfactual import Counterfactual

@@ -14,11 +14,11 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.inputs.target import labelled
+from bgn.inputs.training import labelled
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
-from bgn.printable import clean
+from bgn.text import clean
 
 
 @model_and_data

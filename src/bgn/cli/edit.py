@@ -15,8 +15,8 @@ from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile, save
-from bgn.persist.edits import edits_out
-from bgn.printable import clean
+from bgn.persist.parts import edits_out
+from bgn.text import clean
 
 _FORMS = """threshold N VALUE, amount N VALUE, level N LEVEL yes|no, drop N, merge N M, forbid COL, round DIGITS, \
 add COL '>=' VALUE AMOUNT"""

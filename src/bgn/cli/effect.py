@@ -11,21 +11,19 @@ import numpy as np
 import bgn
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import class_labels, class_number
-from bgn.explain.subject import decoded
-from bgn.export.remarks import ends
-from bgn.export.text import Text
+from bgn.explain.subject import class_labels, class_number, decoded
+from bgn.export.condition import ends
+from bgn.export.styles import Text
 from bgn.inputs.refusal import Refused, check_there
+from bgn.model.readings import as_told
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
-from bgn.printable import clean, quote_name
-from bgn.wording import count_of, people, signed
+from bgn.text import clean, count_of, people, quote_name, signed
 
 if TYPE_CHECKING:
-    from bgn.explain.one_effect import Effect
+    from bgn.explain.effects import Effect
 
 
 @model_and_data

@@ -14,7 +14,7 @@ from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.persist import ModelFile
-from bgn.printable import quote_category
+from bgn.text import quote_category
 
 
 @model_and_data

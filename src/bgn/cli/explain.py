@@ -10,21 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.output import raw_option, table_writer
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
-from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import class_labels, class_number, probabilities_of
-from bgn.explain.subject import decoded
-from bgn.export.remarks import bounds
+from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
+from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
+from bgn.export.condition import bounds
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
+from bgn.model.readings import as_terms, as_told, outputs_of
 from bgn.model.schema import Column, level_word
-from bgn.model.terms import as_terms, outputs_of
-from bgn.model.told import as_told
 from bgn.persist import ModelFile
-from bgn.printable import clean, quote_category, quote_name
 from bgn.show.labels import cell
-from bgn.wording import count_of, people, signed
+from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
     from bgn.explain.shap import Explanation

@@ -12,25 +12,61 @@ from typing import Any
 import click
 import numpy as np
 
-from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
-from bgn.cli.cluster import Clustered
-from bgn.cli.completion import TableName
-from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
-from bgn.cli.stream import Streamed, too_large
+from bgn.cli.large import Clustered, Streamed, too_large
+from bgn.cli.source import DataFile, OpenedData, TableName, file_options, gaps_option, grouped
 from bgn.cli.terminal import note, show_json
-from bgn.cli.train import TrainingRows, Wanted, training_rows
+from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
+from bgn.inputs.delimited import available_memory
 from bgn.inputs.file_format import FileFormat
-from bgn.inputs.memory import available_memory
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
-from bgn.inputs.target import TASKS, labelled
-from bgn.model.kept import RARE
+from bgn.inputs.training import TASKS, labelled
+from bgn.model.categories import RARE
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.preparation import MISSING
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
+
+# -- Options of ``bgn fit`` for what predictions must do, whatever the rows.
+
+behaviour_options = grouped(
+    click.option(
+        "--increasing", multiple=True, metavar="COL",
+        help="Predictions must never fall as this column rises; of two classes, the score of the second. Again for "
+        "more.",
+    ),
+    click.option(
+        "--decreasing", multiple=True, metavar="COL", help="Predictions must never rise as this column rises."
+    ),
+    click.option(
+        "--together", multiple=True, metavar="COL,COL",
+        help="Columns that one question may ask about; again for more sets. Columns that no set names are one more.",
+    ),
+    click.option("--no-interactions", is_flag=True, help="Ask about one column at a time."),
+    click.option("--at-least", type=float, help="No prediction may lie below this."),
+    click.option("--at-most", type=float, help="No prediction may lie above this."),
+)  # fmt: skip
+
+
+def behaviour(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of an estimator that say what predictions must do."""
+    rising, falling = options["increasing"], options["decreasing"]
+    if both := set(rising) & set(falling):
+        raise click.UsageError(f"--increasing and --decreasing both name {min(both)!r}; choose one.")
+    if options["together"] and options["no_interactions"]:
+        raise click.UsageError("--together and --no-interactions say different things; choose one.")
+    found: dict[str, Any] = {}
+    if rising or falling:
+        found["monotonic_cst"] = dict.fromkeys(rising, 1) | dict.fromkeys(falling, -1)
+    if options["together"] or options["no_interactions"]:
+        groups = [{name.strip() for name in each.split(",")} for each in options["together"]]
+        found["interaction_cst"] = groups or "no_interactions"
+    if (ends := (options["at_least"], options["at_most"])) != (None, None):
+        found["bounds"] = ends
+    return found
+
 
 SIZE = 10
 """Questions of a first model: as many as a person reads."""
@@ -293,8 +329,7 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
 
 def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     """Make the estimator that the options describe."""
-    from bgn.classifier import BGNClassifier
-    from bgn.estimators import BGNRegressor
+    from bgn.estimators import BGNClassifier, BGNRegressor
 
     if classes and options["paper"]:
         raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")

@@ -18,8 +18,7 @@ from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.persist import HeldOut, ModelFile
-from bgn.printable import clean
-from bgn.wording import count_of, people
+from bgn.text import clean, count_of, people
 
 learning_option = click.option(
     "--rows", "which", type=click.Choice(["train", "all"]),

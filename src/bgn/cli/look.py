@@ -14,16 +14,14 @@ from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import class_number
+from bgn.explain.subject import class_number
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
-from bgn.model.question import Cases, Choice, Count
+from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
 from bgn.model.schema import level_word
-from bgn.model.terms import outputs_of
-from bgn.model.told import as_told, swapped
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
-from bgn.wording import people
+from bgn.text import people
 
 _SECONDS = 2.0  # for a line beside the equation
 

@@ -11,14 +11,13 @@ import numpy as np
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.row_margins import Margin
+from bgn.explain.margin import Margin
 from bgn.explain.subject import decoded
 from bgn.export.numbers import number, whole
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
-from bgn.printable import clean, quote_category, quote_name
-from bgn.wording import count_of
+from bgn.text import clean, count_of, quote_category, quote_name
 
 _NEAREST = 5
 """Rows that a person is shown; machines get all."""

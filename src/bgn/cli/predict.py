@@ -10,17 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bgn.cli.output import raw_option, table_writer
-from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
-from bgn.cli.terminal import note
+from bgn.cli.splits import Recogniser
+from bgn.cli.terminal import note, raw_option, table_writer
 from bgn.inputs.refusal import Refused
-from bgn.model.decimals import written
+from bgn.model.numbers import written
+from bgn.model.readings import as_terms
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import as_terms
 from bgn.persist import ModelFile
-from bgn.wording import count_of
+from bgn.text import count_of
 
 _BETWEEN = " | "  # classes of a set
 

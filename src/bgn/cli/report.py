@@ -15,7 +15,7 @@ from bgn.explain.subject import decoded
 from bgn.inputs import cells
 from bgn.inputs.refusal import check_there
 from bgn.persist import HeldOut, ModelFile
-from bgn.printable import clean
+from bgn.text import clean
 
 no_rows_option = click.option(
     "--no-rows", is_flag=True,

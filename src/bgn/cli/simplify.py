@@ -13,10 +13,9 @@ from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
-from bgn.inputs.constraints import monotone_columns
+from bgn.inputs.arguments import monotone_columns
 from bgn.persist import ModelFile, save
-from bgn.printable import clean
-from bgn.wording import people
+from bgn.text import clean, people
 
 
 @model_and_data

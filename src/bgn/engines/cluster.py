@@ -49,15 +49,14 @@ from bgn.engines.protocol import (
 )
 from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
-from bgn.inputs.classes import Classes, Label, labels_in
-from bgn.inputs.column_kinds import ColumnKind
+from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
-from bgn.inputs.few_values import tally
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
+from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.tables import LARGEST_VALUE
-from bgn.model.neuron import Neuron
-from bgn.model.reading import rows_where
+from bgn.model.layer import Neuron
 from bgn.model.schema import Schema
+from bgn.model.values import rows_where
 from bgn.require import require
 
 _LOOK = 2.0  # seconds between looks at the cluster
@@ -467,7 +466,7 @@ def labels_on_cluster(tasks: ClusterTasks, y: Any) -> list[Counter[Label]]:
 
 
 def tallies_on_cluster(tasks: ClusterTasks, y: Any) -> Iterator[tuple[list[Any], int]]:
-    """Yield what :func:`bgn.inputs.few_values.tally` says of every partition; the first is asked before the others."""
+    """Yield what :func:`bgn.inputs.classes.tally` says of every partition; the first is asked before the others."""
     count, parts = dask.delayed(tally, pure=False), _delayed(y)
     yield from tasks.results("targets", [count(part) for part in parts[:1]])
     yield from tasks.results("targets", [count(part) for part in parts[1:]])

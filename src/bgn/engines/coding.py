@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Integers
-from bgn.model.kept import RARE
-from bgn.model.neuron import Coefficient, Neuron, Projection
+from bgn.model.categories import RARE
+from bgn.model.layer import Coefficient, Neuron, Projection
 from bgn.model.schema import Column
 
 

@@ -55,7 +55,7 @@ from bgn.engines.reduce import (
     merge_regions,
     region_keys,
 )
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 
 
 class ThreadPool:

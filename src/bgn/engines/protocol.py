@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.raw_rows import Hashes, Inside, Plan, Sample, Survey, Weights
@@ -261,7 +261,7 @@ class Measures:
 
 
 class Loss(Protocol):
-    """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.loss` has every one there is.
+    """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.losses` has every one there is.
 
     Targets and scores are whole steps of grids. Of every row a *gap* is kept: a number that its target alone decides,
     less its score. Residual and loss are functions of gap and target; those below take arrays of NumPy and tensors

@@ -40,7 +40,7 @@ from bgn.engines.protocol import (
     RowPart,
     whole,
 )
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 
 # Keys of regions; their weights and target sums, or the weights of their classes.
 Regions = tuple[NDArray[np.uint64], Integers]

@@ -20,12 +20,12 @@ from bgn.engines.raw_rows import RowsInMemory
 from bgn.inputs import tables
 from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
-from bgn.inputs.per_row import array_of, weights
+from bgn.inputs.tables import array_of, weights
 from bgn.model.network import on_gpu
-from bgn.model.reading import dense, is_named_row, labels_of, rows_where
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
-from bgn.printable import clean
+from bgn.model.values import dense, is_named_row, labels_of, rows_where
+from bgn.text import clean
 
 _FIRST_ROWS, _ROWS = 1000, 1 << 20  # of a block of targets
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.attainable.domain import Domain, read_domain
-from bgn.explain.attainable.pieces import column_pieces, shared_sums
-from bgn.explain.attainable.problem import ScoreProblem
-from bgn.explain.attainable.search import highest
-from bgn.explain.attainable.tried import places_along, rows_but
-from bgn.explain.crossings import compile_search
+from bgn.explain.crossings import compile_search, crossings
 from bgn.explain.extremes import score_of
-from bgn.explain.moves import within_bounds
+from bgn.explain.optimize.pieces import column_pieces, shared_sums
+from bgn.explain.optimize.problem import Domain, ScoreProblem, read_domain
+from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.explain.subject import columns_of, table_row
+from bgn.inputs.arguments import monotone_columns
+from bgn.model.layer import Neuron, Projection
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.readings import as_told, is_turned, network_of
+from bgn.model.schema import Schema, level_word
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.printable import quote_name
 from bgn.tabular import Columns, Tabular
-from bgn.wording import upper_end
+from bgn.text import quote_category, quote_name, upper_end
 
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
@@ -309,3 +308,128 @@ def _parted(row: Floats, column: int) -> tuple[Floats, Floats]:
 def _plain(row: Any) -> list[Any]:
     """Return a row in plain types."""
     return [None if value is None or value != value else value for value in row.tolist()]
+
+
+# -- Two rows, equal but in one column, whose predictions within bounds move as their scores do.
+
+_ROWS = 4096
+
+
+def within_bounds(
+    network: Network, domain: Domain, column: int, sign: float, pair: tuple[Floats, Floats]
+) -> tuple[Floats, Floats] | None:
+    """Return two rows, the second higher in a column, whose predictions rise, or fall where `sign` is -1.
+
+    The pair itself, whose scores do, or one of rows on both sides of the thresholds; None where none is found.
+    """
+    rows = _tried(network, domain, column, pair)
+    low, high = rows.copy(), rows.copy()
+    values = _values(network, domain, column, rows)
+    values = values[~np.isnan(values)]  # gaps have no place in the order
+    ends = np.sort(np.random.default_rng(1).choice(values, (len(rows), 2)), axis=1)
+    ends[::2] = pair[0][column], pair[1][column]
+    low[:, column], high[:, column] = ends.T
+    low[0], high[0] = pair
+    moves = sign * (network.predict_encoded(high) - network.predict_encoded(low))
+    reach = abs(network.base) + float(np.abs(network.output_weights).sum())
+    best = int(moves.argmax())
+    return (low[best], high[best]) if moves[best] > 1e-12 * reach else None
+
+
+def _tried(network: Network, domain: Domain, column: int, pair: tuple[Floats, Floats]) -> Floats:
+    """Return rows that the questions tell apart, those of the pair's other columns among them."""
+    rng, rows = np.random.default_rng(0), np.tile(pair[0], (_ROWS, 1))
+    for other in network.features_used:
+        if other != column:
+            moved = rng.random(_ROWS) < 0.5
+            rows[moved, other] = rng.choice(_values(network, domain, other, rows[:64]), int(moved.sum()))
+    return rows
+
+
+def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floats:
+    """Return values of a column on both sides of where questions change their answers, and a gap where it may be."""
+    gap = [np.nan] if domain.gaps[column] else []
+    levels = domain.levels[column]
+    if levels is not None:
+        return np.array([*map(float, levels), *gap])
+    first = network.layers[0]
+    asked = [first.neurons[k] for k in np.flatnonzero(first.reads[:, column])]
+    edges = np.unique(np.concatenate([rows[:1, column], *(crossings(each, column, rows[:64]) for each in asked)]))
+    edges = edges[np.isfinite(edges)]  # a question about gaps alone changes nowhere
+    low, high = domain.low[column], domain.high[column]
+    values = np.concatenate([edges, np.nextafter(edges, -np.inf), edges + 1.0, edges - 1.0, [low, high]])
+    if domain.whole[column]:
+        values = np.concatenate([np.floor(values), np.ceil(values)])
+    values = values[np.isfinite(values) & (values >= low) & (values <= high)]
+    return np.array([*(values if len(values) else rows[:1, column]), *gap])
+
+
+# -- What an estimator was told its predictions must do: proven for its network, and kept by what is made of that.
+
+
+def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
+    """Return sentences on what is proven of a fitted estimator for every row, of what it was told.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Anything else has made no promise.
+    max_seconds : float, default 5
+        Time for each proof; what is not proven by then, or does not hold after an edit, is left out.
+    words : Schema, optional
+        What columns and classes are called; as the model has them unless told.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import BGNRegressor
+    >>> from bgn.explain.certify import promises
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = BGNRegressor(max_width=4, random_state=0, monotonic_cst=[1, 0], bounds=(-5, None)).fit(X, X.sum(axis=1))
+    >>> promises(model)
+    ['the prediction never falls as x0 rises', 'no prediction lies below -5']
+    """
+    network = getattr(model, "network_", None)
+    if network is None or network.link == "softmax":
+        return []
+    found, turned, network = [], is_turned(network), as_told(network)
+    words = network.schema if words is None else words
+    classes = words.classes
+    what = "the prediction" if classes is None else f"the probability of {quote_category(level_word(classes[1]))}"
+    wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
+    for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
+        if sign := -sign if turned else sign:
+            direction = certify(network, [name], max_seconds=max_seconds)[name].direction
+            if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
+                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {quote_name(shown)} rises")
+    low, high = network.bounds or (-math.inf, math.inf)
+    found += [f"no prediction lies below {low:g}"] * math.isfinite(low)
+    return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)
+
+
+def wanted_of(model: Any) -> tuple[int, ...]:
+    """Return what a fitted estimator was told of every column: 1, -1 or 0; nothing of what was told nothing."""
+    network = getattr(model, "network_", None)
+    return () if network is None else monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
+
+
+def signs_of(network: Network, wanted: tuple[int, ...]) -> Floats | None:
+    """Return the signs that the weights of a network's questions must have for what columns want, 0 for either.
+
+    None where no column wants anything.
+    """
+    if not any(wanted) or network.depth > 1:
+        return None
+    found = []
+    for neuron in network.layers[0].neurons:
+        signs = set()
+        for column, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+            steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
+            if wanted[column]:
+                signs |= {int(each) * wanted[column] for each in np.sign(steps) if each}
+        found.append(float(signs.pop()) if len(signs) == 1 else 0.0)
+    return np.array(found)

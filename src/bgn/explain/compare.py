@@ -15,8 +15,8 @@ from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean, quote_name
 from bgn.tabular import Columns, Tabular
+from bgn.text import clean, quote_name
 
 # Rows whose shares are in memory at once.
 _ROWS = 50_000

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.compiling import compiled
-from bgn.model.layer import Layer
+from bgn.model.layer import Layer, Neuron, Projection
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 
 _LARGEST = np.finfo(np.float64).max

@@ -8,30 +8,157 @@ the background, which is not the probability of the mean score.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from bgn.explain.bent_effect import bent_effect
-from bgn.explain.classes import class_number, mean_predictions, predicted_of, prediction_title, score_of
 from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
-from bgn.explain.one_effect import Effect as Effect
-from bgn.explain.one_effect import encoded
-from bgn.explain.polygons import Cell, arrangement
-from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
-from bgn.explain.spread import with_errors
-from bgn.explain.subject import background_of, column_of, columns_of, gap_of, no_table
+from bgn.explain.shap import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.subject import (
+    background_of,
+    class_number,
+    column_of,
+    columns_of,
+    gap_of,
+    mean_predictions,
+    no_table,
+    predicted_of,
+    prediction_title,
+    score_of,
+)
 from bgn.model.linear_term import LinearTerm
+from bgn.model.link import bounded
 from bgn.model.network import Network
-from bgn.model.schema import Column
+from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats, any_output
-from bgn.model.terms import network_of, outputs_of
-from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
+
+# -- The effect of one feature: steps, and a straight line beside them.
+
+
+@dataclass(frozen=True, eq=False)
+class Effect(Tabular):
+    """A step function of one feature, and a straight line beside it where the network has a linear term of it.
+
+    Attributes
+    ----------
+    column : Column
+        The feature, as in the network's schema; `feature` is its name.
+    breakpoints : ndarray, shape (steps,)
+        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
+    levels : ndarray, shape (steps + 1,)
+        Mean prediction below the first breakpoint, from it on, and so forth.
+    missing : float or None
+        Mean prediction when the feature has a gap; None where the network refuses a gap in it.
+    target : str or None
+        What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
+    line : LinearTerm or None
+        What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
+    standard_error : ndarray, shape (steps + 1,), or None
+        Of the levels, in an average; None where a straight line is beside them, along which it varies: see `errors`.
+    each : tuple of Effect
+        The effects in the networks of an average.
+    bends : ndarray, shape (steps + 1,), or None
+        Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
+        which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
+    """
+
+    column: Column
+    breakpoints: Floats
+    levels: Floats
+    missing: float | None = None
+    target: str | None = None
+    line: LinearTerm | None = None
+    standard_error: Floats | None = None
+    bends: Floats | None = None
+    each: tuple[Effect, ...] = ()
+
+    @property
+    def bent(self) -> bool:
+        """True where there is more than steps, here or in a network of an average."""
+        return any(one.line is not None or one.bends is not None for one in (self, *self.each))
+
+    @property
+    def nothing(self) -> bool:
+        """True where every value of the feature, and a gap, has the same mean prediction, as one that is not used."""
+        alike = self.missing is None or math.isclose(self.missing, self.levels[0], rel_tol=1e-12)
+        return not self.bent and len(self.levels) == 1 and alike
+
+    def _columns(self) -> Columns:
+        mean = f"mean {self.target}" if self.target else "mean prediction"
+        if self.column.levels is not None:
+            levels = np.array(self.column.levels, dtype=object)
+            words, means = list(map(level_word, self.column.levels)), self(levels).tolist()
+            gap = self.missing is not None
+            return {self.feature: [*words, *["missing"] * gap], mean: [*means, *[self.missing] * gap]}
+        told: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}
+        told[mean] = self.levels.tolist()
+        if self.line is not None:
+            told["and per unit"] = [float(self.line.slopes[0])] * len(self.levels)
+        elif self.bends is not None:
+            told["and per unit"] = self.bends.tolist()
+        if self.standard_error is not None:
+            told["standard error"] = self.standard_error.tolist()
+        return told
+
+    @property
+    def feature(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    def straight(self, values: Floats) -> Floats:
+        """Return what the linear term adds at values of the column, or the bends behind breakpoints; zero where there
+        is none."""
+        if self.bends is not None:
+            piece = np.searchsorted(self.breakpoints, values, side="right")
+            return self.rise(piece, values)
+        return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+
+    def rise(self, piece: NDArray[np.int64], values: Floats) -> Floats:
+        """Return what bends add at values on pieces, by their numbers."""
+        assert self.bends is not None
+        return np.asarray(self.bends[piece] * (values - np.append(0.0, self.breakpoints)[piece]))
+
+    def __call__(self, values: ArrayLike) -> Floats:
+        """Return the mean prediction when the feature is set to each of `values`."""
+        codes = encoded(self.column, values, None if self.missing is None else np.nan)
+        found = self.levels[np.searchsorted(self.breakpoints, codes, side="right")] + self.straight(codes)
+        return found if self.missing is None else np.where(np.isnan(codes), self.missing, found)
+
+    def errors(self, values: ArrayLike) -> Floats:
+        """Return the standard errors of the mean prediction at each of `values`, from the networks of an average."""
+        if len(self.each) < 2:
+            raise ValueError("errors need an average of several networks, whose effects differ; fit with n_networks=8.")
+        return np.std([one(values) for one in self.each], axis=0, ddof=1)
+
+    def __repr__(self) -> str:
+        steps = f"{len(self.breakpoints)} step{'s' * (len(self.breakpoints) != 1)}"
+        if self.line is not None:
+            return f"Effect({self.feature}: {steps}, {self.line.slopes[0]:.6g} per unit)"
+        if self.nothing:
+            return f"Effect({self.feature}: none, {self.levels[0]:.6g} whatever its value)"
+        return f"Effect({self.feature}: {steps}, from {self.levels.min():.6g} to {self.levels.max():.6g})"
+
+
+def encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
+    """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
+    if column.levels is None:
+        codes = np.asarray(values, dtype=np.float64)
+        words: Any = codes
+    else:
+        words = np.asarray(values, dtype=object)
+        codes = column.codes(words.ravel()).reshape(words.shape)
+    missing = np.isnan(codes)
+    if missing.any() and gap is None:
+        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
+        raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
+    return np.where(missing, gap, codes) if gap is not None else codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,3 +473,130 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
     if all(part.column.levels is None for part in parts):
         lines += [lines_in_plane(network.layers[0].neurons[k], pair, rows) for k in joint]
     return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows, number)
+
+
+# -- The effect of a number with a linear term on predictions within bounds: it steps, and bends where they cut off.
+
+
+def bent_effect(network: Network, column: int, places: Floats, scores: Floats, missing: float | None) -> Effect:
+    """Return the mean over rows of predictions within bounds as a column with a linear term moves.
+
+    `places`, shape (rows, crossings), are where each row's score steps, and `scores`, shape (rows, crossings + 1), what
+    it is between them, without this column's term.
+    """
+    term = next(each for each in network.linear_terms if each.column == column)
+    slope, ends = term.slopes[0], np.array([term.low, term.high])
+    firsts = np.column_stack([np.full(len(places), -np.inf), places])
+    lasts = np.column_stack([places, np.full(len(places), np.inf)])
+    with np.errstate(invalid="ignore"):
+        cut = [(bound - scores) / slope for bound in network.bounds or () if np.isfinite(bound)]
+    # Where pieces begin: a crossing, an end of the term, or where the score meets a bound between the two.
+    inner = [np.broadcast_to(end, scores.shape) for end in ends] + cut
+    edges = np.stack([firsts, *(np.clip(each, firsts, lasts) for each in inner)], axis=2)
+    edges.sort(axis=2)
+    after = np.concatenate([edges[:, :, 1:], lasts[:, :, np.newaxis]], axis=2)
+    there = (edges < after).ravel()
+    start, stop = edges.ravel()[there], after.ravel()[there]
+    score = np.broadcast_to(scores[:, :, np.newaxis], edges.shape).ravel()[there]
+    row = np.broadcast_to(np.arange(len(scores))[:, np.newaxis, np.newaxis], edges.shape).ravel()[there]
+    middle = np.where(np.isinf(start), stop - 1.0, np.where(np.isinf(stop), start + 1.0, start / 2 + stop / 2))
+    middle = np.where(np.isinf(middle) | np.isnan(middle), 0.0, middle)
+    total = score + slope * np.clip(middle, *ends)
+    steep = (middle > ends[0]) & (middle < ends[1]) & (bounded(total, network.bounds) == total)
+    level = bounded(total, network.bounds) - np.where(steep, slope * middle, 0.0)  # at zero, were it a line
+    return _mean(network, column, missing, (start, level, steep, row), slope, len(scores))
+
+
+def _mean(
+    network: Network, column: int, missing: float | None, pieces: tuple[Any, ...], slope: float, rows: int
+) -> Effect:
+    """Return the mean of rows' pieces: where each begins, its intercept, whether it rises, and whose it is."""
+    start, level, steep, row = pieces
+    first = np.append(True, row[1:] != row[:-1])
+    changes = np.where(first, level, np.diff(level, prepend=0.0))
+    rising = steep.astype(np.int64)
+    turns = np.where(first, rising, np.diff(rising, prepend=0))
+    points, slot = np.unique(start, return_inverse=True)
+    intercepts = np.cumsum(np.bincount(slot, weights=changes, minlength=len(points))) / rows
+    count = np.cumsum(np.bincount(slot, weights=turns, minlength=len(points)))
+    bends = np.rint(count) * slope / rows
+    levels = intercepts + np.append(0.0, bends[1:] * points[1:])
+    kind = network.schema.columns[column]
+    return Effect(kind, points[1:], levels, missing, network.target_name, bends=bends)
+
+
+# -- The cells into which lines cut a rectangle.
+
+MAX_LINES = 300
+"""Most lines whose cells are listed; their number grows with the square."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A convex polygon on which an effect is constant.
+
+    Attributes
+    ----------
+    vertices : ndarray, shape (corners, 2)
+        The corners, in order around the cell.
+    level : float
+        The value there.
+    """
+
+    vertices: Floats
+    level: float
+
+
+def arrangement(box: Floats, lines: Floats) -> list[Floats]:
+    """Return the polygons into which `lines` cut the rectangle `box`.
+
+    `box` holds the lowest and highest value of each coordinate; a line ``(a, b, c)`` is ``a x + b y = c``.
+    """
+    corners = np.array([[box[0, i], box[1, j]] for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+    sides = lines[:, :2] @ corners.T - lines[:, 2:]
+    cutting = np.unique(lines[(sides.min(axis=1) < 0) & (sides.max(axis=1) > 0)], axis=0)
+    if len(cutting) > MAX_LINES:
+        raise ValueError(
+            f"{len(cutting)} lines cut the rectangle into too many cells to list (at most {MAX_LINES} lines). Pass "
+            "fewer background rows or narrower bounds; calling the effect has no such limit."
+        )
+    polygons = [corners]
+    for line in cutting:
+        polygons = [part for polygon in polygons for part in _split(polygon, line)]
+    return polygons
+
+
+def _split(polygon: Floats, line: Floats) -> list[Floats]:
+    """Return the one or two parts of a convex polygon on the sides of a line."""
+    side = polygon @ line[:2] - line[2]
+    side[np.abs(side) <= 1e-12 * (np.abs(polygon) @ np.abs(line[:2]) + abs(line[2]))] = 0.0
+    if not (side < 0).any() or not (side > 0).any():
+        return [polygon]
+    parts: list[list[Floats]] = [[], []]
+    for here, there, a, b in zip(polygon, np.roll(polygon, -1, axis=0), side, np.roll(side, -1), strict=True):
+        if a <= 0:
+            parts[0].append(here)
+        if a >= 0:
+            parts[1].append(here)
+        if a * b < 0:
+            crossing = here + (there - here) * (a / (a - b))
+            parts[0].append(crossing)
+            parts[1].append(crossing)
+    return [np.array(part) for part in parts]
+
+
+# -- Standard errors of what is explained, from how far the networks of an average lie apart.
+
+
+def with_errors(network: Network, of: Callable[[Network], Any]) -> Any:
+    """Return what `of` says of a network: of an average, an effect of one feature with the errors of its levels."""
+    effect = of(network)
+    if network.members is None or getattr(effect, "bends", None) is not None or not hasattr(effect, "breakpoints"):
+        return effect
+    each = tuple(of(one) for one in network.members.networks(network))
+    effect = replace(effect, each=each)
+    if effect.bent:
+        return effect
+    points = np.append(-np.inf, effect.breakpoints)
+    levels = [one.levels[np.searchsorted(one.breakpoints, points, side="right")] for one in each]
+    return replace(effect, standard_error=network.members.standard_error(levels))

@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.attainable.domain import Domain, read_domain
-from bgn.explain.attainable.problem import problem_of
-from bgn.explain.attainable.search import Highest, highest
 from bgn.explain.crossings import compile_search
+from bgn.explain.optimize.problem import Domain, problem_of, read_domain
+from bgn.explain.optimize.search import Highest, highest
 from bgn.explain.subject import table_row
 from bgn.model.network import Network
+from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.model.step import Floats
-from bgn.model.terms import network_of, outputs_of
-from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
-from bgn.wording import lower_end, people, upper_end
+from bgn.text import lower_end, people, upper_end
 
 
 @dataclass(frozen=True, eq=False)

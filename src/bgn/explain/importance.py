@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.crossings import summands
-from bgn.explain.shap import explain_rows
-from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, shapley_weights
-from bgn.explain.shap.counting import count_differing
+from bgn.explain.shap import SortedColumns, coalition_counts, count_differing, explain_rows, shapley_weights
 from bgn.explain.subject import background_of, rows_of
+from bgn.model.layer import Neuron
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron
+from bgn.model.readings import network_of, outputs_of
 from bgn.model.step import Floats
-from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
-from bgn.printable import quote_name
 from bgn.tabular import Columns, Tabular
+from bgn.text import quote_name
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:

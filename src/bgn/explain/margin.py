@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from bgn.explain.change import Change, change_of
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.row_margins import Margin
 from bgn.explain.subject import positive_of, rows_of, slopes_at
-from bgn.model.decimals import EXACT, written
-from bgn.model.layer import Layer
+from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.link import bounded
 from bgn.model.network import Network, on_gpu
-from bgn.model.neuron import Neuron, Projection
-from bgn.model.reading import as_rows
+from bgn.model.numbers import EXACT, written
+from bgn.model.readings import network_of
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
-from bgn.model.terms import network_of
+from bgn.model.values import as_rows
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
+from bgn.text import count_of
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9
@@ -286,3 +287,95 @@ def _least_distance(normals: Floats, least: Floats) -> Floats | None:
         return None
     vector = -residual[:-1] / residual[-1] * unit
     return vector if (normals @ vector >= least - 1e-3 * _INSIDE * unit).all() else None
+
+
+# -- The distances of rows to other predictions.
+
+
+@dataclass(frozen=True, eq=False)
+class Margin(Tabular):
+    """Distances to the nearest other prediction: with classes, to the nearest other class unless asked otherwise.
+
+    Attributes
+    ----------
+    up, down : ndarray, shape (rows, features)
+        The nearest value above, and below, the row's own at which the prediction is another, all other columns as
+        they are; ``inf`` and ``-inf`` where there is none.
+    distance : ndarray, shape (rows, features)
+        How far the nearer of the two is, in the units of the column; ``inf`` for categories and gaps.
+    euclidean : ndarray, shape (rows,)
+        Distance to the nearest rows with another prediction, all numbers free, in the units given: their infimum.
+    nearest : ndarray, shape (rows, features)
+        The point of the threshold at that distance; NaN where there is none. Categories and gaps stay.
+    exact : ndarray of bool, shape (rows,)
+        False where the search in a deeper network ended early: `euclidean` is then a lower bound.
+    levels : dict of str to ndarray of bool, shape (rows, levels)
+        By category: at which of its levels the prediction is another, all other columns as they are; none where the
+        row has a gap.
+    slopes : ndarray, shape (rows, features), or None
+        What linear terms add per unit of each column until then, 0 beyond their ends; with several classes one last
+        axis for them. None without linear terms.
+    feature_names : tuple of str
+        Names of the columns.
+    """
+
+    up: Floats
+    down: Floats
+    distance: Floats
+    euclidean: Floats
+    nearest: Floats
+    exact: Bools
+    levels: Mapping[str, Bools] = field(default_factory=dict)
+    slopes: Floats | None = None
+    feature_names: tuple[str, ...] = ()
+
+    def _columns(self) -> Columns:
+        names = self.feature_names or tuple(f"x{j}" for j in range(self.distance.shape[1]))
+        along = {name: each.tolist() for name, each in zip(names, self.distance.T, strict=True)}
+        rows = {"row": [*range(1, len(self.distance) + 1)], "all columns free": self.euclidean.tolist()}
+        return rows | {f"{name} alone": each for name, each in along.items()}
+
+    def __repr__(self) -> str:
+        rows, features = self.distance.shape
+        shape = f"{count_of(rows, 'row')}, {count_of(features, 'feature')}"
+        return f"Margin({shape}, nearest change at {self.euclidean.min():.6g})"
+
+
+# -- What counts as another prediction.
+
+
+@dataclass(frozen=True)
+class Change:
+    """What counts as another prediction: another class, or scores that differ by more than rounding.
+
+    Scores may have any shape; their last axis is that of the classes where there are `several`.
+    """
+
+    of_class: bool
+    several: bool
+    tolerance: float
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def jointly(self) -> bool:
+        """Whether crossing one threshold may change nothing, and two something."""
+        return self.of_class or self.bounds is not None
+
+    def between(self, scores: Floats, others: Floats) -> Bools:
+        """Return where scores and others stand for different predictions; shapes broadcast."""
+        if not self.of_class:
+            apart = np.abs(bounded(scores, self.bounds) - bounded(others, self.bounds)) > self.tolerance
+            return np.asarray(apart.any(axis=-1) if self.several else apart)
+        numbers = (each.argmax(axis=-1) if self.several else each > 0 for each in (scores, others))
+        return np.asarray(np.not_equal(*numbers))
+
+
+def change_of(network: Network, asked: str | None) -> Change:
+    """Return what counts as another prediction."""
+    if network.link == "identity" and asked is not None:
+        raise ValueError(f"change is for classes; the model predicts a number. Leave it out; got {asked!r}.")
+    if asked not in (None, "class", "score"):
+        raise ValueError(f"change must be 'class' or 'score'; got {asked!r}.")
+    sizes = np.abs(network.base) + np.abs(network.output_weights).sum(axis=0)
+    of_class = network.link != "identity" and asked != "score"
+    return Change(of_class, np.ndim(network.base) == 1, 1e-12 * float(np.max(sizes)), network.bounds)

@@ -19,16 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bgn.explain.class_points import LogLoss
-from bgn.explain.points import SquaredError
-from bgn.explain.promises import signs_of, wanted_of
+from bgn.explain.certify import signs_of, wanted_of
+from bgn.explain.points import LogLoss, SquaredError
 from bgn.explain.subject import clipped_network, of_codes, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
-from bgn.model.decimals import EXACT, asks_as_written, between, shortest, written
-from bgn.model.layer import Layer
+from bgn.model.layer import Layer, Neuron, Projection
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.numbers import EXACT, asks_as_written, between, shortest, written
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular

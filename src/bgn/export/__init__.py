@@ -1,14 +1,17 @@
 """A model written for somewhere else: one file per format, each built from the model's terms or its plan.
 
-Equations and cards are made of the model's terms: a class beside :class:`bgn.export.text.Text` in a file of its own,
+Equations and cards are made of the model's terms: a class beside :class:`bgn.export.styles.Text` in a file of its own,
 and its line in :data:`bgn.export.equation.FORMATS`. Programs are made of the model's plan (:mod:`bgn.export.plan`): a
-function ``to_...`` in a file of its own in ``programs``, its line here and in :data:`bgn.export.targets.TARGETS`.
+function ``to_...`` in a file of its own in ``programs``, its line here and in :data:`bgn.export.TARGETS`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import bgn.export as exports
 from bgn.require import lazy_names
 
 if TYPE_CHECKING:
@@ -34,3 +37,33 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.export.programs.sql": "to_sql",
     },
 )
+
+
+# -- Which formats of programs there are, by the names that the command line knows.
+
+
+@dataclass(frozen=True)
+class Target:
+    """A format: what writes it, the options that it takes beside a model and a path, and whether it is text."""
+
+    function: str
+    options: tuple[str, ...] = ()
+    text: bool = True
+
+    @property
+    def write(self) -> Callable[..., str | bytes]:
+        """The function."""
+        found: Callable[..., Any] = getattr(exports, self.function)
+        return found
+
+
+TARGETS: dict[str, Target] = {
+    "python": Target("to_python", ("reasons",)),
+    "javascript": Target("to_javascript"),
+    "c": Target("to_c", ("name", "integers")),
+    "sql": Target("to_sql", ("dialect", "table", "keep", "form", "reasons", "count")),
+    "onnx": Target("to_onnx", ("inputs", "precision", "reasons", "count"), text=False),
+    "excel": Target("to_excel", ("rows",), text=False),
+    "pmml": Target("to_pmml", ("reasons",)),
+    "json-schema": Target("to_json_schema"),
+}

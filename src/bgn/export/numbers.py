@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from bgn.model.decimals import EXACT, written
+from bgn.model.numbers import EXACT, written
 
 _MOST_PLACES = 12  # decimals that are filled up with zeros
 

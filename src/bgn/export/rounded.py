@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from bgn.export.numbers import amounts, whole
-from bgn.model.cases import read
-from bgn.model.decimals import EXACT
-from bgn.model.question import Condition
-from bgn.model.terms import Term, Terms
-from bgn.wording import count_of
+from bgn.model.numbers import EXACT
+from bgn.model.readings import Condition, Term, Terms, read
+from bgn.text import count_of
 
 
 def check_digits(digits: Any) -> None:

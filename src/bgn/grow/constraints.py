@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.protocol import Integers, Ramp
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Constraints:
     Examples
     --------
     >>> from bgn.grow.constraints import Constraints
-    >>> from bgn.model.neuron import Projection
+    >>> from bgn.model.layer import Projection
     >>> wanted = Constraints((1, -1, 0))
     >>> [wanted.sign(Projection((0, 1), each)) for each in ((1.0, -2.0), (-1.0, 2.0), (1.0, 2.0))]
     [1, -1, None]

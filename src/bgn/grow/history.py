@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.decimals import whole_numbers
-from bgn.model.layer import Layer
+from bgn.model.layer import Layer, Neuron
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron
+from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Schema
 from bgn.tabular import Columns, Tabular
 
@@ -285,3 +286,65 @@ def choose_width(path: Sequence[Snapshot | LossesAtWidth], select: str, n_valida
         return best
     within = path[best].criterion + path[best].validation_deviation / math.sqrt(n_validation)
     return min(width for width in range(len(path)) if path[width].criterion <= within)
+
+
+# -- Who watches growth: the clock, the progress bar, and callbacks that may stop it.
+
+Callback = Callable[[Record], bool | None]
+
+
+@dataclass
+class Monitor:
+    """Watches the clock, tells the callbacks, and remembers why growth stopped."""
+
+    max_seconds: float | None = None
+    callbacks: Sequence[Callback] = ()
+    on_record: Callable[[Record], None] | None = None
+    started: float = field(default_factory=time.perf_counter)
+    stopped: str = ""
+    member: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Since growth began."""
+        return time.perf_counter() - self.started
+
+    def out_of_time(self) -> bool:
+        """True, and noted, once the time is up or somebody asked to stop."""
+        if not self.stopped and self.max_seconds is not None and self.seconds >= self.max_seconds:
+            self.stopped = "max_seconds"
+        return bool(self.stopped)
+
+    def tell(self, record: Record) -> None:
+        """Pass a record on; a callback that returns True stops growth."""
+        if self.on_record is not None:
+            self.on_record(record)
+        for callback in self.callbacks:
+            if isinstance(answer := callback(record), (bool, np.bool_)) and answer and not self.stopped:
+                self.stopped = "callback"
+
+
+# -- A progress bar for growth.
+
+
+@contextmanager
+def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[Callable[[Record], None] | None]:
+    """Yield a function that shows each record, or None when nobody wants to see."""
+    if not verbose:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    widths: dict[int, int] = {}
+    with tqdm(total=max_width * n_networks, unit="neuron", desc="growing") as bar:
+
+        def show(record: Record) -> None:
+            widths[record.member] = record.width
+            bar.n = sum(widths.values())
+            losses = f"training {record.train_loss:.4g}"
+            if not math.isnan(record.validation_loss):
+                losses += f", validation {record.validation_loss:.4g}"
+            which = f"network {record.member + 1} of {n_networks}, " if n_networks > 1 else ""
+            bar.set_postfix_str(f"{which}layer {record.layer + 1}, mean loss: {losses}")
+
+        yield show

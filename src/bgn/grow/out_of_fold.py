@@ -16,9 +16,9 @@ import numpy as np
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
-from bgn.grow.roles import Roles
+from bgn.grow.rows import Roles
+from bgn.model.layer import Neuron
 from bgn.model.link import LINKS, bounded
-from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 # Gains count from so many of their standard errors on.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+
+from bgn.model.schema import Schema
+from bgn.model.values import did_you_mean
 
 
 def chosen(name: str, value: Any, choices: Sequence[str | None]) -> None:
@@ -67,3 +71,110 @@ def callables(name: str, given: Any) -> tuple[Callable[..., Any], ...]:
         if not callable(each):
             raise ValueError(f"{name} must be callables that take a record; got {each!r}.")
     return several
+
+
+# -- What a user wants of predictions: how they move with columns, which columns may be asked about together,
+# bounds.
+
+_ORDERS = "1 (never falls as the column rises), -1 (never rises) or 0 (either)"
+
+
+def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
+    """Return what every column wants: 1, -1 or 0.
+
+    Parameters
+    ----------
+    given : mapping of names to 1, 0 or -1, sequence of such, one per column, or None
+    schema : Schema
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> from bgn.inputs.arguments import monotone_columns
+    >>> from bgn.model.schema import Schema
+    >>> schema = Schema.of_numbers(3, ["income", "age", "rooms"])
+    >>> monotone_columns({"rooms": 1}, schema), monotone_columns([1, 0, -1], schema)
+    ((0, 0, 1), (1, 0, -1))
+    """
+    name, wanted = "monotonic_cst", [0] * len(schema)
+    if given is None:
+        return tuple(wanted)
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            wanted[_place(name, key, schema)] = value
+    else:
+        wanted = np.asarray(given, dtype=object).tolist() if np.ndim(given) == 1 else []
+        if len(wanted) != len(schema):
+            raise ValueError(
+                f"{name} must have one entry per column ({len(schema)}), or name columns: "
+                f"{{{schema.names[0]!r}: 1}}; got {given!r}."
+            )
+    for column, value in zip(schema.columns, wanted, strict=True):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real) or value not in (-1, 0, 1):
+            raise ValueError(f"{name} must be {_ORDERS}; got {value!r} for {column.name!r}.")
+        if value and column.levels is not None and not column.ordered:
+            raise ValueError(
+                f"{name}: {column.name!r} is a category whose levels have no order. Give them one, for instance with "
+                "pandas.CategoricalDtype(levels, ordered=True), or leave the column out."
+            )
+    return tuple(map(int, wanted))
+
+
+def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...] | None:
+    """Return the sets of columns that one question may ask about; None for any.
+
+    Parameters
+    ----------
+    given : {"pairwise", "no_interactions"}, sequence of sets of positions or names, or None
+        Columns that no set names make up one more.
+    schema : Schema
+
+    Returns
+    -------
+    tuple of frozenset of int, or None
+
+    Examples
+    --------
+    >>> from bgn.inputs.arguments import interaction_groups
+    >>> from bgn.model.schema import Schema
+    >>> schema = Schema.of_numbers(3, ["income", "age", "rooms"])
+    >>> interaction_groups([{"income", "age"}], schema)
+    (frozenset({0, 1}), frozenset({2}))
+    """
+    name, every = "interaction_cst", range(len(schema))
+    if given is None:
+        return None
+    if isinstance(given, str) and given in ("pairwise", "no_interactions"):
+        return tuple(map(frozenset, combinations(every, 1 + (given == "pairwise")))) or (frozenset(every),)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(_not_groups(name, given))
+    groups = []
+    for group in given:
+        if isinstance(group, str) or not isinstance(group, Iterable):
+            raise ValueError(_not_groups(name, given))
+        groups.append(frozenset(_place(name, each, schema) for each in group))
+    rest = frozenset(every) - frozenset().union(*groups)
+    return (*groups, rest) if rest else tuple(groups)
+
+
+def _not_groups(name: str, given: Any) -> str:
+    return (
+        f"{name} must be 'pairwise', 'no_interactions', None, or a list of sets of names or positions of columns, such "
+        f"as [{{0, 1}}, {{2}}]; got {given!r}."
+    )
+
+
+def _place(name: str, key: Any, schema: Schema) -> int:
+    """Return the place of a column that is named, or given by its position."""
+    if isinstance(key, str):
+        if not schema.named:
+            raise ValueError(f"{name} must give positions where columns have no names; got {key!r}.")
+        if key not in schema.names:
+            raise ValueError(f"{name}: there is no column {key!r}.{did_you_mean(key, schema.names)}")
+        return schema.names.index(key)
+    if isinstance(key, bool | np.bool_) or not isinstance(key, int | np.integer) or not 0 <= key < len(schema):
+        raise ValueError(f"{name} must name columns, or give positions from 0 to {len(schema) - 1}; got {key!r}.")
+    return int(key)

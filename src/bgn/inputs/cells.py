@@ -10,17 +10,21 @@ is written. The two are never mixed in one column.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bgn.inputs import numerals
-from bgn.inputs.date_formats import read_dates
-from bgn.inputs.file_format import PLAIN, Numerals
-from bgn.inputs.refusal import option
+from bgn.inputs import cells as numerals
+from bgn.inputs.file_format import GAPS, PLAIN, Numerals
+from bgn.inputs.refusal import Refused, option, option_of
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
@@ -332,3 +336,359 @@ def _times(text: pa.ChunkedArray) -> pa.ChunkedArray:
     day = str(datetime.date(1970, 1, 1))
     padded = pc.replace_substring_regex(text, r"^(\d:)", r"0\1")
     return pc.binary_join_element_wise(day, padded, " ").cast(_STAMP).cast(pa.time64("us"))
+
+
+# -- Numbers as people write them: decimal commas, marks of thousands, currencies, percent. Read one way, or not at
+# all.
+
+_BLANKS = " \u00a0\u2009\u202f"
+_THOUSANDS = f",.'\u2019{_BLANKS}"
+_CURRENCIES = "USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|BRL|MXN|ZAR|[A-Z]{0,2}\\$|€|£|¥|₹"
+_UNIT = f"%|{_CURRENCIES}"
+_NUMBER_LIKE = re.compile(
+    rf"[-+]?({_UNIT})?[{_BLANKS}]?[-+]?[\d{_THOUSANDS}]*\d[\d{_THOUSANDS}]*([eE][-+]?\d+)?[{_BLANKS}]?({_UNIT})?"
+)
+
+
+@dataclass(frozen=True)
+class Met:
+    """What was met while a file was read.
+
+    Parameters
+    ----------
+    decimal, written, gaps
+        As :class:`bgn.preparation.Preparation` keeps them.
+    notes : tuple of str
+        What a user may want to know.
+    problems : mapping of str
+        What only the user can settle, by column.
+    header : bool, optional
+        Whether the first row names the columns, where the user has said so.
+    """
+
+    decimal: str = "."
+    written: tuple[Numerals, ...] = ()
+    gaps: tuple[str, ...] = GAPS
+    notes: tuple[str, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+    header: bool | None = None
+
+
+def read(text: Any, written: Numerals) -> Any:
+    """Return text without blanks around it as float64; `pyarrow.ArrowInvalid` where a cell is written otherwise."""
+    if not pc.all(pc.match_substring_regex(text, _pattern(written)), min_count=0).as_py():
+        raise pa.ArrowInvalid("a number is written otherwise")
+    for mark in (written.unit, written.thousands, *_BLANKS):
+        text = pc.replace_substring(text, mark, "") if mark else text
+    return pc.replace_substring(text, written.decimal, ".").cast(pa.float64())
+
+
+def _pattern(written: Numerals) -> str:
+    """Return what a number so written looks like."""
+    decimal, thousands, unit = map(re.escape, (written.decimal, written.thousands, written.unit))
+    whole = rf"(\d+|[1-9]\d{{0,2}}({thousands}\d{{3}})+)" if thousands else r"\d+"
+    number = rf"({whole}({decimal}\d*)?|{decimal}\d+)([eE][-+]?\d+)?"
+    if not unit:
+        return f"^[-+]?{number}$"
+    blank = f"[{_BLANKS}]?"
+    return f"^([-+]?{unit}{blank}{number}|{unit}{blank}[-+]{number}|[-+]?{number}{blank}{unit})$"
+
+
+def readings(values: pa.Array, column: str, decimal: str | None, thousands: str | None) -> list[Numerals]:
+    """Return the ways to read all of a column's different cells that give different numbers; marks may be told."""
+    like = _NUMBER_LIKE.fullmatch(values[0].as_py()) if len(values) else None
+    if like is None:
+        return []
+    unit = like[1] or like[3] or ""
+    marks = [mark for mark in _THOUSANDS if pc.any(pc.match_substring(values, mark)).as_py()]
+    found: list[tuple[Numerals, Any]] = []
+    for point in (decimal,) if decimal else (".", ","):
+        for mark in (thousands, "") if thousands else ("", *marks):
+            written = Numerals(column, point, mark, unit)
+            if point == mark:
+                continue
+            try:
+                numbers = read(values, written)
+            except pa.ArrowInvalid:
+                continue
+            if not any(numbers.equals(other) for _, other in found):
+                found.append((written, numbers))
+    return [written for written, _ in found]
+
+
+@dataclass
+class DoubtfulColumns:
+    """The columns of a text file of which more must be known than a cell says.
+
+    Parameters
+    ----------
+    separator : str
+        Of the file.
+    told : str, optional
+        The decimal mark, if it was told for all columns.
+    """
+
+    separator: str
+    told: str | None = None
+    _ways: dict[str, list[Numerals]] = field(default_factory=dict)
+    _values: dict[str, pa.Array] = field(default_factory=dict)
+
+    def add(self, name: str, values: pa.Array, marks: tuple[str | None, str | None]) -> None:
+        """Take the different cells of a column that plain numbers, dates and the like did not fit."""
+        if ways := readings(values, name, *marks):
+            self._ways[name], self._values[name] = ways, values
+
+    @property
+    def need_points(self) -> bool:
+        """Whether numbers with a point elsewhere in the file matter: as a proof, or as one that is in doubt itself."""
+        return self.separator == ";" or any(
+            "," in (w.decimal, w.thousands) for ways in self._ways.values() for w in ways
+        )
+
+    def add_plain(self, name: str, values: pa.Array) -> None:
+        """Take the different cells of a column of plain numbers, some with a point: perhaps a mark of thousands."""
+        point, groups = Numerals(name), Numerals(name, ",", ".")
+        try:
+            read(values, groups)
+            self._ways[name] = [point, groups]
+        except pa.ArrowInvalid:
+            self._ways[name] = [point]
+        self._values[name] = values
+
+    def settle(self) -> tuple[list[Numerals], Met]:
+        """Decide how every column is written, or ask; also what is to be told and kept."""
+        proofs = {name: mark for name, (way, *more) in self._ways.items() if not more and (mark := self._proof(way))}
+        marks = set(proofs.values())
+        written, notes, problems = list[Numerals](), list[str](), dict[str, str]()
+        for name, ways in self._ways.items():
+            why, way = "", ways[0]
+            if len(ways) > 1:
+                mark, why = self._evidence(ways, proofs)
+                kept = [each for each in ways if each.decimal == mark]
+                if len(kept) != 1:
+                    problems[name] = self._question(name, ways)
+                    continue
+                (way,) = kept
+            if not self._has(name, way.decimal) and marks == {","} and way.thousands != ",":
+                way = replace(way, decimal=",")
+            written.append(way)
+            if way != Numerals(name, self.told or ".") and (way.thousands or way.unit or self._has(name, way.decimal)):
+                notes.append(self._note(way, why))
+        decimal = self.told or ("," if marks == {","} else ".")
+        others = [way for way in written if way != Numerals(way.column, decimal)]
+        return written, Met(decimal, tuple(others), notes=tuple(notes), problems=problems)
+
+    def _has(self, name: str, mark: str) -> bool:
+        return bool(pc.any(pc.match_substring(self._values[name], mark)).as_py())
+
+    def _proof(self, way: Numerals) -> str | None:
+        """Return the decimal mark that a column proves, which can be read in one way only."""
+        if way.thousands in (",", ".") or self._has(way.column, way.decimal):
+            return way.decimal
+        return None
+
+    def _evidence(self, ways: Sequence[Numerals], proofs: Mapping[str, str]) -> tuple[str | None, str]:
+        """Return the decimal mark that the rest of the file speaks for, and why."""
+        marks = set(proofs.values())
+        if len(marks) == 1:
+            return marks.pop(), f"as column {next(iter(proofs))!r} is written"
+        plain = any(way == Numerals(way.column) for way in ways)
+        if not marks and not plain and self.separator in ",;":
+            commas = self.separator == ","
+            return "." if commas else ",", f"as the file separates by {'commas' if commas else 'semicolons'}"
+        return None, ""
+
+    def _examples(self, ways: Sequence[Numerals]) -> tuple[str, list[float]]:
+        """Return the first cell that the ways read differently, or that has a mark, and what each makes of it."""
+        values = self._values[ways[0].column]
+        numbers = [read(values, way) for way in ways]
+        differ = pc.not_equal(numbers[0], numbers[-1]) if len(ways) > 1 else _marked(values, ways[0])
+        place = max(0, pc.index(differ, True).as_py())
+        return str(values[place].as_py()), [each[place].as_py() for each in numbers]
+
+    def _note(self, way: Numerals, why: str) -> str:
+        cell, (number,) = self._examples([way])
+        reason = f", {why}" if why else ""
+        otherwise = "" if not why else f" If that is wrong, say so with {option('decimal')} or {option('thousands')}."
+        return f"column {way.column!r}: {cell[:40]!r} is read as {_written_out(number)} ({way}{reason}).{otherwise}"
+
+    def _question(self, name: str, ways: Sequence[Numerals]) -> str:
+        cell, numbers = self._examples(ways)
+        told = []
+        for way, number in zip(ways, numbers, strict=True):
+            which = "thousands" if way.thousands and way.thousands in cell else "decimal"
+            told.append(f"{option_of(which, name, getattr(way, which))} for {_written_out(number)}")
+        return f"column {name!r}: {cell[:40]!r} can be read in {len(ways)} ways; add {' or '.join(told)}."
+
+
+def _marked(values: pa.Array, way: Numerals) -> Any:
+    """Return which cells show how a column is written."""
+    mark = way.thousands or (way.decimal if way.decimal != "." else "")
+    return pc.match_substring(values, mark or way.unit)
+
+
+def _written_out(number: float) -> str:
+    return f"{number:.15g}"
+
+
+# -- Dates as text in a format that is told: exactly what Python's ``datetime.strptime`` reads, many cells at a
+# time.
+
+# As CPython's, without the digits of other scripts, of which `datetime.strptime` knows.
+_PARTS = {
+    "d": "(?P<d>3[0-1]|[1-2][0-9]|0[1-9]|[1-9]| [1-9])", "m": "(?P<m>1[0-2]|0[1-9]|[1-9])",
+    "Y": "(?P<Y>[0-9][0-9][0-9][0-9])", "y": "(?P<y>[0-9][0-9])", "H": "(?P<H>2[0-3]|[0-1][0-9]|[0-9])",
+    "M": "(?P<M>[0-5][0-9]|[0-9])", "S": "(?P<S>[0-5][0-9]|[0-9])", "f": "(?P<f>[0-9]{1,6})", "%": "%",
+}  # fmt: skip
+_HAVE_A_YEAR = frozenset("YyGcx")
+_PIVOT = 69
+"""Years of two digits are those from 1969 to 2068."""
+
+
+def check_format(form: str | None) -> None:
+    """Refuse a format that cannot be read by, or that leaves the year open."""
+    if form is None:
+        return
+    try:
+        _read_date(" ", form)
+    except (ValueError, re.error) as error:
+        told = str(error)
+        if isinstance(error, re.error) or not told.startswith(("time data", "unconverted data")):
+            why = "it names a part twice" if isinstance(error, re.error) else told
+            raise Refused(f"{option('date_format', repr(form))} cannot be read by: {why}.") from None
+    directives = _directives(form)
+    if "Z" in directives:
+        raise Refused(
+            f"{option('date_format', repr(form))}: names of time zones (%Z) mean different things on different "
+            "machines. Write offsets such as +02:00 (%z), or leave the names out of the file."
+        )
+    if not directives & _HAVE_A_YEAR:
+        raise Refused(f"{option('date_format', repr(form))} has no year; add %Y, or %y for years of two digits.")
+
+
+def _directives(form: str) -> set[str]:
+    """Return the letters behind a percent sign."""
+    return set(re.findall("%(.)", form))
+
+
+def has_offset(form: str) -> bool:
+    """Return whether dates in a format tell how far from UTC they are."""
+    return "z" in _directives(form)
+
+
+def read_dates(text: Any, form: str) -> pa.Array:
+    """Return text as microseconds, in UTC where the format has offsets; null where a cell is written otherwise."""
+    text = pa.concat_arrays(text.chunks) if isinstance(text, pa.ChunkedArray) and text.num_chunks else text
+    kind = pa.timestamp("us", "UTC" if has_offset(form) else None)
+    if isinstance(text, pa.ChunkedArray):
+        return pa.array([], kind)
+    found = _of_digits(text, form)
+    rest = np.flatnonzero(np.isnat(found) & np.asarray(pc.is_valid(text)))
+    if len(rest):
+        codes = text.take(pa.array(rest)).dictionary_encode()
+        values = np.array([_stamp(cell, form) for cell in codes.dictionary.to_pylist()], "M8[us]")
+        found[rest] = values[np.asarray(codes.indices)]
+    return pa.array(found).cast(kind)
+
+
+def _of_digits(text: pa.Array, form: str) -> Any:
+    """Read what a format of digits alone allows; everything else is not a time."""
+    found = np.full(len(text), "NaT", "M8[us]")
+    pattern = _date_pattern(form)
+    if pattern is None:
+        return found
+    parts = pc.extract_regex(text, pattern)
+    fits = np.flatnonzero(np.asarray(pc.is_valid(parts)))
+    if not len(fits):
+        return found
+    parts = parts.take(pa.array(fits))
+    numbers = {each.name: _digits_to_numbers(parts.field(each.name), each.name) for each in parts.type}
+    year = numbers["Y"] if "Y" in numbers else numbers["y"] + np.where(numbers["y"] < _PIVOT, 2000, 1900)
+    month, day = (numbers.get(part, np.ones(len(fits), np.int64)) for part in "md")
+    months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
+    days = months.astype("M8[D]") + (day - 1)
+    seconds = sum(numbers.get(part, 0) * size for part, size in (("H", 3600), ("M", 60), ("S", 1)))
+    whole = days.astype("M8[us]") + (np.asarray(seconds) * 10**6 + numbers.get("f", 0)).astype("m8[us]")
+    right = (days.astype("M8[M]") == months) & (year >= 1)
+    found[fits[right]] = np.broadcast_to(whole, len(fits))[right]
+    return found
+
+
+def _digits_to_numbers(digits: pa.Array, part: str) -> Any:
+    """Return digits as numbers; those of a fraction count from the left."""
+    if part == "f":
+        digits = pc.utf8_rpad(digits, 6, "0")
+    return np.asarray(pc.utf8_ltrim_whitespace(digits).cast(pa.int64()))
+
+
+@cache
+def _date_pattern(form: str) -> str | None:
+    """Return a pattern of the cells that are surely written so, None for a format with names, offsets and the like."""
+    pieces = re.split("%(.)", form)
+    letters = pieces[1::2]
+    if not set(letters) <= _PARTS.keys() or "%" in "".join(pieces[::2]) or not form.isascii():
+        return None
+    if len({*letters} & {"Y", "y"}) != 1:
+        return None
+    plain = [re.sub(r"(\\?\s)+", r"[ \\t]+", re.escape(piece)) for piece in pieces[::2]]
+    return f"^{''.join(a + b for a, b in zip(plain, [*(_PARTS[each] for each in letters), ''], strict=True))}$"
+
+
+def _stamp(cell: str, form: str) -> Any:
+    """Return a cell as microseconds, or not a time."""
+    try:
+        found = _read_date(cell, form)
+        if "j" in _directives(form) and time.strptime(cell, form).tm_yday != found.timetuple().tm_yday:
+            return np.datetime64("NaT")
+        if found.tzinfo is not None:
+            found = found.astimezone(datetime.UTC).replace(tzinfo=None)
+        return np.datetime64(found, "us")
+    except (ValueError, OverflowError, re.error):
+        return np.datetime64("NaT")
+
+
+def _read_date(cell: str, form: str) -> datetime.datetime:
+    """Read a cell; that a day without a year may be the 29th of February needs no warning here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return datetime.datetime.strptime(cell, form)
+
+
+# -- formats that people use -------------------------------------------------------------------------------------
+
+_DATE_LIKE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d\d(:\d\d)?)?|\d{1,2}[ -][A-Za-z]{3}[ -]\d{2,4}")
+_DATES = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d", "%d{0}%m{0}%y", "%m{0}%d{0}%y", "%d{0}%b{0}%Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S")
+_SOME = 1000
+
+
+def looks_like_a_date(word: str) -> bool:
+    """Return whether a word has the shape of a date.
+
+    Examples
+    --------
+    >>> from bgn.inputs.cells import looks_like_a_date
+    >>> looks_like_a_date("31.12.2020"), looks_like_a_date("1.2")
+    (True, False)
+    """
+    return _DATE_LIKE.fullmatch(word.strip()) is not None
+
+
+def usual_formats(words: pa.Array) -> list[str]:
+    """Return which of the usual formats all words are written in; none for ISO 8601, which needs no format.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from bgn.inputs.cells import usual_formats
+    >>> usual_formats(pa.array(["31.12.2020", "1.2.2021"])), usual_formats(pa.array(["03.04.2020"]))
+    (['%d.%m.%Y'], ['%d.%m.%Y', '%m.%d.%Y'])
+    """
+    first = words[0].as_py().strip() if len(words) else ""
+    if not (like := _DATE_LIKE.fullmatch(first)):
+        return []
+    text, mark = pc.utf8_trim_whitespace(words), like[1] or re.findall("[ -]", first)[-1]
+    forms = [each.format(mark) + time for each in _DATES for time in _TIMES]
+    for part in (text[:_SOME], text):
+        forms = [form for form in forms if not read_dates(part, form).null_count]
+    return forms

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from bgn.inputs.arguments import chosen
 from bgn.inputs.file_format import GAPS, FileFormat
 from bgn.inputs.refusal import check_there
-from bgn.printable import clean, quote_name, visible
 from bgn.require import require
+from bgn.text import clean, quote_name, visible
 
 if TYPE_CHECKING:  # what reads tables needs pyarrow, and is loaded by the functions below
     import pyarrow as pa
 
     from bgn.inputs.files import RawTable
-    from bgn.inputs.findings import Finding, Known
-    from bgn.inputs.survey import ColumnFacts
+    from bgn.inputs.findings import ColumnFacts, Finding, Known
 
 _WIDTH, _NAME_WIDTH = 96, 28
 
@@ -201,8 +200,7 @@ def check_opened(
     table: RawTable, origin: str, target: str | None, task: str | None = None, date_format: str | None = None
 ) -> TableCheck:
     """Look at a table that is open, and close it."""
-    from bgn.inputs.findings import Known, all_findings, pending
-    from bgn.inputs.survey import surveyed
+    from bgn.inputs.findings import Known, all_findings, pending, surveyed
 
     try:
         if target is not None:
@@ -227,8 +225,7 @@ def check_opened(
 
 def fit_notes(table: pa.Table, features: Sequence[str], target: str | None, known: Known, where: str = "") -> list[str]:
     """Return what a user should know before a fit to some columns of a table; `where` opens what is said of columns."""
-    from bgn.inputs.findings import said_at_fit
-    from bgn.inputs.survey import surveyed
+    from bgn.inputs.findings import said_at_fit, surveyed
 
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
     predicted = next((column for column in columns if column.name == target), None)

@@ -19,15 +19,12 @@ from typing import Any, BinaryIO, Protocol, cast
 import pyarrow as pa
 
 from bgn.inputs import cells
-from bgn.inputs.date_formats import check_format
-from bgn.inputs.delimited import BLOCK_BYTES, Delimited
+from bgn.inputs.cells import Met, check_format
+from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
 from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
-from bgn.inputs.memory import MOST_BYTES, even_part
-from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, check_characters, named, option
-from bgn.inputs.stamp import Stamp
 from bgn.inputs.tables import different_columns
-from bgn.inputs.workbooks import read_sheet
+from bgn.whole_file import Stamp
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.column_kinds import ColumnKind
-from bgn.model.raw import Coded, Misread, RawValues, Strange
-from bgn.model.reading import AnyTable, did_you_mean
+from bgn.inputs.kinds import ColumnKind
 from bgn.model.schema import Column, Schema
+from bgn.model.values import AnyTable, Coded, Misread, RawValues, Strange, did_you_mean
 
 FROM_DTYPE = "from_dtype"
 

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
-from bgn.inputs.column_kinds import crowded
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
+from bgn.inputs.kinds import crowded
 from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option, sheet_of
-from bgn.model.cases import is_flag
+from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared

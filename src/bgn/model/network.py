@@ -11,8 +11,9 @@ gives the same answer alone, in a block or in a table, and growth can place a th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,16 +21,206 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.model.above import ANSWERS
-from bgn.model.decimals import whole_numbers
-from bgn.model.devices import on_gpu as on_gpu
-from bgn.model.layer import Layer, stacked
-from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
+from bgn.model.layer import Layer, Neuron, Projection, stacked
+from bgn.model.linear_term import LinearTerm, as_slopes, ends_of, linear_terms_of
 from bgn.model.link import LINKS, bounded, checked_link
-from bgn.model.members import Members
-from bgn.model.schema import Schema
-from bgn.model.scores import raw_scores
+from bgn.model.numbers import whole_numbers
+from bgn.model.schema import Column, Schema, level_word
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
-from bgn.printable import quote_name
+from bgn.text import quote_name
+
+# -- Base, lines and questions of a network added up, a block of rows at a time.
+
+# Rows of a block: what a processor holds close by.
+_ROWS = 1 << 14
+_FEWEST = 1 << 12
+# Up to so many columns a block is copied, column by column, before questions read it.
+_COPIED = 64
+
+
+def raw_scores(network: Network, rows: Floats) -> Floats:
+    """Return base, lines and questions added up, in a fixed order, for every row as the first layer reads it.
+
+    Parameters
+    ----------
+    network : Network
+    rows : ndarray of float64, shape (rows, n_inputs)
+
+    Returns
+    -------
+    ndarray of float64, shape (rows,) or (rows, outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Layer, Network
+    >>> from bgn.model.network import raw_scores
+    >>> raw_scores(Network([Layer([[1.0]], [-65.5])], [0.5], 1.0), np.array([[70.0], [60.0]]))
+    array([1.5, 0.5])
+    """
+    base, weights, over = network.summands
+    total = np.empty((len(rows), *weights.shape[1:]))
+    size = _ROWS if network.n_inputs <= _COPIED // 4 and network.depth == 1 else _FEWEST
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
+        block = np.asfortranarray(block) if network.n_inputs <= _COPIED else block
+        sums = np.empty((*weights.shape[1:], len(block)))  # one contiguous sum per output
+        sums.T[:] = base
+        for term in network.linear_terms:
+            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(block))
+        for fires, weight in zip(_fired(network, block), weights, strict=True):
+            sums += np.where(fires, weight[..., np.newaxis], -weight[..., np.newaxis])
+        total[start : start + size] = sums.T
+    return total if over == 1.0 else np.divide(total, over, out=total)
+
+
+def _fired(network: Network, block: Floats) -> Iterator[np.ndarray]:
+    """Yield which rows of a block fire, neuron by neuron of the last layer."""
+    *below, last = network.layers
+    for layer in below:
+        block = layer.fire(block)
+    if last.dense:
+        yield from last.fire(block).T > 0
+    else:
+        yield from (neuron.fires(block) for neuron in last.neurons)
+
+
+# -- The networks that a network is the mean of: what each of them gives the questions, and how far they lie apart.
+
+_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Members:
+    """What the networks behind a mean give its questions, one row per network.
+
+    Parameters
+    ----------
+    weights : array_like, shape (networks, width) or (networks, width, outputs)
+        The output weight of every neuron of the mean's last layer in every network; 0 where a network does not ask it.
+    bases : array_like, shape (networks,) or (networks, outputs)
+        Their bases.
+    slopes : array_like, shape (networks, columns) or (networks, columns, outputs), optional
+        What a column adds per unit in every network, where there are slopes.
+    ranges : array_like, shape (columns, 2), optional
+        Between which values of each column its slope counts, in all networks. None for no ends.
+
+    Examples
+    --------
+    >>> from bgn.model.network import Members
+    >>> members = Members([[0.5, 0.0], [0.0, 1.5]], [1.0, 2.0])
+    >>> len(members), float(members.standard_error([4.0, 6.0]).round(3))
+    (2, 1.414)
+    """
+
+    weights: Floats
+    bases: Floats
+    slopes: Floats | None
+    ranges: Floats | None
+
+    def __init__(self, weights: Any, bases: Any, slopes: Any = None, ranges: Any = None) -> None:
+        bases = frozen(bases, "bases", 1, 2)
+        vars(self).update(
+            weights=frozen(weights, "weights", bases.ndim + 1), bases=bases,
+            slopes=None if slopes is None else frozen(slopes, "slopes", bases.ndim + 1),
+            ranges=None if slopes is None else ends_of(ranges, np.any(slopes, axis=0)),
+        )  # fmt: skip
+
+    def of(self, shape: tuple[int, ...]) -> Members:
+        """Return the same, if they go with output weights of this shape."""
+        if self.weights.shape[1:] != shape:
+            raise ValueError(f"members must have weights of shape {shape} each; got {self.weights.shape[1:]}.")
+        return self
+
+    def __len__(self) -> int:
+        return len(self.bases)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Members):
+            return NotImplemented
+        names = ("weights", "bases", "slopes", "ranges")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    def __repr__(self) -> str:
+        return f"Members({len(self)} networks)"
+
+    def standard_error(self, values: Any) -> Any:
+        """Return the standard error of a figure from its value in every network, along the first axis.
+
+        It is their standard deviation: how far one network, which learnt from some of the rows, lies from another. The
+        mean of them would vary less, were all rows drawn anew: ``python -m benchmarks.accurate spread`` finds the error
+        told to be 1.4 times that, and about as far as the mean lies from the truth.
+
+        Parameters
+        ----------
+        values : array_like, shape (networks, ...)
+
+        Returns
+        -------
+        ndarray of float64, or float
+            NaN where there is but one network.
+        """
+        values = np.asarray(values, np.float64)
+        if len(values) < 2:
+            return np.full(values.shape[1:], np.nan)
+        return np.std(values, axis=0, ddof=1)
+
+    def networks(self, mean: Network) -> list[Network]:
+        """Return every network by itself; with one hidden layer, without the questions that it does not ask."""
+        slopes = [None] * len(self) if self.slopes is None else self.slopes
+        found = []
+        for weights, base, lines in zip(self.weights, self.bases, slopes, strict=True):
+            layers, asked = mean.layers, any_output(weights)
+            if mean.depth == 1:
+                layers, weights = (layers[0].only(np.flatnonzero(asked)),), weights[asked]
+            parts = {"slopes": lines, "ranges": self.ranges}
+            found.append(mean.changed(layers=layers, output_weights=weights, base=base, **parts))
+        return found
+
+    def scores(self, mean: Network, rows: Floats) -> Floats:
+        """Return what every network gives rows as the mean reads them, before the link.
+
+        Parameters
+        ----------
+        mean : Network
+        rows : ndarray, shape (rows, columns)
+
+        Returns
+        -------
+        ndarray of float64, shape (networks, rows) or (networks, rows, outputs)
+        """
+        at_once = max(1, _MOST_ANSWERS // max(mean.widths[-1], 1))
+        blocks = [rows[k : k + at_once] for k in range(0, max(len(rows), 1), at_once)]
+        return np.concatenate([self._scores(mean, block) for block in blocks], axis=1)
+
+    def prediction_error(self, mean: Network, rows: Floats, scores: bool = False) -> Floats:
+        """Return the standard error of the prediction, or of the score, of rows as the mean reads them.
+
+        Parameters
+        ----------
+        mean : Network
+        rows : ndarray, shape (rows, columns)
+        scores : bool, default False
+            Of raw scores rather than of predictions.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,) or (rows, outputs)
+        """
+        found = self.scores(mean, rows)
+        if not scores:
+            found = np.stack([mean.linked(each) for each in found])
+        return np.asarray(self.standard_error(found))
+
+    def _scores(self, mean: Network, rows: Floats) -> Floats:
+        answers = mean._hidden(rows)
+        found = np.stack([answers @ weights for weights in self.weights]) + self.bases[:, np.newaxis]
+        if self.slopes is None:
+            return found
+        lines = linear_terms_of(np.any(self.slopes, axis=0), self.ranges, mean.schema)
+        where = [line.column for line in lines]
+        values = np.stack([line.values(rows) for line in lines], axis=1)
+        return found + np.stack([values @ slopes[where] for slopes in self.slopes])
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -313,11 +504,9 @@ class Network:
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.
 
-        A category becomes one 0/1 input per level, and a gap one more; :func:`bgn.model.expansion.expand` turns rows
+        A category becomes one 0/1 input per level, and a gap one more; :func:`bgn.model.network.expand` turns rows
         into such inputs. A network of numbers without gaps is returned as it is.
         """
-        from bgn.model.expansion import expanded
-
         return expanded(self)
 
     # -- identity ------------------------------------------------------------------------------------------
@@ -348,3 +537,159 @@ class Network:
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
         return str(ANSWERS["picture"](self))
+
+
+# -- Where a table is: in memory, or on a GPU.
+
+
+def on_gpu(table: Any) -> bool:
+    """Whether a table is a torch tensor on a CUDA GPU; torch is not loaded to find out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(table, torch.Tensor) or table.device.type == "cpu":
+        return False
+    if table.device.type != "cuda":
+        raise ValueError(
+            f"X is a tensor on the device {str(table.device)!r}; tensors may be on a CUDA GPU or the CPU, because "
+            "64-bit numbers are needed. Move it: X.cuda() or X.cpu()."
+        )
+    return True
+
+
+# -- A network with categories and gaps as the paper's plain matrices over 0/1 inputs.
+
+# Outweighs whatever the other columns of a neuron add up to.
+_DECIDES = 2.0**1000
+
+
+def expanded(network: Network) -> Network:
+    """Return the network that says of :func:`expand`\\ 's rows what `network` says of the rows themselves.
+
+    Parameters
+    ----------
+    network : Network
+
+    Returns
+    -------
+    Network
+        Of plain weights and biases; `network` itself where it has neither categories nor gaps.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network
+    >>> from bgn.model.layer import Neuron, Projection
+    >>> from bgn.model.schema import Column, Schema, level_word
+    >>> layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
+    >>> network = Network([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    >>> plain = expanded(network)
+    >>> plain.names
+    ('city = Lille', 'city = Nice', 'city is missing')
+    >>> X = [["Nice"], ["Lille"], [None]]
+    >>> network.predict(X), plain.predict(expand(network, X))
+    (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
+    """
+    first, gaps = network.layers[0], network.layers[0].takes_gaps
+    if first.numeric and not gaps and network.schema.all_numbers:
+        return network
+    columns: list[Column] = []
+    starts: list[int] = []
+    for column in network.schema.columns:
+        starts.append(len(columns))
+        if column.levels is None:
+            columns.append(column)
+        for level in column.levels or ():
+            columns.append(Column(f"{column.name} = {level_word(level)}", level_of=(column.name, level)))
+        columns += [Column(f"{column.name} is missing")] * gaps
+    weights = np.zeros((first.width, len(columns)))
+    for row, neuron in zip(weights, first.neurons, strict=True):
+        projection = neuron.projection
+        for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
+            values = np.atleast_1d(coefficient)
+            row[starts[j] : starts[j] + len(values)] = values
+            if projection.gaps is not None:
+                gap = projection.gaps[place]
+                row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
+            elif gaps:
+                row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
+    schema = replace(network.schema, columns=tuple(columns), named=True)
+    layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
+    straight: dict[str, Any] = as_slopes(_straight(network, starts), len(columns), np.shape(network.base))
+    straight |= {"link": network.link, "bounds": network.bounds}
+    return Network(layers, network.output_weights, network.base, schema=schema, **straight)
+
+
+def _straight(network: Network, starts: list[int]) -> list[LinearTerm]:
+    """Return the linear terms over the expanded columns: a gap is a zero there, and its mark makes up for that."""
+    found = []
+    for term in network.linear_terms:
+        found.append(replace(term, column=starts[term.column]))
+        nothing, gap = term.between(np.array([0.0, np.nan])).tolist()
+        if network.layers[0].takes_gaps and not network.layers[0].refuses_gaps[term.column]:
+            slopes = tuple(slope * (gap - nothing) for slope in term.slopes)
+            found.append(LinearTerm(starts[term.column] + 1, slopes))
+    return found
+
+
+def _neuron(weights: Floats, neuron: Neuron) -> Neuron:
+    """Return a neuron with these weights, which are added up in order, and the threshold of another."""
+    used = np.flatnonzero(weights)
+    return Neuron(Projection(tuple(used.tolist()), tuple(weights[used].tolist())), neuron.threshold)
+
+
+def expand(network: Network, X: Any) -> Floats:
+    """Return rows as the inputs of the expanded network.
+
+    Parameters
+    ----------
+    network : Network
+        The network that `X` belongs to, not the expanded one.
+    X : array_like or frame
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    rows, gaps = network._rows(X), network.layers[0].takes_gaps
+    if network.layers[0].numeric and not gaps and network.schema.all_numbers:
+        return rows
+    parts = []
+    for values, column in zip(rows.T, network.schema.columns, strict=True):
+        gap = np.isnan(values)
+        if column.levels is None:
+            parts.append(np.where(gap, 0.0, values))
+        else:
+            parts += [(values == code).astype(np.float64) for code in range(len(column.levels))]
+        if gaps:
+            parts.append(gap.astype(np.float64))
+    return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))
+
+
+# -- What an expert changed in a network: a line of the log that goes with it.
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What one change was, and what it did: a line of the log that is saved with a model.
+
+    Attributes
+    ----------
+    what : str
+        The change in words.
+    why : str
+        The expert's reason; empty where none was given.
+    rows : int
+        Rows that it was tried on.
+    changed : int
+        Rows whose prediction changed.
+    decisions : int or None
+        Rows whose decision changed, where there is a cutoff.
+    before, after : float or None
+        Mean squared error, or mean log loss of a probability, before and after; None without targets.
+    """
+
+    what: str
+    why: str = ""
+    rows: int = 0
+    changed: int = 0
+    decisions: int | None = None
+    before: float | None = None
+    after: float | None = None

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from bgn.model.decimals import rounded, shortest
-from bgn.model.layer import Layer
+from bgn.model.layer import Coefficient, Layer, Neuron, Projection
 from bgn.model.network import Network
-from bgn.model.neuron import Coefficient, Neuron, Projection
+from bgn.model.numbers import rounded, shortest
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from bgn.model.dates import TimePart
-from bgn.model.raw import Level, Misread, RawValues, level_word, of_objects
-from bgn.model.reading import AnyTable, did_you_mean
 from bgn.model.step import Bools, Floats, all_finite
+from bgn.model.values import AnyTable, Level, Misread, RawValues, did_you_mean, level_word, of_objects
 
 __all__ = ["Column", "Level", "Schema", "level_word"]
 
@@ -105,7 +104,7 @@ class Column:
         return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
 
     def encoded(self, values: RawValues, is_part: bool = True) -> Floats:
-        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`.
+        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.values.Misread`.
 
         Numbers in the place of dates are refused unless the column `is_part`: unless it is the part itself.
         """

@@ -2,9 +2,9 @@
 
 A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
 the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
-again. No row of a dataset is in it, and `bgn.model.kept` says which categories are. Nothing in a file is executed.
-Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it gets its
-name. New files have version 2; `version1` tells those of version 1 in its words.
+again. No row of a dataset is in it, and `bgn.model.categories` says which categories are. Nothing in a file is
+executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it
+gets its name. New files have version 2; `version1` tells those of version 1 in its words.
 """
 
 from __future__ import annotations
@@ -17,18 +17,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 import bgn
-from bgn.conformal import Intervals
-from bgn.model.edits import Edit
-from bgn.model.kept import KeptLevels
-from bgn.model.network import Network
-from bgn.persist import estimator as estimators
+from bgn.intervals import Intervals
+from bgn.model.categories import KeptLevels
+from bgn.model.network import Edit, Network
 from bgn.persist import growth, parts, strict, version1
+from bgn.persist import growth as estimators
 from bgn.persist import network as networks
-from bgn.persist.edits import edits_in, edits_out
-from bgn.persist.intervals import intervals_in, intervals_out
-from bgn.persist.layout import layout
-from bgn.persist.parts import HeldOut
-from bgn.persist.strict import ModelFileError
+from bgn.persist.parts import HeldOut, edits_in, edits_out, intervals_in, intervals_out
+from bgn.persist.strict import ModelFileError, layout
 from bgn.pipelines import is_wrapped, see_through
 from bgn.preparation import Preparation
 from bgn.whole_file import write_whole

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.classes import class_number
-from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
-from bgn.model.told import is_turned
+from bgn.explain.evaluate import JudgedRows, OneClass, network_with_classes
+from bgn.explain.subject import class_number
+from bgn.model.readings import is_turned
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
-from bgn.printable import quote_category
-from bgn.wording import count_of
+from bgn.text import count_of, quote_category
 
 # Told apart with any kind of colour vision; the first three are those of the other figures.
 _COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")

@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, PairEffect, effect_over
-from bgn.explain.polygons import arrangement
+from bgn.explain.effects import Effect, PairEffect, arrangement, effect_over
 from bgn.explain.subject import rows_of
 from bgn.model.network import Network
+from bgn.model.readings import network_of
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
-from bgn.printable import quote_name
 from bgn.require import require
 from bgn.show.curves import band, band_of_levels, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
+from bgn.text import quote_name
 
 _SLANTED_PER_INCH = 2.0  # levels whose words have room beside each other
 _PIXELS = 200

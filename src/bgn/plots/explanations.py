@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.compare import told
-from bgn.export.html import colour
 from bgn.export.numbers import amounts, number, whole
-from bgn.export.text import Signs
+from bgn.export.styles import Signs, colour
+from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
 from bgn.model.step import Floats
-from bgn.model.terms import as_terms, network_of
 from bgn.plots.style import (
     DOWN,
     FIRST,
@@ -33,9 +32,9 @@ from bgn.plots.style import (
     two_tone,
     widest,
 )
-from bgn.printable import clean
 from bgn.show.drawing import importance_of, percent
 from bgn.show.labels import cell, shortened, term_labels
+from bgn.text import clean
 
 
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bgn.export.class_card import ClassCard
 from bgn.export.condition import describe
 from bgn.export.numbers import percent, plain
-from bgn.export.scorecard import Scorecard
+from bgn.export.scorecard import ClassCard, Scorecard
 from bgn.export.scorecard import scorecard as card_of
-from bgn.export.text import Signs
-from bgn.model.terms import Terms
+from bgn.export.styles import Signs
+from bgn.model.readings import Terms
 from bgn.plots.style import NAME_LETTERS, READABLE, axes, folded, inches, widest
-from bgn.printable import quote_category, quote_name
 from bgn.show.labels import shortened
+from bgn.text import quote_category, quote_name
 
 _WIDEST = 372.0  # points of a question per line, in letters of 10 points
 _SPACED = 1.3  # height of a line in sizes of its letters

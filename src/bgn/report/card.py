@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from bgn.export.class_card import common_unit
-from bgn.export.html import Html
+from bgn.export.condition import ends
 from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as chance_of
-from bgn.export.remarks import ends
-from bgn.export.scorecard import Scorecard, scorecard
-from bgn.export.text import Signs
+from bgn.export.scorecard import Scorecard, common_unit, scorecard
+from bgn.export.styles import Html, Signs
 from bgn.model.linear_term import LinearTerm
-from bgn.model.terms import Terms
+from bgn.model.readings import Terms
 from bgn.report import classes
 from bgn.report.facts import Facts
 from bgn.require import require

@@ -9,23 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from bgn.conformal import Intervals
-from bgn.explain.classes import class_labels
-from bgn.explain.evaluate import evaluation
-from bgn.explain.evaluate.judged import JudgedRows
-from bgn.explain.evaluate.per_row import of_classes
-from bgn.explain.linear import logistic_scores, majority_scores
+from bgn.explain.evaluate import JudgedRows, evaluation, of_classes
+from bgn.explain.frontier import logistic_scores, majority_scores
+from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
-from bgn.export.text import Signs
-from bgn.model.decimals import EXACT, written
+from bgn.export.styles import Signs
+from bgn.intervals import Intervals
 from bgn.model.network import Network
+from bgn.model.numbers import EXACT, written
+from bgn.model.readings import Terms, outputs_of
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import Terms, outputs_of
-from bgn.printable import quote_category
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
 from bgn.show.drawing import percent
-from bgn.wording import count_of
+from bgn.text import count_of, quote_category
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
 _LEAST = 1e-15

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from bgn.explain.subject import gap_of
 from bgn.export.condition import describe
-from bgn.export.text import Signs
+from bgn.export.styles import Signs
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network
+from bgn.model.readings import Term, swapped
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import Term
-from bgn.model.told import swapped
-from bgn.printable import clean, quote_category, quote_name
 from bgn.report import classes
 from bgn.report.facts import WORST, Facts, Names, columns_shown
+from bgn.text import clean, quote_category, quote_name
 
 
 def controls(facts: Facts) -> list[dict[str, Any]]:

@@ -13,25 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.conformal import Intervals
-from bgn.explain.evaluate.per_row import of_numbers
+from bgn.explain.evaluate import of_numbers
 from bgn.explain.extremes import Extremes, extremes
+from bgn.explain.frontier import as_numbers, known, linear_predictions, standardised
 from bgn.explain.importance import Importance, importance
-from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
-from bgn.model.edits import Edit
-from bgn.model.kept import RARE, KeptLevels
-from bgn.model.network import Network
+from bgn.intervals import Intervals
+from bgn.model.categories import RARE, KeptLevels
+from bgn.model.network import Edit, Network
+from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
-from bgn.model.terms import Terms, as_terms, outputs_of
-from bgn.model.told import as_told, is_turned
-from bgn.printable import clean, quote_category
 from bgn.report.labels import PageLabels
 from bgn.show.labels import Quantity, title
-from bgn.wording import count_of
+from bgn.text import clean, count_of, quote_category
 
 WORST = 10
 """Rows that the table of residuals lists."""

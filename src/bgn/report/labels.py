@@ -31,7 +31,7 @@ from typing import Any
 
 from bgn.inputs.refusal import did_you_mean, listed
 from bgn.model.schema import Column, Level, Schema, level_word
-from bgn.printable import clean
+from bgn.text import clean
 
 _PARTS = ("title", "description", "target", "columns")
 _OF_ONE = ("label", "unit", "description", "levels")

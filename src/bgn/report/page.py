@@ -22,30 +22,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.subject import clipped_network
-from bgn.export.condition import describe
-from bgn.export.html import Html, colour
+from bgn.export.condition import describe, remarks
 from bgn.export.numbers import aligned, amounts, number, places
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
-from bgn.export.remarks import remarks
-from bgn.export.text import Signs
-from bgn.model.edits import Edit
-from bgn.model.terms import outputs_of
+from bgn.export.styles import Html, Signs, colour
+from bgn.model.network import Edit
+from bgn.model.readings import outputs_of
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean, quote_name, visible
 from bgn.report import classes, sentences, svg
 from bgn.report import controls as offers
 from bgn.report import facts as told
 from bgn.report.card import ModelCard, lines_of
-from bgn.report.charts import effects, growth
-from bgn.report.class_charts import curves_note, judging, lines_for
+from bgn.report.charts import curves_note, effects, growth, judging, lines_for
 from bgn.report.controls import editing, starts
 from bgn.report.facts import Facts, Names, quality
 from bgn.require import require
 from bgn.show.drawing import Drawing, draw, percent
 from bgn.show.labels import cell, shortened, value_of
+from bgn.text import clean, count_of, quote_name, visible
 from bgn.whole_file import check_place, write_whole
-from bgn.wording import count_of
 
 _LARGEST = 1e150
 

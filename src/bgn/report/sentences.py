@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate.verdict import LEGEND, verdict
+from bgn.explain.certify import promises
+from bgn.explain.evaluate import LEGEND, verdict
 from bgn.explain.extremes import negative_note
-from bgn.explain.promises import promises
 from bgn.export.numbers import number, whole
-from bgn.printable import quote_name
 from bgn.report import classes
 from bgn.report import facts as told
 from bgn.report.facts import Facts
 from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
-from bgn.wording import count_of
+from bgn.text import count_of, quote_name
 
 
 def target_of(facts: Facts) -> str:

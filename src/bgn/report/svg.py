@@ -8,9 +8,8 @@ from html import escape
 from typing import Any
 
 from bgn.export.equation import equation
-from bgn.export.text import Signs
-from bgn.model.terms import network_of, outputs_of
-from bgn.model.told import as_told
+from bgn.export.styles import Signs
+from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, percent, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.

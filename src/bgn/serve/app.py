@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
@@ -16,24 +17,22 @@ from typing import Any
 import numpy as np
 
 import bgn
-from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.edit import Editor
-from bgn.explain.subject import decoded, table_row
+from bgn.explain.subject import class_labels, decoded, probabilities_of, table_row
 from bgn.export.equation import equation
-from bgn.inputs.target import labelled
+from bgn.inputs.training import labelled
 from bgn.model.network import Network
+from bgn.model.readings import as_terms, swapped
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.told import swapped
 from bgn.persist import ModelFile, save
-from bgn.persist.edits import edits_out
-from bgn.printable import quote_category, quote_name
+from bgn.persist.parts import edits_out
 from bgn.report import facts as told
 from bgn.report.controls import BETWEEN, KnownRows, typical
 from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
-from bgn.serve import asked
-from bgn.serve.asked import BadRequest
+from bgn.serve import app as asked
+from bgn.text import clean, message, quote_category, quote_name
 
 _SECONDS = 10.0  # for a counterfactual
 _MOST_BACKGROUND = 300
@@ -237,8 +236,6 @@ class ModelApp:
 
         They are tried on training rows: nobody is to choose by test rows.
         """
-        from bgn.serve.changes import replayed
-
         asked.only(body, "changes")
         facts, network = self.facts, self._network
         target = labelled(facts.target, network.schema.classes)
@@ -287,3 +284,148 @@ def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
             stay = stay | set(members)
     dated = {j for j, column in enumerate(schema.columns) if column.part_of is not None}
     return {"immutable": [schema.names[j] for j in sorted(stay | dated)], "one_hot": groups}
+
+
+# -- What a request holds, read strictly: anything else is refused in a sentence for the person at the browser.
+
+_MOST_CHANGES = 200
+_MOST_LETTERS = 500
+
+
+class BadRequest(ValueError):
+    """A request that cannot be answered, and why."""
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body holds.
+
+    Examples
+    --------
+    >>> from bgn.serve.app import parsed
+    >>> parsed(b'{"row": [1, null]}')
+    {'row': [1, None]}
+    """
+    try:
+        found = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The request is not JSON: {message(str(error), 120)}.") from None
+    if not isinstance(found, dict):
+        raise BadRequest("The request must be a JSON object.")
+    return found
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is not a number")
+
+
+def only(asked: Mapping[str, Any], *known: str) -> None:
+    """Refuse what nobody asks for."""
+    if unknown := [str(name) for name in asked if name not in known]:
+        raise BadRequest(f"{clean(unknown[0], 40)!r} is not known here; a request may have {', '.join(known)}.")
+
+
+def number(value: Any, what: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRequest(f"{what} must be a number; got {_shown(value)}.")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise BadRequest(f"{what} must be a number that can be computed with.")
+    return found
+
+
+def whole(value: Any, what: str, low: int, high: int) -> int:
+    """Return a whole number within ends."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise BadRequest(f"{what} must be a whole number from {low} to {high}; got {_shown(value)}.")
+    return value
+
+
+def words(value: Any, what: str) -> str:
+    """Return a text of bounded length."""
+    if not isinstance(value, str) or len(value) > _MOST_LETTERS:
+        raise BadRequest(f"{what} must be a text of at most {_MOST_LETTERS} letters.")
+    return value
+
+
+def truth(value: Any, what: str) -> bool:
+    """Return yes or no."""
+    if not isinstance(value, bool):
+        raise BadRequest(f"{what} must be true or false; got {_shown(value)}.")
+    return value
+
+
+def row(value: Any, network: Network) -> Floats:
+    """Return a row as the network encodes it: a category as the number of its level, NaN for a gap."""
+    columns = network.schema.columns
+    if not isinstance(value, list) or len(value) != len(columns):
+        raise BadRequest(f"row must have {len(columns)} values, one per column.")
+    found = np.full(len(columns), np.nan)
+    for j, (column, each) in enumerate(zip(columns, value, strict=True)):
+        if each is None:
+            continue
+        found[j] = number(each, quote_name(column.name, 60))
+        if column.levels is not None and found[j] not in range(len(column.levels)):
+            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {_shown(each)}.")
+    return found
+
+
+def columns(value: Any, network: Network, what: str) -> list[int]:
+    """Return numbers of columns."""
+    if not isinstance(value, list):
+        raise BadRequest(f"{what} must be a list of columns.")
+    return [whole(each, what, 0, network.n_inputs - 1) for each in value]
+
+
+def changes(value: Any) -> Sequence[dict[str, Any]]:
+    """Return the changes of an expert, one after the other."""
+    if not isinstance(value, list) or len(value) > _MOST_CHANGES or not all(isinstance(each, dict) for each in value):
+        raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return message(json.dumps(value, default=str)[:200], 60)
+
+
+# -- Changes of an expert as a page sends them, done again by the library: lines keep the numbers that they began
+# with.
+
+
+def replayed(editor: Editor, changes: Sequence[Mapping[str, Any]], network: Network) -> Editor:
+    """Return the editor after all changes."""
+    neurons: list[int | None] = [term.neuron for term in as_terms(network).terms]
+    for change in changes:
+        asked.only(change, "do", "question", "value", "level", "yes", "why")
+        question = asked.whole(change.get("question"), "question", 1, len(neurons))
+        neuron = neurons[question - 1]
+        if neuron is None:
+            raise BadRequest(f"Question {question} was dropped before.")
+        line = [term.neuron for term in as_terms(editor.network).terms].index(neuron) + 1
+        editor = _done(editor, change, line, neuron)
+        if change.get("do") == "drop":
+            neurons = [None if each == neuron else each - 1 if each is not None and each > neuron else each
+                       for each in neurons]  # fmt: skip
+    return editor
+
+
+def _done(editor: Editor, change: Mapping[str, Any], line: int, neuron: int) -> Editor:
+    """Return the editor after one change of a line."""
+    what, why = change.get("do"), asked.words(change.get("why", ""), "why")
+    if what == "drop":
+        return editor.drop(line, why=why)
+    if what == "threshold":
+        return editor.threshold(line, asked.number(change.get("value"), "threshold"), why)
+    if what == "amount":
+        return editor.amount(line, asked.number(change.get("value"), "amount"), why)
+    if what == "level":
+        columns = editor.network.layers[0].neurons[neuron].projection.columns
+        levels = editor.network.schema.columns[columns[0]].levels
+        if len(columns) != 1 or levels is None:
+            raise BadRequest("This question is not about one category.")
+        code = asked.whole(change.get("level"), "level", -1, len(levels) - 1)
+        return editor.level(line, None if code < 0 else levels[code], asked.truth(change.get("yes"), "yes"), why)
+    raise BadRequest("A change is one of threshold, amount, level and drop.")

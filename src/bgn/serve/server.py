@@ -18,9 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from bgn.printable import message
-from bgn.serve.app import ModelApp
-from bgn.serve.asked import BadRequest, parsed
+from bgn.serve.app import BadRequest, ModelApp, parsed
+from bgn.text import message
 
 MOST_BYTES = 1_000_000
 """Most bytes of a request."""

@@ -17,7 +17,7 @@ from bgn.explain.effects import Effect
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.show.labels import cell
-from bgn.wording import people
+from bgn.text import people
 
 _PIECES = 64  # of a band along a straight line
 _HALF = np.finfo(np.float64).max / 2.0

@@ -18,20 +18,16 @@ import numpy as np
 
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
-from bgn.export.condition import describe
-from bgn.export.html import colour
+from bgn.export.condition import describe, ends
 from bgn.export.numbers import aligned, whole
-from bgn.export.remarks import ends
 from bgn.export.rounded import check_digits, rounded
-from bgn.export.text import Signs
+from bgn.export.styles import Signs, colour
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
-from bgn.model.question import Condition
+from bgn.model.readings import Condition, Terms, as_terms, as_told, network_of
 from bgn.model.step import Floats
-from bgn.model.terms import Terms, as_terms, network_of
-from bgn.model.told import as_told
 from bgn.show.labels import shortened
-from bgn.wording import count_of
+from bgn.text import count_of
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0

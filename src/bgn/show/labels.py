@@ -11,10 +11,10 @@ from typing import Any
 
 from bgn.export.condition import describe
 from bgn.export.numbers import whole
-from bgn.export.text import Signs
+from bgn.export.styles import Signs
+from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column, Schema, level_word
-from bgn.model.terms import as_terms, network_of
-from bgn.printable import Quoted, clean, quote_category, quote_name
+from bgn.text import Quoted, clean, quote_category, quote_name
 
 
 def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:

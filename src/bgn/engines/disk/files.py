@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.inputs.stamp import Stamp, changed
-from bgn.model.reading import values_of
+from bgn.model.values import values_of
 from bgn.require import require
+from bgn.whole_file import Stamp, changed
 
 _AT_ONCE = 1 << 19  # bytes, which stay in the processor's cache
 

@@ -21,9 +21,8 @@ from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
 from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
-from bgn.model.raw import Coded, Misread
-from bgn.model.reading import values_of
 from bgn.model.schema import Schema
+from bgn.model.values import Coded, Misread, values_of
 
 # A block holds about so many bytes of columns, and at most so many rows.
 BLOCK_BYTES = 1 << 24

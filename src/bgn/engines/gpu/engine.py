@@ -37,7 +37,7 @@ from bgn.engines.protocol import (
     tables_of,
 )
 from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.layer import Neuron, Projection
 
 
 def project(columns: Tensor, direction: Projection) -> Tensor:

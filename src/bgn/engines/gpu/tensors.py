@@ -26,8 +26,8 @@ from bgn.inputs.frames import chosen_columns
 from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
+from bgn.model.readings import network_of
 from bgn.model.schema import Schema
-from bgn.model.terms import network_of
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)

@@ -6,12 +6,11 @@ import json
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, plan
+from bgn.export.plan import ExportPlan, Input, plan
 from bgn.export.programs.straight import Statements
-from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import Level, level_word
-from bgn.printable import quote_name
+from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
 _HELPERS = """

@@ -6,8 +6,7 @@ import json
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, plan
-from bgn.export.sources import Input
+from bgn.export.plan import ExportPlan, Input, plan
 from bgn.model.dates import TimePart
 from bgn.whole_file import write_whole
 

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
-from bgn.export.programs.onnx_graph import Graph
-from bgn.export.programs.onnx_inputs import read_inputs
-from bgn.export.programs.onnx_outputs import outputs_of_scores
-from bgn.export.sources import NOT_TEXT, check_words
+from bgn.export.plan import (
+    NOT_TEXT,
+    ExportPlan,
+    Input,
+    PlannedComparison,
+    ReasonAmounts,
+    SlopedInput,
+    Summation,
+    check_words,
+    plan,
+)
+from bgn.model.schema import level_word
+from bgn.require import require
 from bgn.whole_file import write_whole
 
 _TOGETHER = 64
@@ -239,3 +248,254 @@ def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts]
     graph.output("reasons", graph.node("Transpose", which, perm=[1, 0]), np.int64, count)
     found = graph.node("GatherElements", rows, which, axis=0)
     graph.output("amounts", graph.node("Transpose", found, perm=[1, 0]), np.float64, count)
+
+
+# -- A graph of ONNX on its way: nodes, constants that are stored once, inputs and outputs.
+
+_OPSETS = {"": 17, "ai.onnx.ml": 2}
+_IR_VERSION = 8
+_LABELS = ("LabelEncoder",)
+
+
+class Graph:
+    """Nodes and constants, whose names are none of those given.
+
+    `values` holds, layer by layer, the name of what questions read, one row per input or answer, and `rows` which row
+    of it each is; `codes` the numbers of levels by input; `refused` where no prediction is made, if there is such.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._prefix = ""
+        while any(name.startswith(f"{self._prefix}n") or name.startswith(f"{self._prefix}c") for name in names):
+            self._prefix += "_"
+        self._onnx = require("onnx", extra="onnx")
+        self.double = self._onnx.TensorProto.DOUBLE
+        self.values: list[str] = []
+        self.rows: list[dict[int, int]] = []
+        self.codes: dict[int, str] = {}
+        self.refused = ""
+        self.one_row = ""
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._constants: dict[tuple[Any, ...], tuple[str, Any]] = {}
+
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node of one output; return its name."""
+        return self.nodes(operator, inputs, 1, **attributes)[0]
+
+    def nodes(self, operator: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
+        """Add a node of several outputs; return their names."""
+        number = len(self._nodes)
+        first = f"{self._prefix}n{number}"
+        names = [first if count == 1 else f"{first}_{k}" for k in range(count)]
+        domain = "ai.onnx.ml" if operator in _LABELS else ""
+        # Named, since onnxruntime before version 1.22 names what it makes of nodes after them, and each name only once.
+        make = self._onnx.helper.make_node
+        self._nodes.append(make(operator, list(inputs), names, name=first, domain=domain, **attributes))
+        return names
+
+    def constant(self, values: ArrayLike, kind: Any = np.float64) -> str:
+        """Return the name of a constant, which is stored once."""
+        array = np.asarray(values, dtype=kind)
+        key = (array.shape, str(array.dtype), array.tobytes() if array.dtype != object else tuple(array.ravel()))
+        if key not in self._constants:
+            name = f"{self._prefix}c{len(self._constants)}"
+            self._constants[key] = name, self._onnx.numpy_helper.from_array(array, name)
+        return self._constants[key][0]
+
+    def split(self, name: str, count: int) -> list[str]:
+        """Return the rows of a value."""
+        if count == 1:
+            return [name]
+        return self.nodes("Split", [name, self.constant(np.ones(count), np.int64)], count, axis=0)
+
+    def zeros(self, count: int) -> str:
+        """Return rows of zeros, as many as asked for."""
+        gap = self.node("IsNaN", self.one_row)
+        nothing = self.node("Cast", self.node("And", gap, self.node("Not", gap)), to=self.double)
+        return self.node("Mul", nothing, self.constant(np.zeros((count, 1))))
+
+    def base(self, values: ArrayLike) -> str:
+        """Return rows of numbers, one row each."""
+        numbers = np.asarray(values)
+        return self.node("Add", self.zeros(len(numbers)), self.constant(numbers[:, np.newaxis]))
+
+    def input(self, name: str, kind: Any, columns: int) -> str:
+        """Add an input of rows."""
+        self._inputs.append(self._value(name, kind, columns))
+        return name
+
+    def output(self, title: str, name: str, kind: Any, columns: int | None) -> None:
+        """Give a value a name under which it is returned; without a number of columns it has none."""
+        taken = {each.name for each in self._inputs}
+        while title in taken:
+            title += " of bgn"
+        self._nodes.append(self._onnx.helper.make_node("Identity", [name], [title]))
+        self._outputs.append(self._value(title, kind, columns))
+
+    def _value(self, name: str, kind: Any, columns: int | None) -> Any:
+        helper = self._onnx.helper
+        types = self._onnx.TensorProto
+        number = types.STRING if kind is str else helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return helper.make_tensor_value_info(name, number, ["rows"] if columns is None else ["rows", columns])
+
+    def finished(self, metadata: Mapping[str, str]) -> bytes:
+        """Return the model, checked."""
+        helper = self._onnx.helper
+        used = {name for node in self._nodes for name in node.input}
+        stored = [value for name, value in self._constants.values() if name in used]
+        graph = helper.make_graph(self._nodes, "bgn", self._inputs, self._outputs, stored)
+        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="bgn")
+        helper.set_model_props(model, dict(metadata))
+        self._onnx.checker.check_model(model)
+        return bytes(model.SerializeToString())
+
+
+# -- What an ONNX graph reads: one matrix, or one input per column; gaps filled where questions see none.
+
+
+def read_inputs(graph: Graph, planned: ExportPlan, inputs: str, precision: str) -> None:
+    """Add inputs, and make of them the rows of numbers and the numbers of levels that questions read."""
+    kind = np.float64 if precision == "double" else np.float32
+    numbers = _matrix(graph, planned, kind) if inputs == "matrix" else _columns(graph, planned, kind)
+    filled: list[str] = []
+    rows = {}
+    for k, each in enumerate(planned.inputs):
+        if k in numbers:
+            value, gap = numbers[k], graph.node("IsNaN", numbers[k]) if each.refuses or each.fill is not None else ""
+            if each.fill is not None:
+                value = graph.node("Where", gap, graph.constant(each.fill), value)
+            rows[k] = len(filled)
+            filled.append(value)
+            infinite = graph.node("IsInf", numbers[k])
+            graph.refused = graph.node("Or", graph.refused, infinite) if graph.refused else infinite
+        else:
+            none = graph.constant(len(each.levels or ()), np.int64)
+            gap = graph.node("Equal", graph.codes[k], none) if each.refuses or each.fill is not None else ""
+            if each.fill is not None:
+                fill = graph.constant(int(each.fill), np.int64)
+                graph.codes[k] = graph.node("Where", gap, fill, graph.codes[k])
+        if each.refuses:
+            graph.refused = graph.node("Or", graph.refused, gap) if graph.refused else gap
+    graph.values.append(graph.node("Concat", *filled, axis=0) if filled else "")
+    graph.rows.append(rows)
+
+
+def _matrix(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
+    """Read one matrix, categories by the number of their level."""
+    network = planned.network
+    table = graph.input("X", kind, network.n_inputs)
+    if kind is not np.float64:
+        table = graph.node("Cast", table, to=graph.double)
+    table = graph.node("Transpose", table, perm=[1, 0])
+    found = {}
+    for k, each in enumerate(planned.inputs):
+        row = graph.node("Gather", table, graph.constant([each.place], np.int64), axis=0)
+        graph.one_row = graph.one_row or row
+        if each.levels is None:
+            found[k] = row
+        else:
+            graph.codes[k] = _codes(graph, row, len(each.levels))
+    graph.one_row = graph.one_row or graph.node("Gather", table, graph.constant([0], np.int64), axis=0)
+    return found
+
+
+def _codes(graph: Graph, row: str, count: int) -> str:
+    """Return the numbers of levels; one behind the last for a gap and what is no level."""
+    inside = graph.node(
+        "And",
+        graph.node("GreaterOrEqual", row, graph.constant(0.0)),
+        graph.node("Less", row, graph.constant(float(count))),
+    )
+    whole = graph.node("Cast", graph.node("Where", inside, row, graph.constant(float(count))), to=7)  # int64
+    return graph.node("Reshape", whole, graph.constant([-1], np.int64))
+
+
+def _columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
+    """Read one input per column, categories as strings."""
+    found = {}
+    for k, each in enumerate(planned.inputs):
+        given = graph.input(each.name, kind if each.levels is None else str, 1)
+        if each.levels is None:
+            row = graph.node("Reshape", given, graph.constant([1, -1], np.int64))
+            row = row if kind is np.float64 else graph.node("Cast", row, to=graph.double)
+            found[k], graph.one_row = row, graph.one_row or row
+        else:
+            graph.codes[k] = _from_words(graph, given, each)
+            if not graph.one_row:
+                number = graph.node("Cast", graph.codes[k], to=graph.double)
+                graph.one_row = graph.node("Reshape", number, graph.constant([1, -1], np.int64))
+    if not planned.inputs:  # something to count rows by
+        given = graph.input(planned.network.names[0], kind, 1)
+        row = graph.node("Reshape", given, graph.constant([1, -1], np.int64))
+        graph.one_row = row if kind is np.float64 else graph.node("Cast", row, to=graph.double)
+    return found
+
+
+def _from_words(graph: Graph, given: str, each: Input) -> str:
+    words = [level_word(level) for level in each.levels or ()]
+    found = graph.node(
+        "LabelEncoder", given, keys_strings=words, values_int64s=list(range(len(words))), default_int64=len(words)
+    )
+    return graph.node("Reshape", found, graph.constant([-1], np.int64))
+
+
+# -- What an ONNX graph returns: a number, or labels and probabilities.
+
+
+def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
+    """Add outputs made of the raw scores, one row per output of the network."""
+    scores = graph.node("Transpose", total, perm=[1, 0])
+    if planned.link == "identity":
+        held = scores
+        for sign, end in planned.bounds:
+            bound = graph.constant(end)
+            held = graph.node("Where", graph.node("Less" if sign == "<" else "Greater", scores, bound), bound, held)
+        graph.output("prediction", held, np.float64, 1)
+        if planned.bounds:
+            graph.output("score", scores, np.float64, 1)
+        return
+    if planned.link == "logistic":
+        yes = _logistic(graph, scores)
+        no = graph.node("Sub", graph.constant(1.0), yes)
+        probabilities = graph.node("Concat", no, yes, axis=1)
+        place = graph.node("Cast", graph.node("Greater", scores, graph.constant(0.0)), to=7)  # int64
+        place = graph.node("Reshape", place, graph.constant([-1], np.int64))
+    else:
+        probabilities = _softmax(graph, scores)
+        place = graph.node("ArgMax", scores, axis=1, keepdims=0)
+    kind, classes = _labels(planned)
+    graph.output(
+        "label",
+        graph.node("Gather", graph.constant(classes, object if kind is str else kind), place, axis=0),
+        kind,
+        None,
+    )
+    graph.output("probabilities", probabilities, np.float64, max(planned.outputs, 2))
+    graph.output("score", scores, np.float64, planned.outputs)
+
+
+def _labels(planned: ExportPlan) -> tuple[type, list]:
+    """Return the labels and their type: strings, whole numbers or others."""
+    classes = planned.classes or ()
+    if any(isinstance(each, str) for each in classes):
+        return str, list(planned.class_words)
+    if all(isinstance(each, bool) for each in classes):
+        return np.bool_, list(classes)
+    whole = all(float(each).is_integer() for each in classes)
+    return (np.int64, [int(each) for each in classes]) if whole else (np.float64, list(classes))
+
+
+def _logistic(graph: Graph, scores: str) -> str:
+    odds = graph.node("Exp", graph.node("Neg", graph.node("Abs", scores)))
+    above = graph.node("GreaterOrEqual", scores, graph.constant(0.0))
+    top = graph.node("Where", above, graph.constant(1.0), odds)
+    return graph.node("Div", top, graph.node("Add", odds, graph.constant(1.0)))
+
+
+def _softmax(graph: Graph, scores: str) -> str:
+    most = graph.node("ReduceMax", scores, axes=[1], keepdims=1)
+    odds = graph.node("Exp", graph.node("Sub", scores, most))
+    return graph.node("Div", odds, graph.node("ReduceSum", odds, graph.constant([1], np.int64), keepdims=1))

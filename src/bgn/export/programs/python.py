@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, ReasonAmounts, plan
+from bgn.export.plan import ExportPlan, Input, ReasonAmounts, plan
 from bgn.export.programs.straight import Statements
-from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import level_word
-from bgn.printable import quote_name
+from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
 _LOOK = """

@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite, nextafter
 from typing import Any
 
-from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput, Summation, plan
+from bgn.export.plan import (
+    NOT_TEXT,
+    ExportPlan,
+    Input,
+    PlannedComparison,
+    ReasonAmounts,
+    SlopedInput,
+    Summation,
+    check_words,
+    plan,
+)
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
-from bgn.export.programs.sql_reasons import reason_stages
-from bgn.export.programs.sql_stages import Stages
-from bgn.export.sources import NOT_TEXT, Input, check_words
 from bgn.inputs.arguments import chosen
 from bgn.model.schema import Level, level_word
 from bgn.whole_file import write_whole
@@ -332,3 +339,114 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
     shown |= {f"probability of {word}": f"odds{k} / odds" for k, word in enumerate(planned.class_words)}
     cases = " ".join(f"WHEN {t} = most THEN {word}" for t, word in zip(totals, words, strict=True))
     return shown | {"label": f"CASE {cases} END"}
+
+
+# -- Reason codes in SQL: the largest amount, the question that has it, then the largest of the others.
+
+_MOST = 500
+
+
+def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmounts], count: int) -> dict[str, str]:
+    """Add the stages that find the top reasons; return the columns that show them."""
+    planned, number, text = writer.plan, writer.number, writer.dialect.text
+    if len(amounts) > _MOST:
+        raise ValueError(
+            f"reasons in SQL are for up to {_MOST} questions; the model has {len(amounts)}. Use to_python."
+        )
+    last, none = len(planned.layers) - 1, number(-1.0)
+    zero = number(0.0)
+    answers = [f"h{last}_{each.comparison} > {zero}" for each in amounts]
+    if planned.outputs > 1:  # the reasons of the class that is predicted
+        cases = " ".join(f"WHEN t{k} = most THEN {k}" for k in range(planned.outputs))
+        stages.add({"likeliest": f"CASE {cases} END"})
+    values = [(_of_likeliest(each.yes, number), _of_likeliest(each.no, number)) for each in amounts]
+    pairs = zip(answers, values, strict=True)
+    stages.add({f"r{k}": f"CASE WHEN {yes} THEN {a} ELSE {b} END" for k, (yes, (a, b)) in enumerate(pairs)})
+    shown: dict[str, str] = {}
+    for rank in range(1, min(count, len(amounts)) + 1):
+        left = [_left(k, rank, none) for k in range(len(amounts))]
+        stages.add({f"best_{rank}": stages.greatest(left)})
+        cases = " ".join(f"WHEN {size} = best_{rank} THEN {k}" for k, size in enumerate(left))
+        stages.add({f"which_{rank}": f"CASE {cases} END"})
+        words = " ".join(f"WHEN {k} THEN {text(each.words)}" for k, each in enumerate(amounts))
+        found = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(amounts)))
+        said = " ".join(f"WHEN {k} THEN h{last}_{each.comparison}" for k, each in enumerate(amounts))
+        shown |= {
+            f"reason {rank}": f"CASE which_{rank} {words} END",
+            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {said} END) > {zero} THEN 'yes' ELSE 'no' END",
+            f"amount {rank}": f"CASE which_{rank} {found} END",
+        }
+    return shown
+
+
+def _of_likeliest(amounts: tuple[float, ...], number: Callable[[float], str]) -> str:
+    """Write the amount of the likeliest class, which is known; the one there is where there are no classes."""
+    if len(amounts) == 1:
+        return number(amounts[0])
+    cases = " ".join(f"WHEN {k} THEN {number(amount)}" for k, amount in enumerate(amounts))
+    return f"CASE likeliest {cases} END"
+
+
+def _left(k: int, rank: int, none: str) -> str:
+    """Write the size of an amount, or less than any where it was found before."""
+    found = " OR ".join(f"which_{earlier} = {k}" for earlier in range(1, rank))
+    return f"CASE WHEN {found} THEN {none} ELSE ABS(r{k}) END" if found else f"ABS(r{k})"
+
+
+# -- A SELECT built up in stages, each a named query over the one before it.
+
+_MOST_ARGUMENTS = 100  # of a function; SQLite has room for 127
+
+
+class Stages:
+    """Queries ``stage_0``, ``stage_1``, ..., each with all columns of the one before and some more.
+
+    Columns of the table are kept under names of their own, which collide with none of ours; so does the table's.
+    """
+
+    def __init__(self, dialect: Dialect, table: tuple[str, ...], keep: tuple[str, ...]) -> None:
+        self.dialect, self.keep = dialect, keep
+        self._source = ".".join(map(dialect.name, table))
+        self._stage = "stage"
+        while table[-1].casefold().startswith(self._stage):
+            self._stage = f"bgn_{self._stage}"
+        self._known: list[str] = []
+        self._queries: list[str] = []
+
+    def add(self, columns: Mapping[str, str], replaces: bool = False) -> None:
+        """Add a stage with some more columns; with `replaces` they take the place of those of the same names."""
+        if not columns and self._queries:
+            return
+        kept = [name for name in self._known if name not in columns]
+        if not self._queries:
+            kept = [f"{self.dialect.name(name)} AS keep_{k}" for k, name in enumerate(self.keep)]
+        made = [f"{written} AS {name}" for name, written in columns.items()]
+        listed = ",\n    ".join(filter(None, [", ".join(kept), *made])) or "1 AS one"
+        source = f"{self._stage}_{len(self._queries) - 1}" if self._queries else self._source
+        self._queries.append(f"SELECT\n    {listed}\n  FROM {source}")
+        own = [] if replaces else list(columns)
+        first = [f"keep_{k}" for k in range(len(self.keep))] if not self._known and len(self._queries) == 1 else []
+        self._known += [*first, *own]
+
+    def greatest(self, values: Sequence[str]) -> str:
+        """Write the largest of some values."""
+        parts = list(values)
+        while len(parts) > 1:
+            groups = [parts[k : k + _MOST_ARGUMENTS] for k in range(0, len(parts), _MOST_ARGUMENTS)]
+            parts = [each[0] if len(each) == 1 else f"{self.dialect.greatest}({', '.join(each)})" for each in groups]
+        return parts[0]
+
+    def select(self, outputs: Mapping[str, str]) -> str:
+        """Write the whole: what was kept, and the outputs by name."""
+        name = self.dialect.name
+        taken, listed = set(self.keep), [f"keep_{k} AS {name(each)}" for k, each in enumerate(self.keep)]
+        for title, written in outputs.items():
+            while title in taken:
+                title += " of bgn"
+            taken.add(title)
+            listed.append(f"{written} AS {name(title)}")
+        stages = ",\n".join(
+            f"{self._stage}_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries)
+        )
+        columns = ",\n  ".join(listed)
+        return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self._stage}_{len(self._queries) - 1}"

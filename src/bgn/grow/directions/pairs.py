@@ -5,15 +5,142 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import cache, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.protocol import Floats, Integers
-from bgn.grow.directions.angles import turns
-from bgn.grow.directions.two_way import ANGLES, BINS, COARSE, NEVER, near_gains, pair_gains, place_cells, place_in_bins
+from bgn.compiling import compiled
+from bgn.engines.coding import Coding
+from bgn.engines.kernels.cuts import best_subsets
+from bgn.engines.memory import MemoryEngine
+from bgn.engines.protocol import Engine, Floats, Integers
+from bgn.grow.constraints import Constraints
+from bgn.grow.directions.screen import FINE, best_edge, single_gains
+from bgn.model.layer import Projection
+
+# -- What cuts of two columns at several angles could gain, from two-way tables of counts and sums, compiled.
+
+COARSE = 32  # bins of each column of a pair
+ANGLES = 16  # directions of a pair
+BINS = 64  # bins along each
+NEVER = 2  # in the place of a sign: an angle that is not allowed
+
+
+@compiled
+def place_in_bins(column, first, codes):
+    """Write the bin of every row of a column: the last whose `first` value is not above the row's. O(rows log bins).
+
+    All rows take each step of the search together: there is no branch that the processor would have to guess.
+    """
+    low, number = np.empty(len(column), np.int64), len(first)
+    low[:] = 0
+    while number > 1:
+        half = number >> 1
+        for i in range(len(column)):
+            low[i] += half * np.int64(first[low[i] + half] <= np.float64(column[i]))
+        number -= half
+    for i in range(len(column)):
+        codes[i] = low[i]
+
+
+@compiled
+def spread(centres, bins, pair, turn, x, y):
+    """Write where the bins of two columns lie along ``cos * x + sin * y``; their start and scale."""
+    p, q = pair
+    cos, sin = turn
+    for b in range(COARSE):
+        x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
+    low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
+    high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
+    return low, BINS / (high - low) if high > low else 0.0
+
+
+@compiled
+def add_up(codes, pair, values, table):
+    """Sum `values`, one per row, or the rows where there are none, in the cells of a two-way table."""
+    first, second = codes[pair[0]], codes[pair[1]]
+    table[:] = 0
+    for i in range(len(first)):
+        table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i] if len(values) else 1
+
+
+@compiled
+def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, count):
+    """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
+
+    Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
+    cells x angles); and the weight in every bin, `count` (pairs x angles x bins).
+    """
+    x, y = np.empty(COARSE), np.empty(COARSE)
+    count[:] = 0
+    for k in range(len(pairs)):
+        p, q = pairs[k]
+        add_up(codes, (p, q), weight, weights[k])
+        places[k] = 0  # for cells that no row is in
+        for a in range(len(turns)):
+            low, scale = spread(centres, bins, (p, q), turns[a], x, y)
+            for u in range(bins[p]):
+                for v in range(bins[q]):
+                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
+                    places[k, u * COARSE + v, a] = a * BINS + b
+                    count[k, a, b] += weights[k, u * COARSE + v]
+
+
+@compiled
+def pair_gains(codes, pairs, kept, values, rows, total, wanted, found):
+    """For each pair of binned columns, the number of its best angle and the gain it promises.
+
+    `found` are the tables, gains and angles to write: the rows are summed once per pair in a two-way table. `kept` is
+    what :func:`place_cells` wrote, and before it where in that each pair is. `wanted` (pairs x angles) are the signs
+    that output weights must have, 0 for either and `NEVER` for an angle that is not allowed.
+    """
+    (which, places, count), (tables, gains, best) = kept, found
+    sums = np.empty(ANGLES * BINS, np.int64)
+    for k in range(len(pairs)):
+        w, table = which[k], tables[k]
+        add_up(codes, (pairs[k, 0], pairs[k, 1]), values, table)
+        sums[:] = 0
+        for cell in range(COARSE * COARSE):
+            place, held = places[w, cell], table[cell]
+            for a in range(ANGLES):
+                sums[place[a]] += held
+        gains[k] = -1.0
+        for a in range(ANGLES):
+            if wanted[k, a] == NEVER:
+                continue
+            g = best_edge(count[w, a], sums[a * BINS : (a + 1) * BINS], rows, total, wanted[k, a])
+            if g > gains[k]:
+                gains[k], best[k] = g, a
+
+
+@compiled
+def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, wanted, best):
+    """For each pair, the number of the best of its own angles (pairs x angles x cosine and sine), given its tables; see
+    :func:`pair_gains`."""
+    x, y = np.empty(COARSE), np.empty(COARSE)
+    count, sums = np.empty(BINS, np.int64), np.empty(BINS, np.int64)
+    for k in range(len(pairs)):
+        p, q = pairs[k]
+        most = -1.0
+        for a in range(turns.shape[1]):
+            if wanted[k, a] == NEVER:
+                continue
+            low, scale = spread(centres, bins, (p, q), turns[k, a], x, y)
+            count[:] = 0
+            sums[:] = 0
+            for u in range(bins[p]):
+                for v in range(bins[q]):
+                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
+                    count[b] += weights[k, u * COARSE + v]
+                    sums[b] += tables[k, u * COARSE + v]
+            g = best_edge(count, sums, rows, total, wanted[k, a])
+            if g > most:
+                most, best[k] = g, a
+
 
 WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
@@ -245,3 +372,195 @@ def _means(values: Floats, first: Integers) -> Floats:
         which = np.flatnonzero(size == length)
         means[:, which] = np.take(values, first[which][:, None] + np.arange(length), axis=1).mean(axis=2)
     return means
+
+
+# -- Sines, cosines and logarithms that are the same number on every machine.
+
+_BITS = 192  # of the fraction: a cosine near zero keeps more than a float64 holds
+_DIGITS = Context(prec=40)
+
+
+@lru_cache(maxsize=256)
+def turn(angle: float) -> tuple[float, float]:
+    """Cosine and sine of an angle of at most a few turns."""
+    numerator, denominator = angle.as_integer_ratio()
+    x = (numerator << _BITS) // denominator
+    return _series(x, 1 << _BITS, 0), _series(x, x, 1)
+
+
+def _series(x: int, term: int, degree: int) -> float:
+    """The sum of the Taylor series of cosine or sine that starts with a term of such a degree."""
+    square, total = x * x >> _BITS, 0
+    while term:
+        total += term
+        term = -(term * square >> _BITS) // ((degree + 1) * (degree + 2))
+        degree += 2
+    return total / (1 << _BITS)
+
+
+def turns(angles: NDArray[Any]) -> Floats:
+    """Cosines and sines of many angles, along a new last axis."""
+    return np.array([turn(angle) for angle in angles.ravel().tolist()]).reshape(*angles.shape, 2)
+
+
+@lru_cache(maxsize=256)
+def logarithm(number: int) -> float:
+    """The natural logarithm of a whole number."""
+    return float(_DIGITS.ln(Decimal(number)))
+
+
+# -- The columns of a sample in bins: they depend on no residual, so they are worked out once for all growths on it.
+
+_FLAG = np.array([0.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBins:
+    """What screening knows of columns: how many values each has, and which where they are two; fine bins of every line
+    along a single one (see :class:`~bgn.grow.directions.pairs.SingleLines`), and coarse bins for pairs."""
+
+    different: Integers
+    two_values: list[list[float] | None]
+    codes: NDArray[np.uint8]
+    weights: Integers
+    coarse: Binned
+    lines: list[Projection]
+
+    @classmethod
+    def of(cls, columns: NDArray[Any], weight: Integers, coding: Coding | None) -> ColumnBins:
+        """Bin columns; those of categories hold 0 and 1, as the levels that are asked for will tell."""
+        subsets, marked = ((), ()) if coding is None else (coding.subsets, coding.marked)
+        values = different_values(columns)
+        for j in subsets:
+            values[j] = _FLAG
+        if subsets:
+            columns = columns.astype(np.float64)
+            columns[list(subsets)] = 0.0
+        codes = [codes_of(*both, FINE) for both in zip(columns, values, strict=True)]
+        for j in marked:
+            missing = columns[coding.mark_of(j)] > 0  # type: ignore[union-attr]
+            fewer = codes_of(columns[j], values[j], FINE - 1)
+            codes += [np.where(missing, 0, fewer + 1).astype(np.uint8), np.where(missing, FINE - 1, fewer)]
+        fine = np.stack(codes).astype(np.uint8)
+        weights = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in fine])
+        two = [each.tolist() if len(each) == 2 else None for each in values]
+        alone = [Projection((j,), (1.0,)) for j in range(len(columns))]
+        return cls(np.array([*map(len, values)]), two, fine, weights, Binned.of(columns, values), alone)
+
+
+_KNOWN: WeakKeyDictionary[MemoryEngine, ColumnBins] = WeakKeyDictionary()
+
+
+def bins_of(sample: MemoryEngine, coding: Coding | None) -> ColumnBins:
+    """The columns of a sample in bins, kept as long as the sample is. `coding` is always the same for one sample."""
+    found = _KNOWN.get(sample)
+    if found is None:
+        part = sample.part
+        weight = part.weight if len(part.weight) else np.ones(part.n_rows, np.int64)
+        found = _KNOWN[sample] = ColumnBins.of(part.columns, weight, coding)
+    return found
+
+
+# -- Questions about one column, as a sample of rows sees them: where to cut a number, which levels of a category to
+# ask for, and on which side of a cut gaps are best.
+
+# Levels are taken to have so many rows more than they have, with the mean residual of all.
+_PRIOR = 10.0
+# Of the variance between levels that differ by chance alone, the best two groups of them explain so much.
+_BY_CHANCE = 2 / math.pi
+_LINES_PER_THREAD = 64
+
+
+class Subsets:
+    """Which levels of the unordered categories to ask for."""
+
+    def __init__(self, coding: Coding, columns: NDArray[np.float64], weight: Integers, unit: float) -> None:
+        self.columns, self._prior = coding.subsets, _PRIOR * unit
+        self.codes = columns[list(self.columns)].astype(np.int32)
+        levels = [(coding.levels[j] or 0) + 1 for j in self.columns]  # one more for gaps
+        self._starts = np.cumsum([0, *levels])
+        self._count = np.zeros(self._starts[-1], np.int64)
+        for start, codes in zip(self._starts.tolist(), self.codes, strict=False):
+            np.add.at(self._count, start + codes, weight)
+        self._chosen = np.zeros(len(self._count), np.uint8)
+        self.gains = np.zeros(len(self.columns))
+        self.different = np.array([np.count_nonzero(self._count[a:b]) for a, b in self._places()])
+
+    def _places(self) -> list[tuple[int, int]]:
+        return list(zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True))
+
+    def choose(self, values: Integers, rows: int, total: int) -> None:
+        """Choose levels by weighted residuals."""
+        about = self._starts, self._count, values, rows, total, self._prior
+        best_subsets(self.codes, *about, self._chosen, self.gains)
+
+    def chosen(self) -> list[NDArray[np.uint8]]:
+        """For every category which levels are asked for, the gap's last."""
+        return [self._chosen[a:b] for a, b in self._places()]
+
+    def spelled(self, direction: Projection) -> Projection:
+        """A projection of columns of 0 and 1 in their place, with a value per level."""
+        if not any(j in self.columns for j in direction.columns):
+            return direction
+        coefficients = []
+        chosen = dict(zip(self.columns, self.chosen(), strict=True))
+        for j, each in zip(direction.columns, direction.factors, strict=True):
+            coefficients.append(tuple(each if one else 0.0 for one in chosen[j].tolist()) if j in chosen else each)
+        return Projection(direction.columns, tuple(coefficients))
+
+    def luck(self) -> dict[int, float]:
+        """What the levels of each category seem to gain by chance, in units of the variance."""
+        return dict(zip(self.columns, (_BY_CHANCE * np.maximum(self.different - 1, 0)).tolist(), strict=True))
+
+
+class SingleLines:
+    """Lines along one column each, screened by bins; `owner` tells the column of every line."""
+
+    def __init__(self, bins: ColumnBins, coding: Coding | None, train: Engine, constraints: Constraints) -> None:
+        columns = len(bins.different)
+        n_columns = columns if coding is None else coding.n_columns
+        self.lines = [*bins.lines]
+        owner = [*range(n_columns)]
+        for j in () if coding is None else coding.marked:
+            owner.append(j)
+        for j in () if coding is None else coding.marked:
+            mark, far = coding.mark_of(j), _beyond(*train.seen()[j][:2])  # type: ignore[union-attr]
+            self.lines += [Projection((j, mark), (1.0, -far)), Projection((j, mark), (1.0, far))]
+            owner += [j, j]
+        self._codes, self._count = bins.codes, bins.weights
+        self._owner = np.array(owner)
+        self._wanted = constraints.of_all([line.columns[0] for line in self.lines])
+        self._n_columns, self._plain = n_columns, len(self.lines) == n_columns
+
+    def gains(self, values: Integers, rows: int, total: int, share: Share) -> Floats:
+        """What every line gains; the engine's columns come first."""
+        gains, about = np.zeros(len(self._codes)), (values, rows, total)
+
+        def part(some: slice) -> None:
+            single_gains(self._codes[some], self._count[some], *about, self._wanted[some], gains[some])
+
+        share(part, len(gains), _LINES_PER_THREAD)
+        return gains
+
+    def best(self, gains: Floats) -> tuple[Floats, Integers]:
+        """What every column of the table gains, and along which of its lines."""
+        if self._plain:
+            return gains, np.arange(len(gains))
+        best, which = np.full(self._n_columns, -1.0), np.zeros(self._n_columns, np.int64)
+        for line in np.argsort(-gains, kind="stable")[::-1].tolist():  # the last that is written is the best
+            best[self._owner[line]], which[self._owner[line]] = gains[line], line
+        return best, which
+
+
+def largest(values: Floats, most: int) -> Integers:
+    """Where the largest values are, at most so many, the largest first and of equal ones the first."""
+    some = np.arange(len(values))
+    if len(values) > 4 * most:
+        some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
+    return some[np.argsort(-values[some], kind="stable")][:most]
+
+
+def _beyond(low: float, high: float) -> float:
+    """A power of two by which a gap is moved beyond all numbers of a column."""
+    reach = high / 2 - low / 2
+    return math.ldexp(1.0, math.frexp(reach)[1] + 1) if reach > 0 else 1.0

@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.engines.coding import columns_asked
+from bgn.engines.memory import MemoryEngine
 from bgn.engines.protocol import BITS, Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
-from bgn.grow.directions.angles import turn
-from bgn.grow.directions.answer_pairs import AnswerPairs
-from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded, short
-from bgn.grow.directions.lines import SingleLines, Subsets, largest
-from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
-from bgn.grow.directions.pairs import WIDTH, Pairs
+from bgn.grow.directions.pairs import ANGLES, WIDTH, Pairs, SingleLines, Subsets, bins_of, largest, logarithm, turn
 from bgn.grow.directions.protocol import JudgedDirection, Others
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions, spread_over_threads
-from bgn.grow.roles import Roles
-from bgn.model.neuron import Projection
+from bgn.grow.rows import Roles
+from bgn.model.layer import Projection
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
 _MOST_USED = 4  # but for these, which most neurons ask about: alone they may have nothing left to gain
@@ -347,3 +344,102 @@ class Search:
 
 def _usable(coefficient: float) -> bool:
     return coefficient != 0.0 and math.isfinite(coefficient)
+
+
+# -- What chance alone lets questions seem to gain, when the best of many is picked.
+
+_STEPS = 1 << 14
+
+
+@dataclass(frozen=True)
+class Luck:
+    """What single columns, pairs, and the levels of each category seem to gain by chance."""
+
+    single: float = 0.0
+    pair: float = 0.0
+    levels: Mapping[int, float] = field(default_factory=dict)
+
+    def of(self, direction: Projection, several: bool) -> float:
+        """What there is in one direction."""
+        chosen = sum(self.levels.get(j, 0.0) for j in direction.columns) if self.levels else 0.0
+        return (self.pair if several else self.single) + chosen
+
+
+NO_LUCK = Luck()
+
+
+def luck_in(
+    sample: MemoryEngine, output: Output, total: int, unit: float, columns: int, subsets: Subsets | None, weight: int
+) -> Luck:
+    """What chance lets the best of all single columns, and of all pairs at all angles, seem to gain.
+
+    On noise, the largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of
+    a residual is noise: luck fades above 500 rows and is gone at 1,500. What there is in choosing the levels of a
+    category never fades. `total` is the sum of the residuals, `unit` the weight of one row, `weight` that of all.
+    """
+    rows, part = sample.total, sample.part
+    share = min(max(1.5 - rows / unit / 1000, 0.0), 1.0)
+    if share == 0.0 and subsets is None:
+        return NO_LUCK
+    residual = part.residual(output)
+    largest = max(1, int(np.abs(residual).max(initial=0)))
+    whole = np.rint(residual * (_STEPS / largest)).astype(np.int64)  # whole, so that order does not matter
+    squares = int((whole * whole * (part.weight if len(part.weight) else 1)).sum())
+    step, mean = largest / _STEPS, total / rows
+    variance = (squares / rows * (step * step) - mean * mean) * unit
+    levels = {} if subsets is None else subsets.luck()
+    variance, among_levels = variance * share, variance * (weight / rows)
+    pairs = 2 * logarithm(max(1, columns * (columns - 1) // 2 * ANGLES)) * variance
+    return Luck(2 * logarithm(columns) * variance, pairs, {j: each * among_levels for j, each in levels.items()})
+
+
+# -- Pairs of yes/no columns: which two answers of a layer, taken together, explain a residual best.
+
+_EXACT = 53  # bits of a whole number that a float64 holds
+
+
+class AnswerPairs:
+    """Counts of every pair of +-1 columns.
+
+    Two answers make four groups of rows, and each of them can be cut off from the other three: "a and b", "a and
+    not b" and so on. The sums of all groups come from one matrix product of whole numbers that float64 holds
+    exactly, so they do not depend on the order of the rows.
+    """
+
+    def __init__(self, columns: NDArray[np.int8], weight: Integers) -> None:
+        self._yes = (columns > 0).astype(np.float64)
+        self._weight = weight.astype(np.float64)
+        self._count = (self._yes * self._weight) @ self._yes.T
+        self._total = float(weight.sum())
+
+    def best(self, columns: Integers, values: Integers, most: int) -> list[Projection]:
+        """The pairs among `columns` with the largest gain, the largest first; `values` are weighted residuals."""
+        shift = max(0, int(np.abs(values).sum()).bit_length() - _EXACT)
+        whole = (values >> shift).astype(np.float64)
+        yes = self._yes[columns]
+        both = (yes * whole) @ yes.T
+        count = self._count[np.ix_(columns, columns)]
+        alone, number, everything = np.diag(both), np.diag(count), float(whole.sum())
+        mean = everything / self._total
+        same = np.maximum(
+            self._gain(count, both, mean),
+            self._gain(
+                self._total - number[:, None] - number + count, everything - alone[:, None] - alone + both, mean
+            ),
+        )
+        apart = self._gain(number[:, None] - count, alone[:, None] - both, mean)
+        opposed = np.maximum(apart, apart.T)
+        rows, others = np.triu_indices(len(columns), 1)
+        gains = np.maximum(same, opposed)[rows, others]
+        directions = []
+        for k in np.argsort(-gains, kind="stable")[:most]:
+            a, b = int(rows[k]), int(others[k])
+            sign = 1.0 if same[a, b] >= opposed[a, b] else -1.0
+            directions.append(Projection((int(columns[a]), int(columns[b])), (1.0, sign)))
+        return directions
+
+    def _gain(self, count: Floats, sums: Floats, mean: float) -> Floats:
+        """What cutting groups off gains, up to a factor; nothing where a group is empty or everything."""
+        excess = sums - count * mean
+        room = count * (self._total - count)
+        return np.where(room > 0, excess * excess / np.maximum(room, 1.0), 0.0)

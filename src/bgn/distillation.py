@@ -1,0 +1,267 @@
+"""A small network that predicts what a large model predicts."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.protocol import Integers
+from bgn.estimators import BGNClassifier, BGNRegressor
+from bgn.inputs import arguments
+from bgn.inputs.tables import array_of, number_target
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.tabular import Columns, Tabular
+from bgn.text import count_of
+
+# Of the rows that learn probabilities, the share that chooses the width.
+_TO_CHOOSE = 0.2
+# Probabilities count in these parts of one; a class of less is left out.
+_PARTS = 1024
+# Probabilities are kept so far from 0 and 1 where their logarithm is taken.
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True)
+class Fidelity(Tabular):
+    """How well a small model stands for the one it was distilled from, on rows that it did not learn from.
+
+    Attributes
+    ----------
+    r2 : float
+        The share of the variance of the large model's predictions, for classes of their probabilities, that the small
+        one's explain.
+    agreement : float
+        The share of rows that both give the same class; NaN for numbers.
+    error, teacher_error : float
+        Of the small and of the large model against `y`: mean squared error, or log loss; NaN where `y` was not given.
+    n_rows : int
+        Number of rows that this was measured on.
+    """
+
+    r2: float
+    agreement: float
+    error: float
+    teacher_error: float
+    n_rows: int
+
+    def _columns(self) -> Columns:
+        told = {name: value for name, value in asdict(self).items() if value == value}
+        return {"score": list(told), "value": list(told.values())}
+
+    def __str__(self) -> str:
+        told = [f"R2 {self.r2:.4g} against the large model on {count_of(self.n_rows, 'row')}"]
+        if not math.isnan(self.agreement):
+            told.append(f"the same class for {self.agreement:.1%} of them")
+        if not math.isnan(self.error):
+            told.append(f"error {self.error:.4g}, the large model's {self.teacher_error:.4g}")
+        return ", ".join(told)
+
+
+def distil(
+    model: Any, X: Any, y: Any = None, *, max_width: int = 10, test_fraction: float = 0.2, X_test: Any = None,
+    y_test: Any = None, random_state: int | None = None, **parameters: Any,
+) -> BGNRegressor | BGNClassifier:  # fmt: skip
+    """Grow a small network on the predictions of a large model.
+
+    Predictions have less noise than targets: on tables of a few hundred rows the small network can be better than one
+    that is grown on the targets. Rows without a target serve as well.
+
+    Parameters
+    ----------
+    model : Network, fitted estimator of ours, or any fitted model
+        What to learn from: an object with ``predict``, or with ``predict_proba`` and ``classes_`` for classes.
+    X : array_like or frame of shape (rows, columns)
+        Training rows: what the model predicts of them is learned. Test rows of the model are none; pass them as
+        `X_test`.
+    y : array_like of shape (rows,), optional
+        The true targets, to tell the errors of both models. Nothing is learned from them.
+    max_width : int, default 10
+        Most neurons of the small network.
+    test_fraction : float, default 0.2
+        Share of the rows of X to set aside, on which ``fidelity_`` is measured, unless `X_test` is given.
+    X_test, y_test : array_like or frame, optional
+        Test rows, on which ``fidelity_`` is measured instead; all rows of X are then learned from.
+    random_state : int, optional
+        Seeds the choice of these rows, and growth.
+    **parameters
+        Of :class:`bgn.BGNRegressor`, with a network's `bounds`, or of :class:`bgn.BGNClassifier` for classes. Where the
+        large model has ``monotonic_cst`` or ``interaction_cst``, the small one keeps them unless told otherwise.
+
+    Returns
+    -------
+    BGNRegressor or BGNClassifier
+        Fitted, with one more attribute: ``fidelity_``, a :class:`~bgn.distillation.Fidelity`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LassoCV
+    >>> import bgn
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> small = bgn.distil(LassoCV().fit(X, y), X, y, max_width=5, max_linear=0, random_state=0)
+    >>> small.network_.widths
+    (5,)
+    >>> small.fidelity_.r2 > 0.7
+    True
+    """
+    arguments.whole("max_width", max_width, 1)
+    arguments.real("test_fraction", test_fraction, 0.0, 1.0, open_low=True, open_high=True)
+    if X_test is None and y_test is not None:
+        raise ValueError("y_test needs the rows it belongs to; pass X_test too.")
+    teacher = _Predictions.of(model, X)
+    count = len(teacher.values)
+    if y is not None and len(y) != count:
+        raise ValueError(f"y must have one value per row of X, {count}; got {len(y)}.")
+    if X_test is None:
+        learn, judge = _shares(count, test_fraction, random_state)
+        judged, wanted = _rows_at(X, judge), teacher.values[judge]
+        known = None if y is None else np.asarray(array_of(y))[judge]
+    else:
+        learn, judged, wanted = np.arange(count), X_test, _Predictions.of(model, X_test).values
+        known = None if y_test is None else np.asarray(array_of(y_test))
+        if known is not None and len(known) != len(wanted):
+            raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
+    parameters = _constraints(model) | parameters | {"max_width": max_width, "random_state": random_state}
+    student: Any
+    if teacher.classes is None:
+        given = {"task": "regression"} | _bounds(model) | parameters
+        student = BGNRegressor(**given).fit(_rows_at(X, learn), teacher.values[learn])
+    else:
+        student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
+    student.fidelity_ = _fidelity(_Predictions.of(student, judged), _Predictions(wanted, teacher.classes), known)
+    return student
+
+
+def _bounds(model: Any) -> dict[str, Any]:
+    """What predictions of a network do not go beyond, as a parameter."""
+    ends = getattr(getattr(model, "network_", model), "bounds", None)
+    return {} if ends is None else {"bounds": tuple(end if np.isfinite(end) else None for end in ends)}
+
+
+def _constraints(model: Any) -> dict[str, Any]:
+    """What a model was told its predictions must do, which the small one keeps, as parameters."""
+    names = ("monotonic_cst", "interaction_cst")
+    found = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
+    inner = _innermost(model)
+    told = [name for name in names if inner is not model and getattr(inner, name, None) is not None]
+    if told and not found:
+        warnings.warn(
+            f"the model keeps {' and '.join(told)} for the columns that its last step reads; the small model is not "
+            f"told. Pass {told[0]} for the columns of X to distil.",
+            stacklevel=3,
+        )
+    return found
+
+
+def _innermost(model: Any) -> Any:
+    """What predicts inside pipelines, searches and transformed targets."""
+    while True:
+        steps = getattr(model, "steps", None)
+        inner = [getattr(model, name, None) for name in ("best_estimator_", "regressor_")]
+        inner += [steps[-1][1]] if isinstance(steps, list) and steps else []
+        if not (known := [each for each in inner if each is not None]):
+            return model
+        model = known[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Predictions:
+    """What a model predicts: numbers, or one column of probabilities per class."""
+
+    values: Floats
+    classes: tuple[Any, ...] | None
+
+    @classmethod
+    def of(cls, model: Any, X: Any) -> _Predictions:
+        if isinstance(model, Network):
+            values, classes = np.asarray(model.predict(X), dtype=np.float64), model.schema.classes
+            if classes is not None and values.ndim == 1:
+                values = np.stack([1.0 - values, values], axis=1)
+            return cls(values, classes)
+        if hasattr(model, "predict_proba"):
+            return cls(np.asarray(model.predict_proba(X), dtype=np.float64), tuple(np.asarray(model.classes_).tolist()))
+        if not hasattr(model, "predict"):
+            raise TypeError(f"model must be fitted and have `predict` or `predict_proba`; got {type(model).__name__}.")
+        values = np.asarray(model.predict(X))
+        if values.dtype.kind not in "biuf" or values.ndim != 1:
+            raise ValueError(
+                "model must predict one number per row, or have `predict_proba` for classes; got predictions of "
+                f"type {values.dtype} and shape {values.shape}."
+            )
+        return cls(values.astype(np.float64), None)
+
+    def error(self, y: Any) -> float:
+        """Mean squared error, or log loss."""
+        if self.classes is None:
+            return float(np.mean((self.values - number_target(y)) ** 2))
+        place = {label: k for k, label in enumerate(self.classes)}
+        if unknown := [label for label in np.asarray(y).tolist() if label not in place]:
+            raise ValueError(
+                f"y must hold classes that the model knows, such as {self.classes[0]!r}; got {unknown[0]!r}."
+            )
+        own = self.values[np.arange(len(y)), [place[label] for label in np.asarray(y).tolist()]]
+        return float(-np.log(np.clip(own, _LEAST, 1.0)).mean())
+
+
+def _shares(rows: int, share: float, seed: int | None) -> tuple[Integers, Integers]:
+    """The rows to learn from and those to judge by, at random, each in their order."""
+    held_out = round(share * rows)
+    if not 0 < held_out < rows:
+        raise ValueError(
+            f"X must have rows to learn from and some to judge by; got {rows}, a share of {share:g} of them."
+        )
+    order = np.random.default_rng(seed).permutation(rows)
+    return np.sort(order[held_out:]), np.sort(order[:held_out])
+
+
+def _rows_at(X: Any, places: Integers) -> Any:
+    """Some rows of a table, perhaps several times."""
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    if hasattr(X, "take") and not isinstance(X, np.ndarray):  # pyarrow
+        return X.take(places)
+    return X[places] if hasattr(X, "columns") or isinstance(X, np.ndarray) else np.asarray(X)[places]
+
+
+def _of_probabilities(
+    student: BGNClassifier, X: Any, teacher: _Predictions, learn: Integers, seed: int | None
+) -> BGNClassifier:
+    """Learn probabilities: each row once per class, with its probability for weight, so that the log loss is theirs.
+
+    The rows that choose the width are apart, each with a class drawn at random: none of them must be learnt from too.
+    """
+    assert teacher.classes is not None
+    rng = np.random.default_rng(seed)
+    some, choose = _shares(len(learn), _TO_CHOOSE, seed)
+    some, choose = learn[some], learn[choose]
+    labels = np.array(teacher.classes, dtype=object if isinstance(teacher.classes[0], str) else None)
+    drawn = (teacher.values[choose].cumsum(axis=1) < rng.random(len(choose))[:, None]).sum(axis=1)
+    weight = np.rint(teacher.values[some] * _PARTS).T
+    kept = [np.flatnonzero(each) for each in weight]
+    rows = np.concatenate([some[each] for each in kept])
+    y = np.concatenate([np.full(len(each), labels[k]) for k, each in enumerate(kept)])
+    known = (_rows_at(X, choose), labels[np.minimum(drawn, len(labels) - 1)])
+    weights = np.concatenate([one[each] for one, each in zip(weight, kept, strict=True)]) / _PARTS
+    return student.fit(_rows_at(X, rows), y, sample_weight=weights, eval_set=known)
+
+
+def _fidelity(found: _Predictions, wanted: _Predictions, y: Any) -> Fidelity:
+    """How near predictions come to those of the large model, and both to the targets."""
+    if wanted.classes is not None and found.classes != wanted.classes:  # a class that no row was given
+        order = [wanted.classes.index(label) for label in found.classes or ()]
+        values = np.zeros_like(wanted.values)
+        values[:, order] = found.values
+        found = _Predictions(values, wanted.classes)
+    spread = float(((wanted.values - wanted.values.mean(axis=0)) ** 2).sum())
+    missed = float(((wanted.values - found.values) ** 2).sum())
+    same = math.nan
+    if wanted.classes is not None:
+        same = float(np.mean(found.values.argmax(axis=1) == wanted.values.argmax(axis=1)))
+    errors = (math.nan, math.nan) if y is None else (found.error(y), wanted.error(y))
+    r2 = 1.0 - missed / spread if spread else float(missed == 0)
+    return Fidelity(r2, same, *errors, len(wanted.values))

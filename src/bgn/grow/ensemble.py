@@ -1,0 +1,278 @@
+"""Averages: several networks, each grown on another share of the rows, and their mean as one network.
+
+Every member is given its rows by a hash of their content with a seed of its own, so that members do not depend on each
+other: they grow side by side where rows are in memory, one after the other elsewhere, and are the same either way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.protocol import RowSource
+from bgn.grow.history import History, LossesAtWidth, Record
+from bgn.grow.layer import Monitor
+from bgn.model.ensemble import mean_of
+from bgn.model.network import Network
+from bgn.model.schema import Schema
+from bgn.tabular import Columns, Tabular
+
+# Rows to learn from and to validate on, a seed, threads and who watches: what came of them.
+Grow = Callable[[RowSource, RowSource | None, int, int, Monitor], History]
+_REASONS = ("interrupted", "callback", "max_seconds")
+# Linear terms are worse from so many standard errors of the difference on; the best of many settings seems better.
+_SURE = 4.0
+
+
+@dataclass(frozen=True, repr=False)
+class AverageHistory(Tabular):
+    """The growth of several networks whose mean was taken.
+
+    Attributes
+    ----------
+    members : tuple of History
+        How each network grew.
+    best_layer : int
+        The last layer (index) of the deepest network.
+    best_width : int
+        Most neurons that a network may have in its last layer: the chosen width of the widest, unless a smaller one
+        was asked for.
+    stopped : str
+        Why growth ended: of all networks, or of the one that grew when it was stopped.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bgn import BGNRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BGNRegressor(n_networks=4, max_width=3, random_state=0).fit(X, y)
+    >>> len(model.history_.members), model.history_.best_width
+    (4, 3)
+    >>> model.history_.network(1).widths[0] <= 4
+    True
+    """
+
+    members: tuple[History, ...]
+    best_layer: int
+    best_width: int
+    stopped: str
+
+    @classmethod
+    def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> AverageHistory:
+        """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
+        members = _straight_or_not(members, select)
+        layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
+        schema = _known_to_all([each.schema for each in members])
+        reasons = list(dict.fromkeys(each.stopped for each in members))
+        stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
+        return cls(tuple(each.with_schema(schema) for each in members), layer, width, stopped)
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(Record)]
+        return {name: [getattr(record, name) for record in self.records] for name in names}
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every step of every network, one network after the other."""
+        return tuple(record for each in self.members for record in each.records)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns, and what is predicted."""
+        return self.members[0].schema
+
+    @property
+    def link(self) -> str:
+        """What the scores mean."""
+        return self.members[0].link
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of columns."""
+        return self.members[0].n_inputs
+
+    @property
+    def n_validation(self) -> int:
+        """Total weight of the rows that a network was validated on, on average."""
+        return round(sum(each.n_validation for each in self.members) / len(self.members))
+
+    @property
+    def cross_validated(self) -> bool:
+        """Whether the widths were chosen by cross-validation."""
+        return all(each.cross_validated for each in self.members)
+
+    @cached_property
+    def paths(self) -> tuple[tuple[LossesAtWidth, ...], ...]:
+        """For the last layer, the mean losses of the networks at every width; each on its own rows."""
+        paths = [each.paths[each.best_layer][: each.best_width + 1] for each in self.members]
+        found = []
+        for width in range(max(map(len, paths))):
+            at = [path[min(width, len(path) - 1)] for path in paths]
+            names = ("train_loss", "validation_loss", "validation_deviation")
+            found.append(LossesAtWidth(*(math.fsum(getattr(one, name) for one in at) / len(at) for name in names)))
+        return ((),) * self.best_layer + (tuple(found),)
+
+    def network(self, width: int | None = None, layer: int | None = None) -> Network:
+        """Return the mean of the networks, each with no more than so many neurons in its last layer.
+
+        Parameters
+        ----------
+        width : int, optional
+            Most neurons; a network that chose fewer keeps those. The chosen widths by default.
+        layer : int, optional
+            The last one, which is the default.
+
+        Returns
+        -------
+        Network
+        """
+        if layer not in (None, self.best_layer):
+            raise ValueError(f"layer must be {self.best_layer}, the last of an average's; got {layer}.")
+        width, most = self.best_width if width is None else width, len(self.paths[-1]) - 1
+        if not 0 <= width <= most:
+            raise ValueError(f"width must be one that was grown, 0 to {most}; got {width}.")
+        return mean_of([each.network(min(width, each.best_width)) for each in self.members])
+
+    def with_schema(self, schema: Schema) -> AverageHistory:
+        """The same with other words for the columns."""
+        return replace(self, members=tuple(each.with_schema(schema) for each in self.members))
+
+    def __repr__(self) -> str:
+        widths = [each.best_width for each in self.members]
+        return f"AverageHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
+
+
+def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
+    """The networks as they are; all of linear terms alone, if these validate better; or every second of these, if they
+    are worse by less than noise, to one network at least.
+
+    All networks together tell that better than each by itself: they leave out different rows.
+    """
+    known = [each.straight for each in members if each.straight is not None]
+    if len(known) == len(members):
+        count, worse = len(known), [each.worse for each in known]
+        mean = math.fsum(worse) / count
+        apart = math.sqrt(math.fsum((each - mean) ** 2 for each in worse) / max(count - 1, 1))
+        noise = max(math.fsum(each.noise for each in known) / count, _SURE * apart) / math.sqrt(count)
+        close = mean <= noise and any(each.worse <= each.noise for each in known)
+        every = 1 if mean <= 0.0 else 2 if close else count + 1
+        members = [each.of_lines(select) if k % every == every - 1 else each for k, each in enumerate(members)]
+    return [replace(each, straight=None) for each in members]
+
+
+def _known_to_all(schemas: Sequence[Schema]) -> Schema:
+    """The columns with what all members have seen in them; the first says what a gap counts as."""
+    columns = []
+    for each in zip(*(schema.columns for schema in schemas), strict=True):
+        first, seen = each[0], [column.seen for column in each if column.seen is not None]
+        if seen:
+            reach = min(low for low, _ in seen), max(high for _, high in seen)
+            lacking = any(column.missing for column in each)
+            first = replace(first, seen=reach, whole=all(column.whole for column in each), missing=lacking)
+        columns.append(first)
+    return replace(schemas[0], columns=tuple(columns))
+
+
+def member_seeds(seed: int, count: int) -> list[int]:
+    """A seed for every member; the first has the fit's own."""
+    return [seed, *(int(np.random.SeedSequence([seed, k]).generate_state(1)[0] >> 1) for k in range(1, count))]
+
+
+def grow_average(
+    grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int, monitor: Monitor,
+    select: str = "best",
+) -> AverageHistory:  # fmt: skip
+    """Grow a network per seed. When time is up, or somebody says stop, those that have grown count."""
+    members = _Members(grow, source, evaluation, seeds, threads, monitor)
+    found = members.in_turn() if members.together == 1 else members.side_by_side()
+    grown = [each for each in found if each is not None]
+    if monitor.stopped:
+        grown = [each for each in grown if each.best_width > 0] or grown
+    if not grown:
+        raise KeyboardInterrupt
+    return AverageHistory.of(grown, monitor.stopped, select)
+
+
+class _Members:
+    """Networks that grow on shares of the same rows, and who watches each of them."""
+
+    def __init__(
+        self, grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int,
+        monitor: Monitor,
+    ) -> None:  # fmt: skip
+        self._grow, self._sources, self._seeds, self._threads = grow, (source, evaluation), seeds, threads
+        self._monitor, lock = monitor, Lock()
+
+        def show(record: Record) -> None:
+            with lock:
+                assert monitor.on_record is not None
+                monitor.on_record(record)
+
+        seen = None if monitor.on_record is None else show
+        self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))]
+        apart = all(each is None or each.beside(1) is not None for each in self._sources)
+        # Callbacks are told of one network after the other.
+        self.together = min(len(seeds), threads) if apart and not monitor.callbacks else 1
+
+    def in_turn(self) -> list[History | None]:
+        """Grow one after the other."""
+        found: list[History | None] = []
+        for number in range(len(self._seeds)):
+            for each in self._sources:
+                if each is not None:
+                    each.kept = number + 1 < len(self._seeds)
+            try:
+                found.append(self._member(number, self._sources, self._threads))
+            except KeyboardInterrupt:
+                self._stop("interrupted")
+                break
+        return found
+
+    def side_by_side(self) -> list[History | None]:
+        """Grow as many at a time as there are threads."""
+        threads = self._threads // self.together
+
+        def grown(number: int) -> History | None:
+            source, evaluation = (each and each.beside(threads) for each in self._sources)
+            return self._member(number, (source, evaluation), threads)
+
+        with ThreadPoolExecutor(self.together) as pool:
+            futures = [pool.submit(grown, number) for number in range(len(self._seeds))]
+            try:
+                wait(futures)
+            except BaseException:
+                self._stop("interrupted")
+                wait(futures)
+            return [future.result() for future in futures]
+
+    def _member(self, number: int, sources: tuple[Any, Any], threads: int) -> History | None:
+        """Grow one network, unless it is too late; each has its share of the time that is left."""
+        whole, watch, late = self._monitor, self._watches[number], number and self._monitor.out_of_time()
+        if late or watch.stopped:
+            return None
+        if whole.max_seconds is not None:
+            rounds = math.ceil((len(self._seeds) - number) / self.together)
+            watch.max_seconds = whole.seconds + (whole.max_seconds - whole.seconds) / rounds
+        found = self._grow(*sources, self._seeds[number], threads, watch)
+        if watch.stopped in ("interrupted", "callback"):
+            self._stop(watch.stopped)
+        return found
+
+    def _stop(self, reason: str) -> None:
+        """Tell all members, grown or not."""
+        self._monitor.stopped = self._monitor.stopped or reason
+        for watch in self._watches:
+            watch.stopped = watch.stopped or reason

@@ -1,0 +1,308 @@
+"""From what growth finds to numbers that people can say: short thresholds, and short amounts for the answers.
+
+Growth itself goes on with the numbers it found, so a network with short numbers has the questions of one without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.coding import Coding
+from bgn.engines.kernels.cuts import gain
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question, Ramp
+from bgn.model.layer import Neuron, Projection
+from bgn.model.numbers import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
+
+_MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
+_MOST_MORE = 8  # where no shorter one will do
+_TRIED = 30  # thresholds between two projections
+_AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
+# A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more
+# where it would have many digits without.
+_COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
+_MOST_MADE_UP = 100  # weights: to make up for the rounding of each takes as many squared operations
+_FURTHER = 4  # multiples on either side of a cut, which rows may lie on
+_FAR = 2  # times as many rows of a sample are beyond doubt too many
+_ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
+
+
+@dataclass(frozen=True)
+class Shortener:
+    """How short numbers are: `digits` of coefficients, and of amounts as far as the targets' `spread` goes.
+
+    `coding` tells what the columns of the rows are.
+    """
+
+    digits: int
+    spread: float
+    coding: Coding | None = None
+
+    @property
+    def power(self) -> int | None:
+        """Amounts are multiples of ten to this power; None where the targets do not differ."""
+        return written(self.spread).adjusted() - self.digits + 1 if 0 < self.spread < math.inf else None
+
+    def neuron(
+        self, rows: Engine, sample: Engine | None, output: Output, cut: Cut, most: float = math.inf
+    ) -> tuple[Neuron, bool]:
+        """The cut's neuron in short numbers, and whether it answers some rows otherwise.
+
+        Long coefficients are shortened where that costs little of the gain, and the sum is cut anew.
+        A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
+        is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away. No more
+        weight of rows than `most` may be answered otherwise.
+        """
+        said = self._said(rows, output, cut, most)
+        anew, cut = said is not None, said or cut
+        found, room, first = self._between(rows, cut)
+        line = self._numbers(cut.neuron.projection)
+        reach, few = _reach(rows, line), self.digits + _MORE_FOR_THRESHOLDS
+        if not first and (moved := _moved(rows, output, cut)) is not None:
+            other, its_room, _ = self._between(rows, moved)
+            told = [_as_written(rows, line, found, self._ordered),
+                    _as_written(rows, moved.neuron.projection, other, self._ordered)]  # fmt: skip
+            if told[1] and (not told[0] or _length(other, reach) < _length(found, reach)):
+                anew, cut, found, room, line = True, moved, other, its_room, moved.neuron.projection
+        if _length(found, reach) <= few:
+            return replace(cut.neuron, threshold=found), anew
+        stages = (few, 0, _COSTS), (few, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
+        for digits, further, costs in stages:
+            tried = multiples(cut.below, cut.above, digits, further)
+            if sample is not None and sample is not rows:
+                tried = _not_far(sample, cut, tried, costs)
+            for threshold in self._nearby(rows, output, cut, tried, room, costs, most):
+                if _as_written(rows, line, threshold, self._ordered):
+                    return replace(cut.neuron, threshold=threshold), True
+        return replace(cut.neuron, threshold=found), anew
+
+    def _said(self, rows: Engine, output: Output, cut: Cut, most: float) -> Cut | None:
+        """The cut of nearly the same sum with shorter coefficients; None where they are short, or it gains less."""
+        line, seen, old = cut.neuron.projection, rows.seen(), cut.neuron.threshold
+        numbers = (seen[j] != (0.0, 1.0, True) and j not in self._ordered for j in line.columns)
+        if self.coding is None or len(line.columns) == 1 or not line.numeric or not all(numbers):
+            return None
+        said, scale = sayable(line, self.digits, {j: max(map(abs, seen[j][:2])) for j in line.columns})
+        if said == line:
+            return None
+        now = dict(zip(said.columns, said.factors, strict=True))
+        moved = [(now.get(j, 0.0) - scale * c, seen[j]) for j, c in zip(line.columns, line.factors, strict=True)]
+        low, high = (scale * old + sum(side(c * each[0], c * each[1]) for c, each in moved) for side in (min, max))
+        (found,) = rows.cuts([Question(output, said, (low, high))])
+        if found is None or found.gain < (1.0 - _COSTS_MORE[0]) * cut.gain:
+            return None
+        return found if abs(found.silent - cut.silent) <= min(_COSTS_MORE[1] * rows.total, most) else None
+
+    def _nearby(
+        self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float, costs: tuple[float, float],
+        most: float,
+    ) -> Iterator[float]:  # fmt: skip
+        """Those of some thresholds that cut nearly as well, in their order; the rows are asked about few at a time."""
+        total, enough = cut.fired_sum + cut.silent_sum, (1.0 - costs[0]) * cut.gain
+        most_moved = min(costs[1] * rows.total, most)
+        different = list(dict.fromkeys(tried))
+        for start in range(0, len(different), _AT_A_TIME):
+            some = different[start : start + _AT_A_TIME]
+            thresholds = np.array(sorted(some))
+            below, nearest = rows.split(output, cut.neuron.projection, thresholds)
+            near = nearest if len(nearest) else np.full(len(thresholds), np.inf)
+            good = {
+                float(threshold)
+                for threshold, (n, s), apart in zip(thresholds, below.tolist(), near.tolist(), strict=True)
+                if 0 < n < rows.total and apart > room and abs(n - cut.silent) <= most_moved
+                if gain(n, s, rows.total, total) >= enough
+            }
+            yield from (threshold for threshold in some if threshold in good)
+
+    def _between(self, rows: Engine, cut: Cut) -> tuple[float, float, bool]:
+        """The shortest threshold next to a cut that asks floats what it asks decimals, what roundings amount to, and
+        whether there is no shorter one that does not.
+        """
+        line = self._numbers(cut.neuron.projection)
+        room = _ROUNDINGS * _reach(rows, line) if len(line.columns) > 1 else 0.0
+        if not cut.below + room < cut.above - room:
+            return cut.neuron.threshold, room, False
+        tried = [*islice(between(cut.below + room, cut.above - room), _TRIED)]
+        good = (k for k, each in enumerate(tried) if _as_written(rows, line, each, self._ordered))
+        k = next(good, None)
+        return tried[k or 0], room, k == 0
+
+    @cached_property
+    def _ordered(self) -> frozenset[int]:
+        """The ordered categories."""
+        return frozenset() if self.coding is None else frozenset(np.flatnonzero(self.coding.ordered).tolist())
+
+    def _numbers(self, line: Projection) -> Projection:
+        """A projection without the marks of its own column's gaps, which a threshold need not be told apart from."""
+        if self.coding is None or len(line.columns) != 2 or len({*map(self.coding.owner, line.columns)}) == 2:
+            return line
+        return Projection(line.columns[:1], line.coefficients[:1])
+
+    def amounts(
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers,
+        ramps: Sequence[Ramp] = (), slopes: Floats | None = None,
+    ) -> tuple[Any, Floats, Floats]:  # fmt: skip
+        """Base, output weights and slopes: amounts, for a yes, for all noes, from end to end of a line, are short.
+
+        They have `more` digits than usual. One after the other is rounded, slopes first. With the `inverse` of their
+        products, base first and slopes last, the others make up for it as far as they can, where they are not too many,
+        and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
+        """
+        slopes = np.zeros((0, *weights.shape[1:])) if slopes is None else slopes
+        if weights.ndim > 1:
+            numbers = zip(base.tolist(), weights.T, slopes.T, strict=True)
+            some = [self.amounts(one, weight, inverse, more, signs, ramps, slope) for one, weight, slope in numbers]
+            bases, *others = zip(*some, strict=True)
+            return np.array(bases), *(np.stack(each, axis=1) for each in others)  # type: ignore[return-value]
+        if self.power is None:
+            return base, weights, slopes
+        power = self.power - more
+        inverse = None if inverse is None or len(weights) > _MOST_MADE_UP else inverse.copy()
+        per_unit = np.array([ramp.per_unit for ramp in ramps])
+        centre = np.array([ramp.centre for ramp in ramps])
+        values = np.concatenate([[base + float((slopes * centre).sum())], weights, slopes / per_unit])
+        first = 1 + len(weights)
+        found = slopes.copy()
+        for k in (*range(first, len(values)), *range(1, first)):
+            if k >= first:
+                ramp = ramps[k - first]
+                across = power - written(ramp.high / 2 - ramp.low / 2).adjusted()
+                slope = 0.0 if signs[k] * values[k] < 0 else values.item(k) * ramp.per_unit
+                found[k - first] = rounded(slope, across)
+                short = found.item(k - first) / ramp.per_unit
+            else:
+                short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
+            if inverse is not None:
+                column = inverse[:, k] / inverse[k, k]
+                values = values + column * (short - values[k])
+                inverse -= np.outer(column, inverse[k])
+                inverse[k, k] = 1.0
+            values[k] = short
+        weights = values[1:first]
+        zero = values.item(0) - float((found * centre).sum())
+        noes = written(rounded(zero - math.fsum(weights.tolist()), power))
+        return float(sum_of([noes, *map(written, weights.tolist())])), weights, found
+
+
+def _moved(rows: Engine, output: Output, cut: Cut) -> Cut | None:
+    """The cut of a number beside a category whose levels add what they did, less what those add that have the threshold
+    nearest to zero; None where these add nothing already, or there is no such cut.
+
+    A sum then rounds less than the number itself has digits for: its thresholds are decimals of few digits.
+    """
+    line, threshold = cut.neuron.projection, cut.neuron.threshold
+    place = next((k for k, each in enumerate(line.coefficients) if isinstance(each, tuple)), None)
+    if place is None or len(line.columns) != 2 or line.coefficients[1 - place] != 1.0:
+        return None
+    values: Any = line.coefficients[place]
+    by = min(values, key=lambda each: (abs(threshold - each), abs(each)))
+    if by == 0.0:
+        return None
+    coefficients = [*line.coefficients]
+    coefficients[place] = tuple(each - by for each in values)
+    line, room = replace(line, coefficients=tuple(coefficients)), 2 * _ROUNDINGS * _reach(rows, line)
+    (found,) = rows.cuts([Question(output, line, (cut.below - by - room, cut.above - by + room))])
+    same = found is not None and (found.silent, found.silent_sum) == (cut.silent, cut.silent_sum)
+    return found if same else None
+
+
+def _reach(rows: Engine, line: Projection) -> float:
+    """A value that no projection exceeds."""
+    seen = rows.seen()
+    return sum(
+        max(map(abs, c)) if isinstance(c, tuple) else abs(c) * max(map(abs, seen[j][:2]))
+        for j, c in zip(line.columns, line.coefficients, strict=True)
+    )
+
+
+def _length(threshold: float, reach: float) -> int:
+    """Digits of a threshold, from the first that numbers up to `reach` have."""
+    last = int(written(threshold).normalize(EXACT).as_tuple().exponent)
+    return 0 if threshold == 0 else max(written(reach).adjusted(), written(threshold).adjusted()) - last + 1
+
+
+def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, float]) -> list[float]:
+    """Those of some thresholds that move few rows of a sample."""
+    line, thresholds = cut.neuron.projection, np.array(sorted({*tried, cut.neuron.threshold}))
+    below = dict(zip(thresholds.tolist(), sample.split(NO_OUTPUT, line, thresholds)[0][:, 0].tolist(), strict=True))
+    most = _FAR * costs[1] * sample.total
+    return [each for each in tried if abs(below[each] - below[cut.neuron.threshold]) <= most]
+
+
+def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
+    """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
+    level, written down, would ask.
+    """
+    if len(line.columns) != 2:
+        return True
+    seen = rows.seen()
+    shifts: list[list[float]] = []
+    for j, each in zip(line.columns, line.coefficients, strict=True):
+        if isinstance(each, tuple):
+            shifts.append([*{*each} - {0.0}])
+        elif seen[j] == (0.0, 1.0, True) or j in ordered:
+            shifts.append([each * code for code in range(1, int(seen[j][1]) + 1)])
+        else:
+            shifts.append([])
+    if (
+        all(shifts)
+        or not any(shifts)
+        or 1.0 not in (c for c, some in zip(line.coefficients, shifts, strict=True) if not some)
+    ):
+        return True
+    return all(asks_as_written(threshold, shift) for shift in shifts[0] or shifts[1])
+
+
+# -- Sums of columns in coefficients that people can say.
+
+_CRUDE = 0.05  # share by which rounding may change a coefficient, where another way of saying it is shorter
+
+
+def sayable(line: Projection, digits: int, reach: Mapping[int, float]) -> tuple[Projection, float]:
+    """The sum in coefficients of a few digits and at most one decimal more, and its size beside the one given.
+
+    `reach` is the size of the numbers of every column in it. The column with coefficient 1 leads. Where so few
+    decimals change another coefficient much, another column leads in whose units all of them are short, unless its
+    sums had more digits than thresholds should, and than its own numbers have. Where none can lead, small
+    coefficients are rounded all the same, and those that vanish left out.
+
+    Examples
+    --------
+    >>> from bgn.model.layer import Projection
+    >>> longitude_and_households = Projection((0, 1), (1.0, -0.000144))
+    >>> sayable(longitude_and_households, 3, {0: 124.0, 1: 6000.0})[0].coefficients
+    (1.0, -0.0001)
+    >>> sayable(longitude_and_households, 3, {0: 10.0, 1: 6000.0})[0].coefficients
+    (6940.0, -1.0)
+    """
+    columns, factors = line.columns, line.factors
+    first = max(range(len(factors)), key=lambda k: (abs(factors[k]) == 1.0, abs(factors[k])))
+    others = sorted((k for k in range(len(factors)) if k != first), key=lambda k: -abs(factors[k]))
+    for lead in (first, *others):
+        scale = 1.0 / abs(factors[lead])
+        short = [_short(factor * scale, digits) for factor in factors]
+        changed = any(abs(a - b * scale) > _CRUDE * abs(b * scale) for a, b in zip(short, factors, strict=True))
+        size = sum(abs(factor) * reach[j] for factor, j in zip(short, columns, strict=True))
+        if not changed and (lead == first or _places(size) <= max(digits + 2, _places(reach[columns[lead]]))):
+            return Projection(columns, tuple(short)), scale
+    scale = 1.0 / abs(factors[first])
+    rounded = [(j, _short(factor * scale, digits)) for j, factor in zip(columns, factors, strict=True)]
+    kept = [each for each in rounded if each[1]]
+    return Projection(tuple(j for j, _ in kept), tuple(factor for _, factor in kept)), scale
+
+
+def _short(factor: float, digits: int) -> float:
+    """A coefficient of a few digits and at most one decimal more."""
+    short = float(f"%.{digits}g" % factor)
+    return short if abs(short) >= 1.0 else float(f"%.{digits + 1}f" % short)
+
+
+def _places(size: float) -> float:
+    """Digits before the point."""
+    return written(size).adjusted() + 1 if math.isfinite(size) else math.inf

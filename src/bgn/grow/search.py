@@ -1,0 +1,649 @@
+"""How to grow, and one growth of one layer: the tries that the best is chosen from."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.protocol import Cut, Engine, Floats, Output, Question, Ramp
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
+from bgn.grow.directions.lasso import Debiased, Lasso
+from bgn.grow.directions.protocol import DirectionFinder
+from bgn.grow.directions.search import Search
+from bgn.grow.history import Record, Snapshot
+from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
+from bgn.grow.refit import Full, OutputRule, Signed, Stagewise, State, changed
+from bgn.grow.rows import Roles
+from bgn.model.layer import Neuron, Projection
+
+# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
+_SHARES = (0.0, 0.1, 0.3, 1.0)
+_PLENTY = 5000
+_LITTLE = 1.0
+_LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
+# So many beyond the least are tried for classes (by folds of wide tables none), and more while the last is the best.
+ENOUGH = 2
+# How many times as much as a linear term a question must gain to be asked instead; these compete.
+LEADS = (1.0, 3.0)
+LEAD_AMONG_FOLDS = 2.0
+# By so many times the noise linear terms must be better than questions alone, to join them.
+CLEARLY = 0.25
+# Where linear terms without replacement are so many times worse than questions with it, they are given up.
+_HOPELESS = 1.15
+# At this width an average's networks decide between linear terms among questions and questions alone.
+_EARLY = 32
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How to grow; :class:`bgn.BGNRegressor` says what each means."""
+
+    max_layers: int = 1
+    max_width: int = 50
+    max_features: int = 2
+    direction: str = "search"
+    output: str = "full"
+    shrinkage: float | str = "auto"
+    learning_rate: float = 1.0
+    max_replacements: int | None = 10
+    sweeps: int | str = 0
+    patience: int | None = 10
+    select: str = "best"
+    digits: int | None = None
+    simplicity: float = 0.0
+    cv: Any = None
+    constraints: Constraints = NO_CONSTRAINTS
+    bounds: tuple[float, float] | None = None
+    n_networks: int = 1
+    max_linear: int | str = 0
+    lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
+    stretch: tuple[float, ...] = ()  # of the scores at every width; see there too
+
+    @property
+    def folds(self) -> Any:
+        """How many folds to choose by, where that is done: for a single network of a single layer."""
+        return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
+
+    @property
+    def refits(self) -> bool:
+        """Whether directions are searched for and all outputs refitted, as some ways of growing need."""
+        return self.direction == "search" and self.output == "full"
+
+    @property
+    def drafted(self) -> int:
+        """The width of the layers that a part of very many rows may draft."""
+        return self.max_width if self.refits else 0
+
+    @property
+    def most_linear(self) -> int:
+        """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso."""
+        if self.max_layers > 1 or not self.refits:
+            return 0
+        return self.max_width if isinstance(self.max_linear, str) else self.max_linear
+
+    def scaled(self, exponent: int) -> GrowthSettings:
+        """The same for rows whose weights were multiplied by ``2**exponent``."""
+        if exponent == 0 or self.shrinkage == "auto":
+            return self
+        return replace(self, shrinkage=float(self.shrinkage) * 2.0**exponent)
+
+
+def grow_once(
+    rows: Roles, settings: GrowthSettings, penalty: float, replacements: int | None,
+    seed: int, monitor: Monitor, layer: int,
+) -> LayerPath:  # fmt: skip
+    """Grow one layer with one ridge penalty."""
+    wanted, limits = _limits(rows, settings, replacements)
+    rng = np.random.default_rng([seed, layer])
+    enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
+    swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
+    planned: SweepPlan | None = None
+    if swept and settings.refits:
+        assert rows.sample is not None
+        sample = replace(rows, train=rows.sample, validation=None, folds=())
+        lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
+        wide = replace(limits, max_width=highest(settings.max_width), digits=None)
+        sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
+        planned = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+        if planned.interrupted:
+            limits = replace(limits, max_width=min(settings.max_width, len(planned.layers) - 1))
+    path = _growth(planned, rows, settings, penalty, limits, rng, monitor, layer).grow()
+    if planned is None or not planned.interrupted:
+        return path
+    monitor.stopped = "interrupted"
+    return replace(path, stopped=monitor.stopped)
+
+
+def _growth(
+    planned: SweepPlan | None, rows: Roles, settings: GrowthSettings, penalty: float, limits: LayerSettings,
+    rng: np.random.Generator, monitor: Monitor, layer: int,
+) -> LayerGrowth:  # fmt: skip
+    """What grows a layer: on all rows, on a draft of them that all take over, by a plan or without one."""
+    wanted = limits.constraints
+    parts = rows, _finder(rows, settings, wanted), _rule(settings, penalty, wanted), limits, rng, monitor, layer
+    if rows.draft is None:
+        return LayerGrowth(*parts) if planned is None else PlannedGrowth(planned.layers, *parts)
+    some, lesser = rows.drafted(), _rule(settings, penalty * (rows.draft.total / rows.train.total), wanted)
+    watch = Monitor(monitor.max_seconds, (), monitor.on_record, monitor.started)
+    few = some, _finder(some, settings, wanted), lesser, limits, rng, watch, layer
+    draft = Draft(*few) if planned is None else PlannedDraft(planned.layers, *few)
+    return DraftedGrowth(draft, *parts)
+
+
+def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> tuple[Constraints, LayerSettings]:
+    """What the engines' columns want, and what bounds a growth."""
+    wanted = settings.constraints.over(rows.coding)
+    return wanted, LayerSettings(
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.most_linear, settings.lead, settings.stretch,
+    )  # fmt: skip
+
+
+def lines_alone(settings: GrowthSettings) -> GrowthSettings:
+    """The same, without questions."""
+    return replace(settings, lead=math.inf)
+
+
+def noise_of(rows: Engine, unit: float, deviation: float) -> float:
+    """The standard error of a mean loss on some rows, given the deviation of the rows' losses."""
+    return deviation / math.sqrt(rows.total / unit)
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """A grown layer, and how."""
+
+    path: LayerPath
+    settings: GrowthSettings
+    penalty: float
+
+    @property
+    def best(self) -> Snapshot:
+        """At the width of the least loss."""
+        return min(self.path.path, key=lambda snapshot: snapshot.criterion)
+
+    @property
+    def loss(self) -> float:
+        return self.best.criterion
+
+
+class Tries:
+    """Growths of one layer that compete; `best` is the one to keep so far."""
+
+    def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
+        self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
+        self.best: _Grown | None = None
+        self.alone: _Grown | None = None  # linear terms alone, for an average to choose
+
+    def grow(self) -> None:
+        """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
+        settings, competing = self._settings, penalties(self._rows, self._settings)
+        judged, classes = self._rows.validation is not None, not self._rows.train.loss.quadratic
+        if judged and settings.most_linear and self._sampled is not None:
+            self._keep(self._grown(self._foreseen(competing[0]), competing[0], settings.max_replacements))
+            if not self._monitor.out_of_time():
+                self._straight(competing)
+            return
+        if judged or isinstance(settings.max_linear, str):
+            settings = replace(settings, max_linear=0)
+        for place, penalty in enumerate(competing if len(competing) > 1 else ()):
+            self._keep(self._grown(settings, penalty, 0))
+            if self._monitor.out_of_time():
+                return
+            if classes and place >= ENOUGH and self.best is not None and self.best.penalty != penalty:
+                break  # a larger penalty would do worse still, and take longer
+        lines = judged and self._settings.most_linear > 0
+        if lines and self._settings.n_networks > 1 and self.best is None:
+            settings, lines_settled = self._settled_early(settings, competing[0]), True
+        else:
+            lines_settled = False
+        if self.best is None or settings.max_replacements != 0:
+            penalty = competing[0] if self.best is None else self.best.penalty
+            self._keep(self._grown(settings, penalty, settings.max_replacements))
+        if lines and not lines_settled and not self._monitor.out_of_time():
+            self._among_questions(competing[0])
+        if lines and not self._monitor.out_of_time():
+            self._straight(competing)
+
+    @property
+    def _sampled(self) -> Engine | None:
+        """The rows that tell whether a single network should have linear terms, where they are not all of them."""
+        sample = self._rows.sample
+        fewer = sample is not None and sample.total < self._rows.train.total and self._settings.n_networks == 1
+        return sample if fewer else None
+
+    def _foreseen(self, penalty: float) -> GrowthSettings:
+        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
+
+        What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
+        questions are asked alone.
+        """
+        sample, validation, (seed, _, layer), watch = (
+            self._sampled, self._rows.validation, self._place, watch_for(self._monitor)
+        )  # fmt: skip
+        assert sample is not None
+        assert validation is not None
+        rows, share = replace(self._rows, train=sample, draft=None), sample.total / self._rows.train.total
+        tried = [replace(self._settings, max_linear=0), *(replace(self._settings, lead=lead) for lead in LEADS)]
+        found = [grow_once(rows, replace(each, digits=None), share * penalty, 0, seed, watch, layer) for each in tried]
+        if watch.stopped == "interrupted":
+            raise KeyboardInterrupt
+        best = [min(path.path, key=lambda snapshot: snapshot.criterion) for path in found]
+        line = min(range(1, len(tried)), key=lambda k: best[k].criterion)
+        noise = noise_of(validation, self._rows.unit, best[0].validation_deviation)
+        clearly = not watch.stopped and best[line].criterion < best[0].criterion - noise
+        return tried[line if clearly else 0]
+
+    def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
+        return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
+
+    def _keep(self, found: _Grown, better: float = 0.0) -> None:
+        """Keep what is found if its loss is lower by more than that."""
+        if self.best is None or found.loss < self.best.loss - better:
+            self.best = found
+
+    def _among_questions(self, least: float) -> None:
+        """Linear terms beside questions, where they are better by more than a part of the noise.
+
+        Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
+        """
+        assert self.best is not None
+        plain, tried, one = self.best, list[_Grown](), self._settings.n_networks == 1
+        for lead in LEADS if one else self._promising(plain):
+            for penalty in sorted({least, plain.penalty} if one else {plain.penalty}):
+                tried.append(self._grown(replace(self._settings, lead=lead), penalty, 0))
+                if self._monitor.out_of_time():
+                    return
+        if not tried:
+            return
+        found = min(tried, key=lambda each: each.loss)
+        if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
+            again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
+            found = min(found, again, key=lambda each: each.loss)
+        self._keep(found, 0.0 if self._settings.n_networks > 1 else CLEARLY * self.noise)
+
+    def _promising(self, plain: _Grown) -> Sequence[float]:
+        """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
+        path = plain.path.path
+        if len(path) > _EARLY:
+            found = self._early(replace(self._settings, lead=LEADS[-1]), plain.penalty)
+            if len(found) > _EARLY and found[_EARLY].criterion > path[_EARLY].criterion:
+                return ()
+        return LEADS[-1:]
+
+    def _settled_early(self, plain: GrowthSettings, penalty: float) -> GrowthSettings:
+        """Questions alone or linear terms among them: what an average's network does better with while it is small."""
+        lines = replace(self._settings, lead=LEADS[-1])
+        apart, joined = (self._early(each, penalty) for each in (plain, lines))
+        return lines if joined[-1].criterion <= apart[-1].criterion else plain
+
+    def _early(self, settings: GrowthSettings, penalty: float) -> Sequence[Snapshot]:
+        early = replace(settings, max_width=min(_EARLY, settings.max_width), digits=None)
+        return self._grown(early, penalty, 0).path.path
+
+    def _straight(self, competing: Sequence[float]) -> None:
+        """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
+        straight = lines_alone(self._settings)
+        self.alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        if self._settings.n_networks == 1:
+            self._keep(self.alone, -self.noise)
+
+    @property
+    def noise(self) -> float:
+        """The standard error of the least loss."""
+        assert self._rows.validation is not None
+        assert self.best is not None
+        return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
+
+
+def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:
+    """The ridge penalties to try; where folds choose among them, whatever the number of rows."""
+    if settings.output != "full":
+        return [0.0]
+    if settings.shrinkage != "auto":
+        return [float(settings.shrinkage)]
+    if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
+        return [(_LITTLE if settings.n_networks == 1 else _LITTLE_OF_MANY) * rows.unit]
+    whole = rows.train.loss.curvature * rows.train.total
+    return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
+
+
+def _finder(rows: Roles, settings: GrowthSettings, wanted: Constraints) -> DirectionFinder:
+    most = min(settings.max_features, rows.train.n_columns)
+    if settings.direction == "search":
+        return Search(rows, most, settings.digits, settings.simplicity, wanted)
+    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
+
+
+def _rule(settings: GrowthSettings, penalty: float, wanted: Constraints) -> OutputRule:
+    if settings.output != "full":
+        return Stagewise(settings.learning_rate, wanted)
+    return Signed(penalty, wanted) if wanted.signed else Full(penalty)
+
+
+# -- Small layers that are nearly the best of their width: growth goes back down and up again, several times.
+
+# Layers wider than this are grown once, and from here on.
+MOST_SWEPT = 20
+# The sweeps go so much higher than the widest layer that is wanted.
+_BEYOND = 3
+# Of the time there is left, what they may take.
+_SHARE_OF_TIME = 0.6
+# "auto": so many sweeps, divided by the width; one where layers grow on.
+_SWEPT_WIDTHS = 60
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A neuron that sweeps found: its direction, where to cut it, and the contrast of outputs it was found by."""
+
+    projection: Projection
+    window: tuple[float, float]
+    contrast: tuple[int, ...]
+
+    @classmethod
+    def of(cls, cut: Cut, output: Output) -> Planned:
+        """Cut between the same rows: a window between them holds no other cut of theirs."""
+        middle = cut.neuron.threshold / 2
+        return cls(cut.neuron.projection, (cut.below / 2 + middle, cut.above / 2 + middle), output.contrast)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The neurons of a layer at every width, and whether somebody interrupted the search for them."""
+
+    layers: tuple[tuple[Planned, ...], ...]
+    interrupted: bool
+
+
+def how_many(sweeps: int | str, max_width: int) -> int:
+    """The number of sweeps, where "auto" leaves it open."""
+    if not isinstance(sweeps, str):
+        return sweeps
+    return 1 if max_width > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_width)
+
+
+def highest(max_width: int) -> int:
+    """The width that sweeps turn back at."""
+    return min(max_width, MOST_SWEPT) + _BEYOND
+
+
+class _Shrinkable(LayerGrowth):
+    """Growth that can take neurons out again."""
+
+    rule: Full
+
+    def _take_out(self, slot: int) -> None:
+        """Take the neuron out of a slot; the last one takes its place."""
+        last = self.state.width - 1
+        self.state = self.rule.removed(self.rows.train, self.state, slot)
+        otherwise = last in self._otherwise and slot < last
+        for slots in (self._otherwise, self._to_put):
+            slots.difference_update((slot, last))
+            slots.update((slot,) if otherwise else ())
+        self._asked[slot] = self._asked[last]
+        self._asked.pop()
+        for rows in self.rows.followers:
+            if slot < last:
+                rows.move(last, slot)
+        if slot < last:
+            self.finder.learn(slot, self.state.neurons[slot].projection)
+        self._follow(None)
+
+
+class Sweeper(_Shrinkable):
+    """Growth up and down a sample of the rows, which remembers the best layer of every width."""
+
+    def __init__(self, *parts: Any) -> None:
+        self._found: dict[Neuron, Planned] = {}
+        super().__init__(*parts)
+        self._best: dict[int, State] = {0: self.state}
+
+    def plan(self, sweeps: int) -> SweepPlan:
+        """Grow, then go down and up again so many times; the neurons of the best layer of every width.
+
+        The first sweep passes every width, the others the upper half, where there is most to find.
+        """
+        try:
+            self._up()
+            for number in range(sweeps):
+                self._down(self.settings.max_width // 2 if number else 2)
+                self._up()
+        except KeyboardInterrupt:
+            self.monitor.stopped = "interrupted"
+        found = [self._best[width] for width in range(len(self._best))]
+        layers = tuple(tuple(self._found[neuron] for neuron in state.neurons) for state in found)
+        return SweepPlan(layers, self.monitor.stopped == "interrupted")
+
+    def _up(self) -> None:
+        while self.state.width < self.settings.max_width and not self.monitor.out_of_time():
+            if not self._add():
+                return
+            self._replace()
+            self._compare()
+
+    def _down(self, low: int) -> None:
+        while self.state.width > max(low, 2) and not self.monitor.out_of_time():
+            self._take_out(self._least_useful())
+            self._replace()
+            self._compare()
+
+    def _least_useful(self) -> int:
+        """Of a random half of the neurons, the one that costs least: always the same one would lead back up."""
+        costs = self.rule.costs(self.state)
+        some = self.rng.permutation(self.state.width)[: (self.state.width + 1) // 2]
+        return int(some[np.argmin(costs[some])])
+
+    def _compare(self) -> None:
+        """Go on from the best layer of this width, be it this one or an earlier one."""
+        best = self._best.get(self.state.width)
+        if best is None or self.rule.objective(self.state) < self.rule.objective(best):
+            self._best[self.state.width] = self.state
+        else:
+            self._return_to(best)
+
+    def _return_to(self, state: State) -> None:
+        """Go back to an earlier layer of the same width."""
+        for slot, (now, then) in enumerate(zip(self.state.neurons, state.neurons, strict=True)):
+            if now is not then:
+                self.rows.train.put(slot, then)
+                for rows in self.rows.followers:
+                    rows.put(slot, then)
+                self.finder.learn(slot, then.projection)
+        self.state = state
+        self._asked = [*state.neurons]
+        self.rows.train.settle(state.output)
+        self._follow(None)
+
+    def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
+        if not isinstance(found, int):
+            self._found[found.neuron] = Planned.of(found, output)
+        super()._shorten(slot, found, output)
+
+    def _note(self, slot: int, kind: str) -> None:
+        """Show the progress, and no more."""
+        known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
+        self.monitor.tell(Record(self.layer, self.state.width, kind, slot, *known))
+
+    def _keep(self) -> None:
+        """Plans need no snapshots."""
+
+
+class PlannedGrowth(_Shrinkable):
+    """Growth that takes the neurons of every width from a plan, and goes on by itself where that ends."""
+
+    def __init__(self, layers: tuple[tuple[Planned, ...], ...], *parts: Any) -> None:
+        self._plan = layers
+        self._planned: list[Planned] = []  # for every slot
+        self._silent = False
+        super().__init__(*parts)
+
+    def _add(self) -> bool:
+        """Bring the layer to what is planned for the next width; what all rows refuse is made up for as ever."""
+        width = self.state.width + 1
+        if width >= len(self._plan):
+            return super()._add()
+        missing = Counter(self._plan[width])
+        for slot in reversed(range(width - 1)):
+            if missing[self._planned[slot]] > 0:
+                missing[self._planned[slot]] -= 1
+            else:
+                self._take_out(slot)
+        for planned in missing.elements():
+            self._silent = self.state.width + 1 < width
+            if not self._ask(planned) and not super()._add():
+                return False
+            self._planned.append(planned)
+        return True
+
+    def _replace(self) -> None:
+        if self.state.width >= len(self._plan):
+            super()._replace()
+
+    def _ask(self, planned: Planned) -> bool:
+        """Add a planned neuron, cut exactly."""
+        output = self.state.output
+        output = output.seen(planned.contrast) if planned.contrast else output
+        (cut,) = self.rows.train.cuts([Question(output, planned.projection, planned.window)])
+        return cut is not None and self._accept(self.state.width, cut, "addition", output)
+
+    def _take_out(self, slot: int) -> None:
+        super()._take_out(slot)
+        self._planned[slot] = self._planned[-1]
+        self._planned.pop()
+
+    def _note(self, slot: int, kind: str) -> None:
+        """Tell of widths that are complete."""
+        if not self._silent:
+            super()._note(slot, kind)
+
+
+def watch_for(monitor: Monitor) -> Monitor:
+    """Watches sweeps: they may take a share of the time that is left, and are shown, but are not told to callbacks."""
+    limit = None
+    if monitor.max_seconds is not None:
+        spent = monitor.seconds
+        limit = spent + _SHARE_OF_TIME * (monitor.max_seconds - spent)
+    return Monitor(limit, (), monitor.on_record, monitor.started)
+
+
+# -- Growth on very many rows: a draft of them finds the questions, all of them say how much each answer counts.
+
+# Where the loss of all rows is so many times as large beside the draft's as at first, that fits too well to tell more.
+_ABOUT = 1.25
+
+
+class Draft(LayerGrowth):
+    """Growth on a part of the rows, of which nothing is kept but the layer."""
+
+    def advance(self) -> bool:
+        """Add a question or a linear term, and try to replace others; False where nothing is gained."""
+        if not self._add():
+            return False
+        self._replace()
+        return True
+
+    @property
+    def neurons(self) -> tuple[Neuron, ...]:
+        """What the layer asks, in short numbers where these are wanted."""
+        return tuple(self._asked)
+
+    @property
+    def loss(self) -> float:
+        """The mean loss of the rows that draft."""
+        return self._train_loss()
+
+    def _note(self, slot: int, kind: str) -> None:
+        """All rows tell of what they take over."""
+
+    def _keep(self) -> None:
+        """Nobody chooses among drafts."""
+
+
+class PlannedDraft(Draft, PlannedGrowth):
+    """A draft that takes the neurons of its first widths from a plan."""
+
+
+class DraftedGrowth(LayerGrowth):
+    """Growth that takes over what a draft finds, width by width, and goes on by itself where that does not help."""
+
+    rule: Full
+
+    def __init__(self, draft: Draft, *parts: Any) -> None:
+        self._draft: Draft | None = draft
+        super().__init__(*parts)
+        self._beside = max(self._train_loss() / draft.loss, 1.0) if draft.loss > 0.0 else math.inf
+
+    def _add(self) -> bool:
+        if self._draft is not None:
+            if self._tells(self._draft) and self._draft.advance() and self._take_over(self._draft):
+                return True
+            self._go_on()
+        return super()._add()
+
+    def _replace(self) -> None:
+        if self._draft is None:
+            super()._replace()
+
+    def _tells(self, draft: Draft) -> bool:
+        """Whether a draft can tell what is left to explain: its loss beside that of all rows is about what it was."""
+        return self._train_loss() <= _ABOUT * self._beside * draft.loss
+
+    def _take_over(self, draft: Draft) -> bool:
+        """Ask what the draft asks, or at least its last question beside one's own; False, and nothing has changed,
+        where neither lowers the loss of all rows."""
+        known, ramps = self.state.neurons, self._ramps(draft.state.ramps)
+        if ramps is None:
+            return False
+        alone = (*known, *draft.neurons[len(known) :])
+        for neurons, start in ((draft.neurons, _start(draft.state.output, ramps)), (alone, None)):
+            state = self.rule.take_over(self.rows.train, self.state, neurons, ramps, start)
+            if state is not None:
+                break
+        else:
+            return False
+        kind, slot = ("linear", len(ramps) - 1) if len(neurons) == len(known) else ("addition", len(known))
+        self.state, self._asked = state, [*neurons]
+        if self.rows.validation is not None:
+            for place in changed(known, neurons):
+                self.rows.validation.put(place, neurons[place])
+        self._follow(None)
+        self._note(slot, kind)
+        return True
+
+    def _ramps(self, drafted: tuple[Ramp, ...]) -> tuple[Ramp, ...] | None:
+        """The lines of a draft as all rows measure them."""
+        known = self.state.ramps
+        found = [self.rows.train.ramp_of(each.column, each.low, each.high) for each in drafted[len(known) :]]
+        return None if None in found else (*known, *(each for each in found if each is not None))
+
+    def _follow(self, slot: int | None) -> None:
+        """Bring the rows that validate up to date; the sample follows the draft while there is one."""
+        if self._draft is None:
+            super()._follow(slot)
+        elif self.rows.validation is not None:
+            self._validation_total = self.rows.validation.settle(self.state.output)
+
+    def _go_on(self) -> None:
+        """Leave the draft, and search for all rows from here on."""
+        self._draft = None
+        for slot, neuron in enumerate(self.state.neurons):
+            for rows in self.rows.followers:
+                rows.put(slot, neuron)
+        self._follow(None)
+        for slot, neuron in enumerate(self.state.neurons):
+            self.finder.learn(slot, neuron.projection)
+
+
+def _start(drafted: Output, ramps: tuple[Ramp, ...]) -> Floats:
+    """The outputs of a draft as all rows measure its lines: the base, the weights, the slopes."""
+    slopes = drafted.slopes.astype(np.float64)
+    for k, (theirs, ours) in enumerate(zip(drafted.ramps, ramps, strict=True)):
+        slopes[k] *= theirs.per_unit / ours.per_unit
+    base = np.asarray(drafted.base, np.float64)[None]
+    return np.concatenate([base, drafted.weights.astype(np.float64), slopes])
