@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bgn.export.equation import equation as equation
     from bgn.export.scorecard import scorecard as scorecard
     from bgn.inputs.check import check as check
-    from bgn.intervals import intervals as intervals
+    from bgn.conformal import intervals as intervals
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.readings import as_table as as_table
@@ -56,7 +56,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "bgn": "__version__ baselines dask datasets export pipelines plots preparation theory",
-        "bgn.intervals": "intervals",
+        "bgn.conformal": "intervals",
         "bgn.distillation": "distil",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNClassifier BGNRegressor",

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import bgn
-from bgn.intervals import Intervals
+from bgn.conformal import Intervals
 from bgn.model.categories import KeptLevels
 from bgn.model.network import Edit, Network
 from bgn.persist import growth, parts, strict, version1

@@ -14,7 +14,7 @@ from bgn.explain.frontier import logistic_scores, majority_scores
 from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
 from bgn.export.styles import Signs
-from bgn.intervals import Intervals
+from bgn.conformal import Intervals
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Terms, outputs_of
