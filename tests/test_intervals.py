@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNRegressor, Layer, Network
+from bgn.conformal import Calibration, ranks_kept
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.raw_rows import row_hashes
 from bgn.engines.sources import RowArguments, source_of
 from bgn.estimator_base import validating
 from bgn.grow.rows import assign_roles
-from bgn.conformal import Calibration, ranks_kept
 
 LINE = Network([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
 

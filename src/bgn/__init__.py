@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bgn import plots as plots
     from bgn import preparation as preparation
     from bgn import theory as theory
+    from bgn.conformal import intervals as intervals
     from bgn.distillation import distil as distil
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNClassifier as BGNClassifier
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from bgn.export.equation import equation as equation
     from bgn.export.scorecard import scorecard as scorecard
     from bgn.inputs.check import check as check
-    from bgn.conformal import intervals as intervals
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.readings import as_table as as_table

@@ -20,6 +20,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.compiling import compile_ahead
+from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
@@ -45,7 +46,6 @@ from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
 from bgn.inputs.tables import nothing_lost, numbers_alone, weights
-from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu

@@ -14,7 +14,7 @@ import pytest
 
 import bgn
 from bgn.cli.app import bgn as app
-from bgn.cli.source import TableName
+from bgn.cli.completion import TableName
 from tests.command import COMMAND, call, run
 
 

@@ -15,6 +15,7 @@ from bgn import __version__
 from bgn.cli.certify import certify
 from bgn.cli.check import check
 from bgn.cli.compare import compare
+from bgn.cli.completion import completion
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.distil import distil
@@ -30,7 +31,6 @@ from bgn.cli.predict import predict
 from bgn.cli.report import report
 from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
-from bgn.cli.source import completion
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
 from bgn.inputs.refusal import spoken_to_a_shell

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from bgn.cli.source import DataFile, TableName, file_options, gaps_option, json_option
+from bgn.cli.completion import TableName
+from bgn.cli.source import DataFile, file_options, gaps_option, json_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.check import check_opened
 from bgn.inputs.file_format import FileFormat

@@ -13,8 +13,9 @@ import click
 import numpy as np
 
 from bgn.cli.card import compare, make_card
+from bgn.cli.completion import TableName
 from bgn.cli.large import Clustered, Streamed, too_large
-from bgn.cli.source import DataFile, OpenedData, TableName, file_options, gaps_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
 from bgn.cli.terminal import note, show_json
 from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.inputs.delimited import available_memory

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.file_format import GAPS, Numerals
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
+from bgn.inputs.file_format import GAPS, Numerals
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from bgn.conformal import Intervals
 from bgn.explain.evaluate import JudgedRows, evaluation, of_classes
 from bgn.explain.frontier import logistic_scores, majority_scores
 from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
 from bgn.export.styles import Signs
-from bgn.conformal import Intervals
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Terms, outputs_of

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.conformal import Intervals
 from bgn.explain.evaluate import of_numbers
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.frontier import as_numbers, known, linear_predictions, standardised
@@ -20,7 +21,6 @@ from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
-from bgn.conformal import Intervals
 from bgn.model.categories import RARE, KeptLevels
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
