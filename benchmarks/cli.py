@@ -46,7 +46,7 @@ def ten_neurons(columns: int) -> Network:
     for row in weights:
         row[generator.choice(columns, 2, replace=False)] = 1.0, 0.5
     names = [f"c{i}" for i in range(columns)]
-    return Network([Layer(weights, generator.normal(size=10))], generator.normal(size=10), 0.0, names, "y")
+    return Network.of_layers([Layer(weights, generator.normal(size=10))], generator.normal(size=10), 0.0, names, "y")
 
 
 def reading(path: Path, turns: int) -> None:

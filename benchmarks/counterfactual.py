@@ -19,7 +19,7 @@ def problem(seed: int, neurons: int, features: int, per_neuron: int = 2) -> tupl
     for row in weights:
         row[rng.permutation(features)[: rng.integers(1, per_neuron + 1)]] = rng.normal(size=1)
         row[row != 0] *= rng.normal(size=np.count_nonzero(row))
-    network = Network([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
+    network = Network.of_layers([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
     rows = rng.normal(size=(2000, features))
     predictions = network.predict(rows)
     return network, rows[predictions.argsort()[1000]], float(predictions.max())

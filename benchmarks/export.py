@@ -33,7 +33,7 @@ def network_of(width: int, short: bool, columns: int = 10) -> Network:
         ]
     outputs = rng.normal(size=width)
     names = [f"c{j}" for j in range(columns)]
-    return Network(
+    return Network.of_layers(
         [Layer(weights, rng.normal(size=width).round(3))], outputs.round(3) if short else outputs, 0.5, names
     )
 

@@ -23,7 +23,7 @@ def problem() -> tuple[Network, np.ndarray, np.ndarray]:
     weights = np.zeros((NEURONS, FEATURES))
     for k, row in enumerate(weights):
         row[rng.permutation(FEATURES)[: 1 + k % 2]] = rng.normal(size=1 + k % 2)
-    network = Network([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0)
+    network = Network.of_layers([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0)
     return network, X, network.predict(X) + 0.3 * rng.normal(size=ROWS)
 
 

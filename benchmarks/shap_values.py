@@ -23,7 +23,7 @@ def problem(rows: int) -> tuple[Network, np.ndarray, np.ndarray]:
     weights = np.zeros((NEURONS, FEATURES))
     for row in weights:
         row[rng.permutation(FEATURES)[:2]] = rng.normal(size=2)
-    return Network([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0), X, background
+    return Network.of_layers([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0), X, background
 
 
 def peak(rows: int) -> int:

@@ -20,7 +20,7 @@ for rule, name in enumerate(("hour", "hour", "hour", "temperature", "year")):
 weights[3, names.index("humidity")] = -0.1  # the warmer and drier, the more
 layer = bgn.Layer(weights, [-7.0, -16.0, -20.0, -9.0, -2012.0])
 amounts = np.array([170.0, 170.0, -180.0, 110.0, 85.0])  # a neuron answers 1 or -1, so that half of each is its weight
-model = bgn.Network([layer], amounts / 2, amounts.sum() / 2, names, "rentals")
+model = bgn.Network.of_layers([layer], amounts / 2, amounts.sum() / 2, names, "rentals")
 print(bgn.equation(model))
 
 # %%

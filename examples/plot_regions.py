@@ -19,7 +19,7 @@ y = 2.0 * (east + 0.5 * north >= 0.2) + 1.0 * (north >= -0.3) + rng.normal(0, 0.
 # %%
 # A network by hand: one question about both columns, one about the second alone.
 
-network = bgn.Network(
+network = bgn.Network.of_layers(
     [bgn.Layer([[1.0, 0.5], [0.0, 1.0]], [-0.2, 0.3])],
     output_weights=[1.0, 0.4],
     base=1.5,

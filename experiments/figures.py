@@ -71,7 +71,7 @@ def plain(network: Network) -> dict[str, Any]:
 def network_of(found: dict[str, Any], names: Sequence[str], target: str | None = None) -> Network:
     """Return a network from plain values."""
     layers = [Layer(layer["weights"], layer["bias"]) for layer in found["layers"]]
-    return Network(layers, found["output_weights"], found["base"], list(names), target)
+    return Network.of_layers(layers, found["output_weights"], found["base"], list(names), target)
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def printed_network(names: Sequence[str]) -> Network:
             row[list(names).index(NAMES[name])] = value
     outputs = np.array([weight / 2 for weight, _, _ in PRINTED])
     layer = Layer(weights, [-threshold for _, _, threshold in PRINTED])
-    return Network([layer], outputs, 1.0 + float(outputs.sum()), list(names), TARGET)
+    return Network.of_layers([layer], outputs, 1.0 + float(outputs.sum()), list(names), TARGET)
 
 
 def plain(found: Importance) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def network_of(run: Run) -> Network:
     """Return the network that a run recorded."""
     found = run.figures
     layer = Layer(found["weights"], found["bias"])
-    return Network([layer], found["output_weights"], found["base"], found["names"], TARGET)
+    return Network.of_layers([layer], found["output_weights"], found["base"], found["names"], TARGET)
 
 
 def importance_of(run: Run, kind: str = "shap") -> Importance:

@@ -51,7 +51,7 @@ def hostile(without: tuple[str, ...] = ()) -> Network:
     asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
     weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
     schema = Schema(tuple(columns), target='"; DROP TABLE predictions; --\n*/')
-    return Network([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)
+    return Network.of_layers([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)
 
 
 def average(count: int, seed: int) -> Network:
@@ -64,7 +64,7 @@ def average(count: int, seed: int) -> Network:
         if k % 3 == 0:
             row[rng.integers(6)] = float(rng.choice([0.5, -0.7, 1.3]))
     outputs = rng.normal(size=count)
-    return Network([Layer(weights, bias)], outputs.round(3) if seed % 2 else outputs, 0.3, names, "mean")
+    return Network.of_layers([Layer(weights, bias)], outputs.round(3) if seed % 2 else outputs, 0.3, names, "mean")
 
 
 def dense(width: int, inputs: int, seed: int) -> Network:
@@ -72,7 +72,7 @@ def dense(width: int, inputs: int, seed: int) -> Network:
     rng = np.random.default_rng(seed)
     layers = [Layer(rng.normal(size=(width, inputs)), rng.normal(size=width))]
     layers.append(Layer(rng.normal(size=(4, width)), rng.normal(size=4)))
-    return Network(layers, rng.normal(size=4), 0.1, [f"c{j}" for j in range(inputs)], "dense")
+    return Network.of_layers(layers, rng.normal(size=4), 0.1, [f"c{j}" for j in range(inputs)], "dense")
 
 
 def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False) -> Network:
@@ -80,7 +80,7 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
     network = random_network(8, ["a", "b", "c"], seed, second=3 if seed % 2 else 0)
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(network.widths[-1], count))
-    return Network(
+    return Network.of_layers(
         network.layers,
         weights.round(2) if whole else weights,
         rng.normal(size=count).round(2),
@@ -102,11 +102,11 @@ def odd() -> list[Network]:
     ]
     constant = Layer([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.5, -1.0, -2.0])
     return [
-        Network([Layer(np.zeros((0, 2)), [])], [], 3.25, ["a", "b"], "flat"),
-        Network([constant], [0.1, 0.7, 0.0], 0.3, ["a", "b"]),
-        Network([constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]),
-        Network([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
-        Network([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
+        Network.of_layers([Layer(np.zeros((0, 2)), [])], [], 3.25, ["a", "b"], "flat"),
+        Network.of_layers([constant], [0.1, 0.7, 0.0], 0.3, ["a", "b"]),
+        Network.of_layers([constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]),
+        Network.of_layers([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
+        Network.of_layers([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
     ]
 
 

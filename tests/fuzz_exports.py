@@ -96,7 +96,7 @@ def any_network(seed: int) -> Network:
         more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(levels), 2)), axis=1)
     if link == "identity" and rng.random() < 0.4:
         more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
-    return Network(layers, outputs, base, schema=Schema(columns, target), link=link, slopes=slopes, **more)
+    return Network.of_layers(layers, outputs, base, schema=Schema(columns, target), link=link, slopes=slopes, **more)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:

@@ -53,9 +53,9 @@ def originals(folder: Path) -> list[bytes]:
         category("floor", (0.0, 1.0)),
     )
     weights = rng.normal(size=(5, len(preparation.schema.names)))
-    shell = Network([Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.schema.names, "price")
-    by_hand = Network([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
-    nothing = Network([Layer(np.empty((0, 4)), [])], [], 7.0)
+    shell = Network.of_layers([Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.schema.names, "price")
+    by_hand = Network.of_layers([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
+    nothing = Network.of_layers([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"
     found = [kept.read_bytes() for kept in sorted(KEPT.glob("version*.json"))]
     for model in (flat, deep, two, three, by_hand, nothing):

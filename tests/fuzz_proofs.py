@@ -95,7 +95,7 @@ def random_network(rng: np.random.Generator, depth: int | None = None, most: int
         below, width = width, int(rng.integers(1, 3))
         layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (width, below)), rng.choice([0.3, -0.3, 0.0], width)))
     weights = rng.choice(WEIGHTS, width) * rng.choice([1.0, 1.0, 1.0, 1e6, 1e-6], width)
-    return Network(layers, weights, float(rng.choice([0.0, 1.0, 10.0])), schema=schema)
+    return Network.of_layers(layers, weights, float(rng.choice([0.0, 1.0, 10.0])), schema=schema)
 
 
 def extremes_hold(network: Network, sure: bool = True) -> None:
@@ -202,7 +202,7 @@ def margin_holds(rng: np.random.Generator) -> None:
     layers = [Layer.of([random_neuron(schema, rng, factors, set(), 3) for _ in range(width)], len(schema.columns))]
     if depth == 2:
         layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (2, width)), rng.choice([0.3, -0.3], 2)))
-    network = Network(layers, rng.choice(WEIGHTS, layers[-1].width), 1.0, schema=schema)
+    network = Network.of_layers(layers, rng.choice(WEIGHTS, layers[-1].width), 1.0, schema=schema)
     x = np.array([random_row(schema, rng)])
     found, own = bgn.margin(network, x), network.predict(x)[0]
     if not found.exact[0]:

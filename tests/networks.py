@@ -46,7 +46,7 @@ def random_network(
             row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
         layers.append(bgn.Layer(above, np.full(second, 0.25)))
     outputs = rng.normal(size=layers[-1].width)
-    network = bgn.Network(layers, outputs, 3.0, names, target)
+    network = bgn.Network.of_layers(layers, outputs, 3.0, names, target)
     seasons = {name: ("season", name.partition(" = ")[2]) for name in names if name.startswith("season = ")}
     return network.changed(schema=network.schema.with_levels(seasons))
 
@@ -81,7 +81,7 @@ def problems(draw, max_features=4, depth=1):
         bias = -np.where(rng.random(width) < 0.5, on, on + rng.normal(size=width))
         layers.append(Layer(weights, bias))
         inputs = layers[-1].fire(inputs)
-    return Network(layers, rng.normal(size=width), rng.normal()), X, background
+    return Network.of_layers(layers, rng.normal(size=width), rng.normal()), X, background
 
 
 LEVELS = ("Lille", "Nice", "Rome")
@@ -116,7 +116,7 @@ def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMB
     lines[[0, 2]] = 0.25 if slopes else 0.0
     link = "softmax" if K else "identity" if one_number else draw(st.sampled_from(["identity", "logistic"]))
     base = 1.5 if K is None else np.arange(K) / 2.0
-    return Network(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
+    return Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
 
 
 def mixed_rows(gaps=True):
@@ -187,7 +187,7 @@ def table_networks(draw, depth=1, complete=None, most=4):
         layers.append(Layer(np.reshape(weights, (2, below)), [0.3, -0.3]))
     width = layers[-1].width
     outputs = draw(st.lists(st.sampled_from([1.5, -2.0, 0.25, -0.75, 3.0]), min_size=width, max_size=width))
-    return Network(layers, outputs, 10.0, schema=TABLE), complete
+    return Network.of_layers(layers, outputs, 10.0, schema=TABLE), complete
 
 
 @st.composite
@@ -242,7 +242,7 @@ def town() -> Network:
         Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), gaps=(2.0, 0.0)), 3.0),
         Neuron(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
-    return Network([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
+    return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
 
 
 def town_rows(count: int, seed: int = 0) -> np.ndarray:

@@ -90,7 +90,7 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
         "receipt": bgn.edit(model, X, y).round(2).receipt, "intervals": bgn.intervals(model, X, y),
         "groups": bgn.intervals(model, X, y, groups=X["rooms"] >= 4),
     }  # fmt: skip
-    plain = bgn.Network([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
+    plain = bgn.Network.of_layers([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
     (found["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
     found["certificate"] = found["certificates"]["rooms"]
     found["fidelity"] = bgn.distil(model, X, y, max_width=2, random_state=0).fidelity_
@@ -122,5 +122,5 @@ def test_frames_say_what_results_hold(model: Any, houses: tuple[pd.DataFrame, pd
 
 
 def test_names_cannot_break_out_of_html() -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0, ["<script>alert(1)</script>"])
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0, ["<script>alert(1)</script>"])
     assert "<script" not in bgn.importance(network, [[1.0], [-1.0]])._repr_html_()

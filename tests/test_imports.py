@@ -62,7 +62,7 @@ def test_a_network_predicts_without_anything_heavy():
     heavy = ["torch", "dask", "matplotlib", "numba", "pandas", "sklearn"]
     code = (
         "import sys; from bgn import Layer, Network, theory;"
-        "network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0);"
+        "network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0);"
         "network.predict([[1.0]]); theory.lower_bounds(network, [[1.0]], [1.0]);"
         f"print(*[name for name in {heavy} if name in sys.modules])"
     )
@@ -73,14 +73,14 @@ def test_exports_load_nothing_heavy_and_name_the_extra():
     heavy = ["torch", "dask", "matplotlib", "numba", "pandas", "pyarrow", "sklearn", "onnx", "openpyxl", "duckdb"]
     code = (
         "import sys; from bgn import Layer, Network, export;"
-        "network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ['a']);"
+        "network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, ['a']);"
         "some = [getattr(export, name) for name in export.__all__];"
         "[write(network) for write in some if write.__name__ not in ('to_onnx', 'to_excel')];"
         f"print(*[name for name in {heavy} if name in sys.modules]);"
     )
     assert fresh(code) == ""
     for write, package in (("to_onnx", "onnx"), ("to_excel", "openpyxl")):
-        made = "from bgn import Layer, Network, export\nnetwork = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
+        made = "from bgn import Layer, Network, export\nnetwork = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
         asked = f"{made}try: export.{write}(network)\n"
         extra = {"onnx": "onnx", "openpyxl": "excel"}[package]
         assert f"bgn's extra {extra!r}" in fresh(f"{asked}except ImportError as error: print(error)", without=package)

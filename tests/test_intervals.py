@@ -18,7 +18,7 @@ from bgn.engines.sources import RowArguments, source_of
 from bgn.estimator_base import validating
 from bgn.grow.rows import assign_roles
 
-LINE = Network([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
+LINE = Network.of_layers([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
 
 
 def rows(count, seed=0):
@@ -113,12 +113,12 @@ def test_groups_have_their_own():
 def test_classes_have_sets():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 1))
-    yes = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], link="logistic")
+    yes = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], link="logistic")
     y = (rng.random(3000) < yes.predict(X)).astype(float)
     sets = bgn.intervals(yes, X[:1500], y[:1500]).predict(X[1500:], 0.9)
     assert sets.shape == (1500, 2)
     assert abs(sets[np.arange(1500), y[1500:].astype(int)].mean() - 0.9) < 0.12  # two predictions: sets are coarse
-    three = Network([Layer([[1.0], [1.0]], [0.5, -0.5])], rng.normal(size=(2, 3)), [0.0, 0.1, 0.2], link="softmax")
+    three = Network.of_layers([Layer([[1.0], [1.0]], [0.5, -0.5])], rng.normal(size=(2, 3)), [0.0, 0.1, 0.2], link="softmax")
     labels = np.array([rng.choice(3, p=p) for p in three.predict(X)])
     assert bgn.intervals(three, X, labels).predict(X, 0.8).shape == (3000, 3)
 

@@ -84,7 +84,7 @@ def test_as_printed_a_neuron_with_one_column_gets_half_its_weight(d):
 
 def importances(rows, bias):
     """Return the first column's importance with the bars inside the pair average (Algorithm 2), and mean |phi|."""
-    network = Network([Layer([[1.0, 1.0]], [float(bias)])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0]], [float(bias)])], [1.0], 0.0)
 
     def answer(x, other, known):
         return network.predict([[x[c] if c in known else other[c] for c in (0, 1)]])[0]
@@ -112,5 +112,5 @@ def test_bars_inside_and_outside_differ():
 
 
 def test_a_row_on_the_threshold_fires():
-    network = Network([Layer([[1.0]], [-5.0])], [1.0], 0.0, feature_names=["age"])
+    network = Network.of_layers([Layer([[1.0]], [-5.0])], [1.0], 0.0, feature_names=["age"])
     assert network.predict([[5.0], [np.nextafter(5.0, 0)]]).tolist() == [1.0, -1.0]

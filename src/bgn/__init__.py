@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     from bgn.model.readings import as_table as as_table
     from bgn.model.readings import as_terms as as_terms
     from bgn.model.step import step as step
+    from bgn.model.term import Linear as Linear
+    from bgn.model.term import Member as Member
+    from bgn.model.term import Missing as Missing
+    from bgn.model.term import Oblique as Oblique
+    from bgn.model.term import Rule as Rule
+    from bgn.model.term import Threshold as Threshold
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
     from bgn.persist import save as save
@@ -78,6 +84,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
+        "bgn.model.term": "Linear Member Missing Oblique Rule Threshold",
         "bgn.model.readings": "as_table as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.page": "write_report",

@@ -116,7 +116,7 @@ class Intervals(Tabular):
     Examples
     --------
     >>> import numpy as np, bgn
-    >>> network = bgn.Network([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 4, (400, 1))
     >>> y = network.predict(X) + rng.normal(size=400) * np.where(X[:, 0] >= 2, 2.0, 0.5)

@@ -92,7 +92,7 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
 
     >>> from bgn import Layer, Network
     >>> from bgn.theory import regions
-    >>> network = Network([Layer([[1.0], [1.0]], [-2.0, -5.0])], [1.0, 1.0], 0.0)
+    >>> network = Network.of_layers([Layer([[1.0], [1.0]], [-2.0, -5.0])], [1.0, 1.0], 0.0)
     >>> (layer,) = regions(network, [[0.0], [2.0], [3.0], [9.0]])
     >>> layer
     Regions(3 regions of 2 neurons, 4 rows)
@@ -149,7 +149,7 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
 
     >>> from bgn import Layer, Network
     >>> from bgn.theory import lower_bounds
-    >>> network = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0)
+    >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.0)
     >>> lower_bounds(network, [[0.0], [1.0], [2.0], [3.0]], [-1.0, -2.0, 2.0, 4.0])
     array([0.625, 2.75 ])
 

@@ -188,7 +188,7 @@ def _of_numbers(table: Path, command: str, *options: object) -> str:
     path = table.with_name("numbers.json")
     if not path.exists():
         layer = bgn.Layer([[1.0]], [-20.0])
-        bgn.save(bgn.Network([layer], [1.0], 0.0, ["months"], "digit"), path)
+        bgn.save(bgn.Network.of_layers([layer], [1.0], 0.0, ["months"], "digit"), path)
     return call(command, path, table, *options, code=1).err
 
 
@@ -287,7 +287,7 @@ def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     layer = bgn.Layer([[1.0]], [-20.0])
     schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
     slopes = {"slopes": [[0.1, 0.0, -0.1]], "ranges": [(0.0, 60.0)]}
-    network = bgn.Network([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
+    network = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
     path = table.with_name("lines.json")
     bgn.save(network, path)
     assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1

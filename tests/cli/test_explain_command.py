@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = np.zeros((5, 6))
     for neuron, column in enumerate((0, 2, 3, 4, 5)):
         weights[neuron, column] = 1.0
-    network = Network(
+    network = Network.of_layers(
         [Layer(weights, [-3.0, -0.5, -2020.5, -0.5, -80.0])],
         [10.0, 1.0, 100.0, 4.0, 6.0],
         500.0,

@@ -19,7 +19,7 @@ from tests.command import call, run
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("measure")
-    network = Network(
+    network = Network.of_layers(
         [Layer([[1.0, 0.0, 0.0], [1.0, 0.5, 0.0]], [-3.1234, -60.777])], [10.1, 20.2], 500.0,
         ["rooms", "area", "year"], "price",
     )  # fmt: skip
@@ -105,7 +105,7 @@ def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_the_model_that_is_written_predicts_what_the_card_says(tmp_path: Path, form: str) -> None:
-    network = Network(
+    network = Network.of_layers(
         [Layer([[1.0, 0.0], [0.0, 1.0]], [-3.0, -60.0])], [-10.0, 20.0], 500.0, ["rooms", "area"], "price"
     )
     bgn.save(network, tmp_path / "model.json")

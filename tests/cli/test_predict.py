@@ -38,7 +38,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights[1, 1] = 1.0
     weights[2, [3, 4]] = 1.0, 0.1
     weights[3, 5] = 1.0
-    network = Network(
+    network = Network.of_layers(
         [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.schema.names, "price"
     )
     path = tmp_path_factory.mktemp("model") / "model.json"
@@ -215,7 +215,7 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
 
 def test_dates_written_otherwise(tmp_path: Path) -> None:
     preparation = prepared(date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"))
-    network = Network([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
+    network = Network.of_layers([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = call("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
@@ -223,7 +223,7 @@ def test_dates_written_otherwise(tmp_path: Path) -> None:
 
 def test_imputation_is_repeated(tmp_path: Path) -> None:
     preparation = prepared(number("a", fill=5.0), category("b", (1.0, 2.5), 2.5), date("c", ("year",), None, (2001.0,)))
-    network = Network(
+    network = Network.of_layers(
         [Layer(np.eye(4), [-4.5, -0.5, -0.5, -2000.5])], [1.0, 10.0, 100.0, 1000.0], 0.0, preparation.schema.names
     )
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
@@ -340,7 +340,7 @@ def test_data(tmp_path: Path) -> None:
 def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
     table = bgn.datasets.load("bike")
     weights = [[name == "hr" for name in table.feature_names]]
-    network = Network([Layer(weights, [-7.0])], [100.0], 150.0, table.feature_names, table.target_name)
+    network = Network.of_layers([Layer(weights, [-7.0])], [100.0], 150.0, table.feature_names, table.target_name)
     bgn.save(network, tmp_path / "m.json")
     found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "bike").out))["prediction"]
     np.testing.assert_array_equal(found, network.predict(table.X))

@@ -168,7 +168,7 @@ def test_predictions_are_those_of_arrays(depth, kind):
         Layer(rng.normal(size=(above, below)).round(1) * (rng.random((above, below)) < 0.4), rng.normal(size=above))
         for below, above in pairwise(widths)
     ]
-    network = Network(layers, rng.normal(size=widths[-1]), 0.3)
+    network = Network.of_layers(layers, rng.normal(size=widths[-1]), 0.3)
     assert np.array_equal(tensors.predict(network, on_device(X)).cpu(), network.predict(X))
     assert np.array_equal(tensors.hidden(network, on_device(X), 0).cpu(), network.hidden(X, 0))
 
@@ -176,7 +176,7 @@ def test_predictions_are_those_of_arrays(depth, kind):
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.int32, torch.bool])
 def test_other_numbers_are_converted_exactly(kind):
     X = torch.tensor([[0, 1], [1, 1], [1, 0]], device=DEVICE).to(kind)
-    network = Network([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0)
     assert tensors.predict(network, X).tolist() == [-1.0, 1.0, -1.0]
 
 
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_a_tensor_is_said():
     X, y = on_device(np.zeros((4, 2))), on_device(np.zeros(4))
     bad = X.clone()
     bad[1, 1] = torch.inf
-    network = Network([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0, feature_names=["rooms", "age"])
+    network = Network.of_layers([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0, feature_names=["rooms", "age"])
     for call, message in (
         (lambda: tensors.source_of(bad, y, None), r"X contains infinity in column 1 \(1 of 4 rows\)"),
         (lambda: tensors.source_of(X, y / 0, None), r"y contains NaN \(4 of 4 rows\)"),
@@ -219,7 +219,7 @@ def test_shap_values_are_those_of_arrays(inputs):
     for row in weights[1:]:
         row[rng.permutation(5)[:inputs]] = rng.normal(size=inputs).round(1)
     X, background = rng.normal(size=(2, 40, 5)).round(1)
-    network = Network([Layer(weights, rng.normal(size=6).round(1))], rng.normal(size=6), 0.5)
+    network = Network.of_layers([Layer(weights, rng.normal(size=6).round(1))], rng.normal(size=6), 0.5)
     expected = shap_values(network, X, background)
     slots = {pair: slot for slot, pair in enumerate(map(tuple, expected.connections.tolist()))}
     for drawn in (background, on_device(background)):

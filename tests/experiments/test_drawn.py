@@ -204,7 +204,7 @@ def test_a_recorded_model_comes_back_with_its_equation_and_shares():
 
 
 def test_lines_end_on_the_edges_of_the_box():
-    network = Network([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-1.0, -0.25, -9.0])], [1.0, 1.0, 1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-1.0, -0.25, -9.0])], [1.0, 1.0, 1.0], 0.0)
     first, second = figures._ends(network, [(0.0, 2.0), (0.0, 3.0)])
     assert sorted(zip(*first, strict=True)) == [(0.0, 1.0), (1.0, 0.0)]
     assert sorted(zip(*second, strict=True)) == [(0.25, 0.0), (0.25, 3.0)]

@@ -60,7 +60,7 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
 def test_a_question_about_gaps_alone_has_no_far_ends():
     there = Neuron(Projection((0, 4), (0.0, (0.0, 0.0, 0.0)), (-2.6, 0.0)), -1.0)
     layer = Layer.of([there, Neuron(Projection((0,), (1.7,)), -1.0, missing=False)], 5)
-    network = Network([layer], [1.0, 2.0], 10.0, schema=TABLE).changed(bounds=(None, 11.0))
+    network = Network.of_layers([layer], [1.0, 2.0], 10.0, schema=TABLE).changed(bounds=(None, 11.0))
     low, high = bgn.certify(network)["age"].rises
     assert max(abs(low[0]), abs(high[0])) < 1e9
 
@@ -191,7 +191,7 @@ def test_what_is_explained_is_the_score_and_the_prediction_stands_beside():
 
 
 def test_slopes_without_ends_reach_the_bounds():
-    line = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], slopes=[0.0, -0.7], bounds=(-3.0, 8.0))
+    line = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], slopes=[0.0, -0.7], bounds=(-3.0, 8.0))
     ends = bgn.extremes(line)
     assert (ends.low, ends.high, ends.proven) == (-3.0, 8.0, True)
     np.testing.assert_array_equal(line.predict([ends.low_row, ends.high_row]), [-3.0, 8.0])
@@ -201,7 +201,7 @@ def test_slopes_without_ends_reach_the_bounds():
 
 
 def test_what_no_prediction_reaches_is_refused():
-    network = Network([Layer([[1.0]], [-2.0])], [1.0], 0.5, ["rooms"], bounds=(0, 1))
+    network = Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.5, ["rooms"], bounds=(0, 1))
     with pytest.raises(ValueError, match="at_least must not be above 1, which no prediction goes beyond; got 2"):
         bgn.counterfactual(network, [1.0], at_least=2)
     with pytest.raises(ValueError, match="at_most must not be below 0, which no prediction goes beyond; got -1"):

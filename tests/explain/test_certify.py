@@ -87,34 +87,34 @@ def test_a_slope_and_jumps_against_it(case, slope):
 
 
 def test_weights_that_cancel_are_constant():
-    network = Network([Layer([[1.0, 0.5], [2.0, 1.0]], [-3.0, -6.0])], [1.0, -1.0], 4.0, ["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 0.5], [2.0, 1.0]], [-3.0, -6.0])], [1.0, -1.0], 4.0, ["a", "b"])
     assert [each.direction for each in certify(network).values()] == ["constant", "constant"]
-    facing = Network([Layer([[1.0, 0.5], [-1.0, -0.5]], [-3.0, 3.0])], [1.0, 1.0], 4.0, ["a", "b"])
+    facing = Network.of_layers([Layer([[1.0, 0.5], [-1.0, -0.5]], [-3.0, 3.0])], [1.0, 1.0], 4.0, ["a", "b"])
     found = certify(facing)["a"]  # on the line both fire, beside it one: up and down again
     assert (found.direction, found.rise, found.fall) == ("neither", 2.0, 2.0)
-    tenths = Network([Layer([[1.0], [1.0], [1.0]], [-3.0] * 3)], [0.1, 0.2, -0.3], 4.0, ["a"])
+    tenths = Network.of_layers([Layer([[1.0], [1.0], [1.0]], [-3.0] * 3)], [0.1, 0.2, -0.3], 4.0, ["a"])
     assert certify(tenths)["a"].direction == "constant"
 
 
 def test_questions_that_hide_each_other():
     # The fall at 3 happens only where the other question says so, and there the rise at 3 makes up for it.
     layer = Layer([[1.0, 0.0], [1.0, 0.0]], [-3.0, -3.0])
-    network = Network([layer], [1.0, -0.25], 0.0, ["a", "b"])
+    network = Network.of_layers([layer], [1.0, -0.25], 0.0, ["a", "b"])
     assert certify(network)["a"].direction == "increasing"
     assert certify(network, ["b"])["b"].direction == "constant"
     # x1 + 10 x0 >= 25 would fall with x0, but only above 2.4: not within these ranges.
-    far = Network([Layer([[1.0, 0.0], [10.0, 1.0]], [-1.0, -25.0])], [1.0, -0.5], 0.0, ["a", "b"])
+    far = Network.of_layers([Layer([[1.0, 0.0], [10.0, 1.0]], [-1.0, -25.0])], [1.0, -0.5], 0.0, ["a", "b"])
     assert certify(far)["a"].direction == "neither"
     assert certify(far, within={"a": (0, 2), "b": (0, 4)})["a"].direction == "increasing"
 
 
 def test_deep_networks_are_unknown_and_classes_have_scores():
-    deep = Network([Layer([[1.0, 0.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0, ["a", "b"])
+    deep = Network.of_layers([Layer([[1.0, 0.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0, ["a", "b"])
     assert certify(deep)["a"].direction == "unknown"
     assert certify(deep, ["b"])["b"].direction == "constant"
-    yes = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
+    yes = Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
     assert certify(yes)["age"].direction == "increasing"
-    many = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], link="softmax")
+    many = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], link="softmax")
     assert certify(many, output=1)["age"].direction == "decreasing"
 
 
@@ -136,7 +136,7 @@ def test_what_is_told():
 
 def test_out_of_time_it_is_unknown_or_shown():
     rng = np.random.default_rng(0)
-    network = Network([Layer(rng.normal(size=(80, 6)), rng.normal(size=80))], rng.normal(size=80), 0.0)
+    network = Network.of_layers([Layer(rng.normal(size=(80, 6)), rng.normal(size=80))], rng.normal(size=80), 0.0)
     found = certify(network, [0], max_seconds=0.01)["x0"]
     assert found.direction in ("unknown", "neither")
     assert TABLE.columns[4].ordered

@@ -181,10 +181,10 @@ def test_margins_to_another_class(data, depth):
 
 def test_equal_scores_are_the_first_class():
     layer = Layer([[1.0]], [-2.0])
-    two = Network([layer], [0.5], -0.5, ["age"], link="logistic")  # log-odds of 0 from 2 on: still the first class
+    two = Network.of_layers([layer], [0.5], -0.5, ["age"], link="logistic")  # log-odds of 0 from 2 on: still the first class
     assert bgn.counterfactual(two, [0.0], to=1).unreachable
     assert bgn.counterfactual(two, [0.0], probability=(0.5, 1.0)).x.tolist() == [2.0]
-    several = Network([layer], [[0.5, 1.0, 1.0]], [0.5, 0.0, 0.0], ["age"], link="softmax")  # 1, 1, 1 from 2 on
+    several = Network.of_layers([layer], [[0.5, 1.0, 1.0]], [0.5, 0.0, 0.0], ["age"], link="softmax")  # 1, 1, 1 from 2 on
     assert bgn.counterfactual(several, [0.0], to=1).unreachable
     assert np.isinf(bgn.margin(several, [[0.0]]).euclidean).all()
     assert bgn.margin(several, [[0.0]], change="score").euclidean == [2.0]

@@ -63,15 +63,15 @@ def test_slopes_links_and_classes():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(60, 2)), rng.choice(["u", "v"], 60)
     layer = Layer([[1.0, 0.0], [1.0, 0.5]], [0.0, 0.3])
-    steep = Network([layer], [1.0, 0.5], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    steep = Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"], slopes=[0.0, 2.0])
     found = compare_groups(steep, X, groups)
     adds_up(found)
     assert found.slopes[1] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
-    yes = Network([layer], [1.0, 0.5], 0.0, ["a", "b"], link="logistic")
+    yes = Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"], link="logistic")
     found = compare_groups(yes, X, groups)
     adds_up(found)
     assert found.means[0] == pytest.approx(yes.raw_score(X)[groups == "u"].mean())
-    many = Network([layer], np.eye(2), [0.0, 1.0], ["a", "b"], link="softmax")
+    many = Network.of_layers([layer], np.eye(2), [0.0, 1.0], ["a", "b"], link="softmax")
     adds_up(compare_groups(many, X, groups, output=1))
     with pytest.raises(ValueError, match="output must be the number of a class"):
         compare_groups(many, X, groups)
@@ -88,7 +88,7 @@ def test_many_rows_add_up_to_the_last_digit():
 def test_groups_by_name_with_gaps_and_of_many():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"a": [0.0, 2.0, 2.0, 0.0], "who": ["x", "y", None, "z"]})
-    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
     found = compare_groups(network, X, "who", between=("x", "y"))
     assert (found.gap, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
     assert repr(found) == "Comparison(y - x: +2 = a +2)"
@@ -120,7 +120,7 @@ def test_the_command(tmp_path):
 
     from tests.command import call
 
-    network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
+    network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
     bgn.save(network, tmp_path / "m.json")
     (tmp_path / "a.csv").write_text("rooms,age,who\n1,1,x\n3,1,x\n3,3,y\n4,4,y\n")
     (tmp_path / "b.csv").write_text("rooms,age\n3,3\n4,4\n")

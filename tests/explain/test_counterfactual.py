@@ -32,7 +32,7 @@ def random_problem(seed):
         inner = rng.choice([1.0, -1.0, 2.0, 0.0, 0.5], (int(rng.integers(1, 4)), width))
         layers.append(Layer(inner, rng.choice([0.0, 1.0, -1.0, 0.3], len(inner))))
     output = rng.choice([1.0, -1.0, 0.5, 2.0], layers[-1].width) * rng.choice([1.0, rng.random()])
-    network = Network(layers, output, float(rng.normal()), [f"c{i}" for i in range(d)])
+    network = Network.of_layers(layers, output, float(rng.normal()), [f"c{i}" for i in range(d)])
 
     low, high, integer, groups = np.full(d, -8.0), np.full(d, 8.0), np.zeros(d, dtype=bool), []
     options = {"bounds": dict.fromkeys(range(d), (-8.0, 8.0))}
@@ -122,7 +122,7 @@ def test_equal_to_exhaustive_search_over_cells(block):
             assert away == pytest.approx(miss, abs=1e-9), seed
 
 
-HOUSE = Network(
+HOUSE = Network.of_layers(
     [Layer([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-2.0, -5.0, -10.0])],
     [1.0, 0.5, 0.25],
     3.0,
@@ -142,7 +142,7 @@ def test_strict_thresholds_to_the_last_bit():
 
 def test_an_integer_sum_below_its_threshold():
     """Three whole columns whose sum must fall below 6: not 6, not 5.999999."""
-    network = Network([Layer([[1.0, 1.0, 1.0]], [-6.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0, 1.0]], [-6.0])], [1.0], 0.0)
     for limit in (None, 3):
         answer = counterfactual(network, [3.0, 2.0, 1.0], at_most=0.0, integer=[0, 1, 2], max_changed=limit)
         assert answer.cost == 1.0
@@ -153,7 +153,7 @@ def test_an_integer_sum_below_its_threshold():
 
 
 def test_fewest_features_first():
-    network = Network([Layer(np.eye(3), [-1.0, -1.0, -100.0])], [1.0, 1.0, 2.0], 0.0)
+    network = Network.of_layers([Layer(np.eye(3), [-1.0, -1.0, -100.0])], [1.0, 1.0, 2.0], 0.0)
     cheap = counterfactual(network, [0.0, 0.0, 0.0], at_least=0.0)
     few = counterfactual(network, [0.0, 0.0, 0.0], at_least=0.0, costs="fewest")
     assert cheap.x.tolist() == [1.0, 1.0, 0.0]
@@ -164,7 +164,7 @@ def test_fewest_features_first():
 
 
 def test_several_answers_change_different_columns():
-    network = Network([Layer(np.eye(3), [-1.0, -2.0, -3.0])], [1.0, 1.0, 1.0], 0.0, ["a", "b", "c"])
+    network = Network.of_layers([Layer(np.eye(3), [-1.0, -2.0, -3.0])], [1.0, 1.0, 1.0], 0.0, ["a", "b", "c"])
     answer = counterfactual(network, [0.0, 0.0, 0.0], at_least=-1.0, n=5)
     assert [list(each.changes) for each in (answer, *answer.alternatives)] == [["a"], ["b"], ["c"]]
     assert [each.cost for each in (answer, *answer.alternatives)] == [1.0, 2.0, 3.0]
@@ -224,7 +224,7 @@ def test_nothing_may_change():
         same = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_most=4.0, costs=costs, **still)
         assert same.found
         assert same.cost == 0
-    base = Network([Layer(np.empty((0, 1)), [])], [], 2.0)
+    base = Network.of_layers([Layer(np.empty((0, 1)), [])], [], 2.0)
     assert counterfactual(base, [1.0], at_least=3.0).unreachable
     assert counterfactual(base, [1.0], at_least=1.0).found
 
@@ -241,7 +241,7 @@ def test_equality_constraints():
 
 
 def test_one_hot_groups_stay_one_hot():
-    network = Network(
+    network = Network.of_layers(
         [Layer([[1, 0, 0, 0], [0, 1, 0, 1.0], [0, 0, 1, 0]], [-0.5, -3.0, -0.5])], [1.0, 2.0, 0.25], 0.0, list("abcx")
     )
     limits = {"one_hot": [("a", "b", "c")], "bounds": {"x": (0, 2)}}
@@ -256,7 +256,7 @@ def random_network(seed, neurons, features):
     weights = np.zeros((neurons, features))
     for row in weights:
         row[rng.permutation(features)[:2]] = rng.normal(size=2)
-    network = Network([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
+    network = Network.of_layers([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
     rows = rng.normal(size=(500, features))
     return network, rows[0], network.predict(rows).max()
 
@@ -319,7 +319,7 @@ def test_bad_rows_are_named():
 
 
 def test_wanted_predictions_and_limits_that_cannot_be_are_refused():
-    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
     with pytest.raises(ValueError, match="at_least must be a finite number; got nan"):
         counterfactual(network, [0.0], at_least=float("nan"))
     with pytest.raises(ValueError, match="at_most must be a finite number; got inf"):
@@ -330,6 +330,6 @@ def test_wanted_predictions_and_limits_that_cannot_be_are_refused():
 
 def test_zero_is_the_neatest_number():
     weights = [[-1.0, 0.0, 1.0], [0.0, -3.0, 0.0]]
-    network = Network([Layer(weights, [0.0, 1.0])], [1.0, 1.0], 0.0, ["a", "b", "c"])
+    network = Network.of_layers([Layer(weights, [0.0, 1.0])], [1.0, 1.0], 0.0, ["a", "b", "c"])
     answer = counterfactual(network, [2.0, 4.0, 0.0], at_least=2, immutable=["c"])
     assert answer.changes["a"] == (2.0, 0.0)

@@ -62,7 +62,7 @@ def test_a_category_changes_as_one_within_what_is_told():
 def test_numbers_stay_in_the_range_seen_and_whole_unless_told():
     schema = Schema((Column("rooms", seen=(1.0, 9.0), whole=True), Column("area", seen=(20.0, 60.0))))
     asked = [Neuron(Projection((0,), (1.0,)), 4.5), Neuron(Projection((1,), (1.0,)), 70.0)]
-    network = Network([Layer.of(asked, 2)], [1.0, 2.0], 10.0, schema=schema)
+    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 10.0, schema=schema)
     first = bgn.counterfactual(network, [2.0, 40.0], at_least=9.0)
     assert (first.changes, first.cost) == ({"rooms": (2.0, 5.0)}, 1.5)
     assert bgn.counterfactual(network, [2.0, 40.0], at_least=9.0, integer=[]).changes == {"rooms": (2.0, 4.5)}

@@ -12,7 +12,7 @@ from bgn.persist import read
 from tests.fuzz_edits import fuzz
 from tests.networks import TABLE, town, town_rows
 
-HOUSE = Network(
+HOUSE = Network.of_layers(
     [Layer([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]], [-65.5, -20.0, 30.0, -70.0])],
     [0.5, -0.25, 0.15, 0.35], 1.0, ["income", "age"], "value",
 )  # fmt: skip
@@ -100,11 +100,11 @@ def test_questions_are_added_and_columns_forbidden():
 
 
 def test_slopes_and_probabilities():
-    steep = Network([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], slopes=[0.5, 2.0])
+    steep = Network.of_layers([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], slopes=[0.5, 2.0])
     X = np.array([[0.0, 1.0], [2.0, 3.0]])
     done = edit(steep, X).forbid("b")
     np.testing.assert_allclose(done.receipt.change, -2.0 * X[:, 1])
-    yes = Network([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], "yes", link="logistic")
+    yes = Network.of_layers([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], "yes", link="logistic")
     turned = edit(yes, X, [0, 1], cutoff=0.5).threshold(1, 5.0)
     assert turned.receipt.decisions.tolist() == [1]
     assert turned.receipt.edit.after > turned.receipt.edit.before
@@ -137,14 +137,14 @@ def test_undo_is_the_very_network_and_nothing_is_left_to_undo():
 
 
 def test_what_cannot_be_edited():
-    deep = Network([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
+    deep = Network.of_layers([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match="one hidden layer and one output"):
         edit(deep)
     with pytest.raises(ValueError, match="question must be a line of the equation, from 1 to 4; got 5"):
         edit(HOUSE).drop(5)
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         edit(HOUSE).threshold(1, float("nan"))
-    words = Network([Layer.of([Neuron(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
+    words = Network.of_layers([Layer.of([Neuron(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
     with pytest.raises(ValueError, match="asks of no number"):
         edit(words).threshold(1, 3.0)
 

@@ -15,7 +15,7 @@ from tests.networks import mixed_networks, mixed_rows, problems, table_networks,
 
 
 def test_rows_in_the_place_of_a_column_are_told_of():
-    network, rows = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0), np.zeros((4, 2))
+    network, rows = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0), np.zeros((4, 2))
     with pytest.raises(ValueError, match=r"got a table \(ndarray\). The column comes first, the rows second"):
         effect(network, rows, 0)
 
@@ -111,7 +111,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
 
 def test_a_level_never_seen_is_refused_where_gaps_are():
     layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
-    network = Network([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
     found = effect(network, "city", [["Lille"], ["Nice"]])
     assert found(["Nice", "Lille"]).tolist() == [1.5, 0.5]
     assert found("Nice") == 1.5
@@ -139,7 +139,7 @@ def test_crossings_are_the_first_float_of_the_new_answer(problem, column, scale)
     network, _, background = problem
     column %= network.n_inputs
     layer = network.layers[0]
-    network = Network([Layer(layer.weights, layer.bias * scale)], network.output_weights, 0.0)
+    network = Network.of_layers([Layer(layer.weights, layer.bias * scale)], network.output_weights, 0.0)
     for neuron in np.flatnonzero(layer.weights[:, column]):
         found = crossings(network.layers[0].neurons[neuron], column, background)
         for row, value in zip(background, found, strict=True):
@@ -151,7 +151,7 @@ def test_crossings_are_the_first_float_of_the_new_answer(problem, column, scale)
 
 def test_crossings_that_never_come():
     """A tiny weight cannot move a large sum past its threshold within the floats."""
-    network = Network([Layer([[1e-300, 1.0], [-1e-300, 1.0]], [-1e300, -1e300])], [1.0, 1.0], 0.0)
+    network = Network.of_layers([Layer([[1e-300, 1.0], [-1e-300, 1.0]], [-1e300, -1e300])], [1.0, 1.0], 0.0)
     rows = np.zeros((1, 2))
     assert crossings(network.layers[0].neurons[0], 0, rows).tolist() == [np.inf]
     assert crossings(network.layers[0].neurons[1], 0, rows).tolist() == [-np.inf]
@@ -161,7 +161,7 @@ def test_crossings_that_never_come():
 
 
 def test_names_and_refusals():
-    network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, ["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, ["a", "b"])
     assert repr(effect(network, "a", [[0.0, 0.0]])) == "Effect(a: 1 step, from -1 to 1)"
     assert repr(effect(network, ("a", "b"), [[0.0, 0.0]])) == "PairEffect(a x b: 0 joint lines)"
     for feature, message in (
@@ -180,7 +180,7 @@ def test_names_and_refusals():
 
 def test_too_many_cells_are_refused():
     rng = np.random.default_rng(0)
-    network = Network([Layer([[1.0, 1.0, 1.0]], [0.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0, 1.0]], [0.0])], [1.0], 0.0)
     found = effect(network, (0, 1), rng.normal(size=(400, 3)))
     with pytest.raises(ValueError, match="lines cut the rectangle into too many cells"):
         found.cells(bounds=[[-9.0, 9.0], [-9.0, 9.0]])

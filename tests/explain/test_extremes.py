@@ -121,17 +121,17 @@ def _with_slopes(network):
 
 
 def test_questions_that_exclude_each_other_are_not_added_up():
-    network = Network(
+    network = Network.of_layers(
         [Layer([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]], [-3.0, 1.0, -2.0, 2.0])], np.ones(4), 0.0
     )
     assert repr(extremes(network)) == "Extremes(between -2 and 0)"  # 2 has two yes, 2.5 one
-    same = Network([Layer([[1.0, 0.5], [1.0, 0.5]], [-3.0, -3.0])], [1.0, -1.0], 4.0)
+    same = Network.of_layers([Layer([[1.0, 0.5], [1.0, 0.5]], [-3.0, -3.0])], [1.0, -1.0], 4.0)
     assert (extremes(same).low, extremes(same).high) == (4.0, 4.0)
 
 
 def test_a_region_of_one_point_counts():
     # x + y >= 3, x <= 2 and y <= 1 hold together at (2, 1) alone.
-    network = Network([Layer([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [-3.0, 2.0, 1.0])], [1.0, 1.0, 1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [-3.0, 2.0, 1.0])], [1.0, 1.0, 1.0], 0.0)
     found = extremes(network)
     assert found.high == 3.0
     assert found.high_row.tolist() == [2.0, 1.0]
@@ -139,7 +139,7 @@ def test_a_region_of_one_point_counts():
 
 def test_a_region_that_is_only_touched_does_not_count():
     # x + y >= 3, x < 2 and y < 1 never hold together, though their edges meet.
-    network = Network([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-3.0, -2.0, -1.0])], [1.0, -1.0, -1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-3.0, -2.0, -1.0])], [1.0, -1.0, -1.0], 0.0)
     found = extremes(network)
     assert found.proven
     assert found.high == 1.0
@@ -160,11 +160,11 @@ def test_ranges_levels_and_gaps_may_be_told():
 
 
 def test_probabilities_and_classes():
-    yes = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
+    yes = Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
     found = extremes(yes)
     np.testing.assert_allclose([found.low, found.high], 1 / (1 + np.exp([1.0, -1.0])))
     assert yes.predict([found.high_row])[0] == found.high
-    many = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], link="softmax")
+    many = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], link="softmax")
     assert (extremes(many, output=1).low, extremes(many, output=1).high) == (0.5, 1.5)
     with pytest.raises(ValueError, match="output must be the number of a class, from 0 to 1"):
         extremes(many)
@@ -175,7 +175,7 @@ def test_probabilities_and_classes():
 def test_out_of_time_it_says_so():
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(150, 8))
-    network = Network([Layer(weights, rng.normal(size=150))], rng.normal(size=150), 0.0)
+    network = Network.of_layers([Layer(weights, rng.normal(size=150))], rng.normal(size=150), 0.0)
     found = extremes(network, max_seconds=0.05)
     assert not found.proven
     assert found.bounds[0] <= network.predict(rng.normal(size=(2000, 8))).min()
@@ -184,9 +184,9 @@ def test_out_of_time_it_says_so():
 
 
 def test_a_network_that_asks_nothing():
-    base = Network([Layer(np.zeros((0, 2)), [])], [], 3.0)
+    base = Network.of_layers([Layer(np.zeros((0, 2)), [])], [], 3.0)
     assert (extremes(base).low, extremes(base).high, extremes(base).proven) == (3.0, 3.0, True)
-    idle = Network([Layer([[0.0, 0.0]], [1.0])], [2.0], 3.0)
+    idle = Network.of_layers([Layer([[0.0, 0.0]], [1.0])], [2.0], 3.0)
     assert (extremes(idle).low, extremes(idle).high) == (5.0, 5.0)
 
 
@@ -220,5 +220,5 @@ def test_pipelines_are_seen_through():
 def test_numbers_of_any_size():
     schema = Schema((Column("a"), Column("b")))
     asked = [Neuron(Projection((0,), (1.0,)), 1e300), Neuron(Projection((1,), (1.0,)), 1e-300)]
-    network = Network([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     assert (extremes(network).low, extremes(network).high) == (-3.0, 3.0)

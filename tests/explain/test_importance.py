@@ -60,7 +60,7 @@ def test_shares_add_up(problem):
 
 
 def test_one_row_against_itself_has_no_importance():
-    found = importance(Network([Layer([[1.0, 2.0]], [0.0])], [1.0], 0.0), [[1.0, 1.0]])
+    found = importance(Network.of_layers([Layer([[1.0, 2.0]], [0.0])], [1.0], 0.0), [[1.0, 1.0]])
     assert (found.features == 0).all()
     assert (found.relative_features == 0).all()
     assert repr(found) == "Importance(nothing matters; kind 'shap')"
@@ -68,15 +68,15 @@ def test_one_row_against_itself_has_no_importance():
 
 def test_the_two_kinds_differ_where_changes_cancel():
     """At 0.5 two neurons pull the feature in opposite directions."""
-    network = Network([Layer([[1.0, 0.0], [-1.0, 0.0]], [-1.0, 0.0])], [1.0, -1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 0.0], [-1.0, 0.0]], [-1.0, 0.0])], [1.0, -1.0], 0.0)
     rows, background = [[0.5, 0.0]], [[0.0, 0.0], [1.0, 0.0]]
     assert importance(network, rows, background, kind="shap").features.tolist() == [0.0, 0.0]
     assert importance(network, rows, background, kind="paper").features.tolist() == [2.0, 0.0]
 
 
 def test_bad_input_is_named():
-    shallow = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)
-    deep = Network([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
+    shallow = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)
+    deep = Network.of_layers([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match="kind must be 'shap' or 'paper'; got 'gain'"):
         importance(shallow, [[1.0]], kind="gain")
     with pytest.raises(ValueError, match="kind='paper' needs one hidden layer; got 2"):

@@ -40,7 +40,7 @@ def cases(draw: Any) -> tuple[Network, np.ndarray]:
     layer = Layer([[draw(st.sampled_from([1.0, 0.0])), 1.0], [1.0, 0.0]], numbers(NUMBERS, 2))
     link = "logistic" if outputs == 1 else "softmax"
     base = numbers(NUMBERS, *shape) if shape else draw(NUMBERS)
-    network = Network([layer], numbers(NUMBERS, 2, *shape), base, slopes=slopes, ranges=ranges, link=link)
+    network = Network.of_layers([layer], numbers(NUMBERS, 2, *shape), base, slopes=slopes, ranges=ranges, link=link)
     return network, numbers(NUMBERS, 2)
 
 
@@ -71,7 +71,7 @@ def test_no_row_of_a_grid_is_cheaper(case: Any, number: int, chance: Any) -> Non
 
 
 def test_a_probability_is_reached_to_the_last_bit() -> None:
-    network = Network([Layer.of([], 1)], [], -2.0, slopes=[0.1], ranges=[[0.0, 50.0]], link="logistic")
+    network = Network.of_layers([Layer.of([], 1)], [], -2.0, slopes=[0.1], ranges=[[0.0, 50.0]], link="logistic")
     found = counterfactual(network, [3.0], to=1, probability=(0.6, 1.0))
     assert found.optimal
     assert found.prediction >= 0.6
@@ -81,7 +81,7 @@ def test_a_probability_is_reached_to_the_last_bit() -> None:
 
 def test_a_probability_of_several_classes_is_refused() -> None:
     slopes = [[0.1, 0.0, -0.1]]
-    network = Network([Layer.of([], 1)], np.zeros((0, 3)), [0.0] * 3, slopes=slopes, ranges=[[0, 9]], link="softmax")
+    network = Network.of_layers([Layer.of([], 1)], np.zeros((0, 3)), [0.0] * 3, slopes=slopes, ranges=[[0, 9]], link="softmax")
     with pytest.raises(ValueError, match="probability is for two classes"):
         counterfactual(network, [3.0], to=2, probability=(0.6, 1.0))
 

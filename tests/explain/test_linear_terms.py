@@ -37,7 +37,7 @@ def networks(draw, outputs=1):
     low = numbers(3)
     ranges = np.stack([low, low + draw(st.integers(0, 5))], axis=1)
     link = "softmax" if outputs > 1 else "identity"
-    return Network(
+    return Network.of_layers(
         [Layer.of(neurons, 3)], numbers(len(neurons), *shape), numbers(*shape) if outputs > 1 else draw(VALUES),
         slopes=slopes, ranges=ranges, link=link,
     )  # fmt: skip
@@ -143,7 +143,7 @@ def test_certificates_hold_on_a_grid(network):
 
 
 def test_margins_tell_the_slope_until_the_next_threshold():
-    network = Network([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, slopes=[0.0, 0.5], ranges=[[0, 1], [0.0, 10.0]])
+    network = Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, slopes=[0.0, 0.5], ranges=[[0, 1], [0.0, 10.0]])
     found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
     assert found.up[0, 0] == 3.0
     assert found.distance[0, 0] == 2.0
@@ -170,7 +170,7 @@ def test_extremes_look_at_gaps_under_lines(network, answers, typical):
 def test_a_gap_may_be_the_extreme():
     asked = Neuron(Projection((0,), (1.0,)), 3.0, missing=True)
     schema = Schema((Column("x", typical=8.0),), named=True)
-    line = Network([Layer.of([asked], 1)], [0.25], 1.0, slopes=[0.5], ranges=[[0.0, 10.0]], schema=schema)
+    line = Network.of_layers([Layer.of([asked], 1)], [0.25], 1.0, slopes=[0.5], ranges=[[0.0, 10.0]], schema=schema)
     found = extremes(line, {"x": (0, 4)})
     assert (found.low, found.high, found.proven) == (0.75, 5.25, True)
     assert np.isnan(found.high_row[0])

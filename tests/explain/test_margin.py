@@ -124,7 +124,7 @@ def test_categories_and_gaps_stay_and_numbers_move(data, depth):
 
 
 def test_neurons_that_cancel_do_not_count():
-    network = Network([Layer([[1.0], [2.0], [1.0]], [-1.0, -2.0, -5.0])], [1.0, -1.0, 2.0], 0.0)
+    network = Network.of_layers([Layer([[1.0], [2.0], [1.0]], [-1.0, -2.0, -5.0])], [1.0, -1.0, 2.0], 0.0)
     found = margin(network, [[0.0]])
     assert found.up.tolist() == [[5.0]]
     assert found.down.tolist() == [[-np.inf]]
@@ -133,7 +133,7 @@ def test_neurons_that_cancel_do_not_count():
 
 def test_a_prediction_on_a_threshold_alone_counts():
     """Fires at 1 and above, and at 1 and below: both only at 1."""
-    network = Network([Layer([[1.0], [-1.0]], [-1.0, 1.0])], [1.0, 1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0], [-1.0]], [-1.0, 1.0])], [1.0, 1.0], 0.0)
     found = margin(network, [[0.0], [1.0]])
     assert found.up.tolist() == [[1.0], [np.nextafter(1.0, 2.0)]]
     assert found.euclidean.tolist() == [1.0, 0.0]
@@ -142,18 +142,18 @@ def test_a_prediction_on_a_threshold_alone_counts():
 def test_a_row_on_a_threshold_that_two_neurons_share():
     """At 2 both fire; beside it they cancel differently from what all turning would give."""
     shared = Layer([[1.0], [-1.0]], [-2.0, 2.0])
-    shallow = Network([shared], [1.0, -1.0], 0.0)
-    deep = Network([shared, Layer([[1.0, -1.0]], [-1.0])], [1.0], 0.0)
+    shallow = Network.of_layers([shared], [1.0, -1.0], 0.0)
+    deep = Network.of_layers([shared, Layer([[1.0, -1.0]], [-1.0])], [1.0], 0.0)
     for network in (shallow, deep):
         assert margin(network, [[2.0]]).euclidean[0] == pytest.approx(0.0, abs=1e-8)
         assert margin(network, [[0.0]]).euclidean[0] == pytest.approx(2.0)
-    gone = Network([shared, Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0)
+    gone = Network.of_layers([shared, Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0)
     assert margin(gone, [[0.0]]).euclidean[0] == pytest.approx(2.0)
 
 
 def test_thresholds_a_rounding_error_apart_are_passed_together():
     first = Layer([[-0.7], [-1.0]], [0.28, 0.4])
-    network = Network([first, Layer([[1.0, 1.0]], [0.0])], [1.0], 0.0)
+    network = Network.of_layers([first, Layer([[1.0, 1.0]], [0.0])], [1.0], 0.0)
     assert margin(network, [[0.3]]).euclidean[0] == pytest.approx(0.1)
     assert margin(network, [[0.5]]).euclidean[0] == pytest.approx(0.1)
 
@@ -161,7 +161,7 @@ def test_thresholds_a_rounding_error_apart_are_passed_together():
 def test_an_unfinished_search_says_so():
     rng = np.random.default_rng(0)
     layers = [Layer(rng.normal(size=(8, 3)), rng.normal(size=8)), Layer(np.ones((1, 8)), [-7.5])]
-    network = Network(layers, [1.0], 0.0)
+    network = Network.of_layers(layers, [1.0], 0.0)
     row = np.zeros((1, 3))
     short, whole = margin(network, row, max_cells=2), margin(network, row, max_cells=100_000)
     assert not short.exact[0]
@@ -170,7 +170,7 @@ def test_an_unfinished_search_says_so():
 
 
 def test_refusals_and_names():
-    network = Network([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
     assert margin(network, [[0.0, 0.0]], units={"a": 2.0}).euclidean[0] == pytest.approx(1 / 5**0.5)
     for units in ([1.0], [1.0, 0.0], [1.0, np.inf]):
         with pytest.raises(ValueError, match="units must be a positive number for each of the 2 columns"):

@@ -96,7 +96,7 @@ def test_thresholds_that_rows_lie_on_stay_where_they_are(whole, scaler, unit, co
     fitted = scaler().fit(column)
     scaled = fitted.transform(column)
     for threshold in (coefficient * scaled[:, 0]).tolist():
-        network = Network([Layer([[coefficient]], [-threshold])], [1.0], 0.0)
+        network = Network.of_layers([Layer([[coefficient]], [-threshold])], [1.0], 0.0)
         (source,) = see_through_steps(fitted)
         undone = rescaled(network, [source], Schema.of_numbers(1, ["x"]))
         assert np.array_equal(undone.predict(column), network.predict(scaled))
@@ -122,7 +122,7 @@ def test_gaps_and_categories_stay_what_they_are():
         ],
         3,
     )
-    network = Network([layer], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0], 0.0, schema=schema)
+    network = Network.of_layers([layer], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0], 0.0, schema=schema)
     sources = [Source(2, (("-", 40.0), ("/", 8.0)), filled=44.0), Source(1, (("/", 24.0),)), Source(0)]
     table = np.array([[c, h, a] for c in (0, 1, 2, np.nan) for h in (5, 6, 12, 18, np.nan) for a in (41, 42, np.nan)])
     scaled = np.column_stack([(np.where(np.isnan(table[:, 2]), 44.0, table[:, 2]) - 40.0) / 8.0, table[:, 1] / 24.0,
@@ -136,7 +136,7 @@ def test_gaps_and_categories_stay_what_they_are():
 
 
 def test_slopes_are_undone():
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 2.0, slopes=[3.0])
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 2.0, slopes=[3.0])
     undone = rescaled(network, [Source(0, (("-", 10.0), ("/", 4.0)))], Schema.of_numbers(1, ["x"]))
     assert undone.slopes.tolist() == [0.75]
     assert undone.predict([[18.0]]) == network.predict([[2.0]])

@@ -61,7 +61,7 @@ def test_many_small_networks_by_programs(no_lists, seed):
 
 
 def test_three_whole_numbers_in_one_question(request):
-    network = Network([Layer([[2.0, 2.0, -1.0]], [-6.0])], [1.0], 0.0, schema=WHOLE)
+    network = Network.of_layers([Layer([[2.0, 2.0, -1.0]], [-6.0])], [1.0], 0.0, schema=WHOLE)
     for _ in range(2):
         found = bgn.extremes(network, "seen")
         assert (found.low, found.high, found.proven) == (-1.0, 1.0, True)
@@ -70,7 +70,7 @@ def test_three_whole_numbers_in_one_question(request):
 
 
 def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_lists, monkeypatch):
-    network, x = Network([Layer([[2.0, 2.0, -1.0]], [-6.0])], [1.0], 0.0, schema=WHOLE), [1.0, -2.0, -5.0]
+    network, x = Network.of_layers([Layer([[2.0, 2.0, -1.0]], [-6.0])], [1.0], 0.0, schema=WHOLE), [1.0, -2.0, -5.0]
     calls = []
 
     def lies(real):
@@ -109,12 +109,12 @@ def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
 
 def test_weights_that_a_solver_cannot_tell_apart_are_not_proven(no_lists):
     layer = Layer([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]], [0.0, 0.0, -1.0])
-    assert not bgn.extremes(Network([layer], [1e9, 1.0, 1.0], 0.0)).proven
+    assert not bgn.extremes(Network.of_layers([layer], [1e9, 1.0, 1.0], 0.0)).proven
 
 
 def test_the_same_weights_are_proven_where_regions_are_listed():
     layer = Layer([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]], [0.0, 0.0, -1.0])
-    found = bgn.extremes(Network([layer], [1e9, 1.0, 1.0], 0.0))
+    found = bgn.extremes(Network.of_layers([layer], [1e9, 1.0, 1.0], 0.0))
     assert found.proven
     assert found.high == 1e9 + 2.0
 
@@ -122,7 +122,7 @@ def test_the_same_weights_are_proven_where_regions_are_listed():
 def test_a_number_that_is_filled_and_moved_changes_once():
     schema = Schema((Column("a", seen=(0.0, 10.0), typical=2.0), Column("b", seen=(0.0, 10.0), typical=2.0)))
     layer = Layer.of([Neuron(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
-    network = Network([layer], [1.0], 0.0, schema=schema)
+    network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
     found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_gaps=True, max_changed=1)
     assert found.found
     assert list(found.changes) == ["a"]
@@ -132,7 +132,7 @@ def test_a_number_that_is_filled_and_moved_changes_once():
 def test_a_gap_is_filled_within_bounds():
     schema = Schema((Column("city", levels=("Lille", "Nice"), typical=0.0),))
     projection = Projection((0,), ((0.0, 1.0),))
-    network = Network([Layer.of([Neuron(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([Neuron(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)
     assert bgn.counterfactual(network, [None], at_least=1.0, fill_gaps=True).changes == {"city": (None, "Nice")}
     bounded = {"fill_gaps": True, "bounds": {"city": ["Lille"]}}
     assert bgn.counterfactual(network, [None], at_least=1.0, **bounded).unreachable

@@ -103,13 +103,13 @@ def test_symmetry(problem):
     X, background = np.rint(X), np.rint(background)  # whole numbers: the order of a sum cannot matter
     weights = np.rint(3 * network.layers[0].weights)
     layer = Layer(np.hstack([weights, weights[:, :1]]), np.rint(network.layers[0].bias))
-    doubled = Network([layer], network.output_weights, network.base)
+    doubled = Network.of_layers([layer], network.output_weights, network.base)
     values = shap_values(doubled, np.hstack([X, X[:, :1]]), np.hstack([background, background[:, :1]])).values
     np.testing.assert_allclose(values[:, 0], values[:, -1], atol=1e-12)
 
 
 def test_symmetric_features_get_equal_values():
-    network = Network([Layer([[1.0, 1.0, 0.0]], [-2.0])], [3.0], 1.0)
+    network = Network.of_layers([Layer([[1.0, 1.0, 0.0]], [-2.0])], [3.0], 1.0)
     values = shap_values(network, [[1.0, 1.0, 5.0]], [[0.0, 0.0, 1.0], [2.0, 2.0, 0.0], [1.0, 1.0, 1.0]]).values
     assert values[0, 0] == values[0, 1]
 
@@ -120,8 +120,8 @@ def test_linearity(problem, a, b):
     """The values of a weighted sum of two networks are the weighted sum of their values."""
     network, X, background = problem
     layer, weights = network.layers[0], network.output_weights
-    other = Network([Layer(layer.weights[::-1], layer.bias[::-1] + 0.5)], weights, 1.0)
-    both = Network(
+    other = Network.of_layers([Layer(layer.weights[::-1], layer.bias[::-1] + 0.5)], weights, 1.0)
+    both = Network.of_layers(
         [Layer(np.vstack([layer.weights, other.layers[0].weights]), np.append(layer.bias, other.layers[0].bias))],
         np.append(a * weights, b * weights),
         a * network.base + b,
@@ -132,7 +132,7 @@ def test_linearity(problem, a, b):
 
 def test_one_feature_neuron_gets_the_whole_difference():
     """Not half of it, as the printed weight C(D, D^(k), Q) would give."""
-    network = Network([Layer([[1.0, 0.0, 0.0]], [-1.0])], [2.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 0.0, 0.0]], [-1.0])], [2.0], 0.0)
     assert shap_values(network, [[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]).values.tolist() == [[4.0, 0.0, 0.0]]
 
 
@@ -140,7 +140,7 @@ def test_ties_are_decided_as_the_network_decides():
     """0.1 + 0.2 rounds above 0.3, and 1 - 1e-17 rounds to 1: a threshold moved to the other side would miss both."""
     X, background = np.array([[0.1, 0.2], [1.0, -1e-17]]), np.array([[1.0, -1e-17], [0.1, 0.2]])
     for threshold in (0.1 + 0.2, 0.3, 1.0):
-        network = Network([Layer([[1.0, 1.0]], [-threshold])], [1.0], 0.0)
+        network = Network.of_layers([Layer([[1.0, 1.0]], [-threshold])], [1.0], 0.0)
         assert_equals_definition(shap_values(network, X, background), network, X, background)
 
 
@@ -150,7 +150,7 @@ def test_equal_to_shap_exact_explainer():
     for _ in range(20):
         d, width = int(rng.integers(2, 7)), int(rng.integers(1, 8))
         weights = rng.normal(size=(width, d)) * (rng.random((width, d)) < 0.5)
-        network = Network([Layer(weights, rng.normal(size=width))], rng.normal(size=width), rng.normal())
+        network = Network.of_layers([Layer(weights, rng.normal(size=width))], rng.normal(size=width), rng.normal())
         X, background = rng.normal(size=(5, d)), rng.normal(size=(30, d))
         masker = shap.maskers.Independent(background, max_samples=len(background))
         theirs = shap.explainers.Exact(network.predict, masker)(X)
@@ -163,7 +163,7 @@ def test_equal_to_shap_exact_explainer():
 def deep_and_wide():
     rng = np.random.default_rng(3)
     layers = [Layer(rng.normal(size=(6, 12)), rng.normal(size=6)), Layer(rng.normal(size=(3, 6)), rng.normal(size=3))]
-    return Network(layers, rng.normal(size=3), 1.0), rng.normal(size=(4, 12)), rng.normal(size=(20, 12))
+    return Network.of_layers(layers, rng.normal(size=3), 1.0), rng.normal(size=(4, 12)), rng.normal(size=(20, 12))
 
 
 def test_sampled_values_are_near_and_say_how_near():
@@ -199,7 +199,7 @@ class Fitted:
 
 
 def test_estimators_frames_and_stored_backgrounds():
-    network = Network([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
     frame = pd.DataFrame({"extra": ["x", "y"], "b": [1.0, 0.0], "a": [0.5, 0.25]})
     plain = shap_values(network, [[0.5, 1.0], [0.25, 0.0]], [[0.0, 0.0]])
     for found in (
@@ -224,7 +224,7 @@ def test_estimators_frames_and_stored_backgrounds():
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
-        call(Network([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"]))
+        call(Network.of_layers([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"]))
 
 
 def test_a_model_without_network_is_refused():
@@ -234,9 +234,9 @@ def test_a_model_without_network_is_refused():
 
 def test_networks_of_nothing():
     for network in (
-        Network([Layer(np.empty((0, 2)), [])], [], 3.0),
-        Network([Layer([[0.0, 0.0]], [1.0])], [2.0], 3.0),
-        Network([Layer([[1.0, 0.0]], [1.0])], [0.0], 3.0),
+        Network.of_layers([Layer(np.empty((0, 2)), [])], [], 3.0),
+        Network.of_layers([Layer([[0.0, 0.0]], [1.0])], [2.0], 3.0),
+        Network.of_layers([Layer([[1.0, 0.0]], [1.0])], [0.0], 3.0),
     ):
         explanation = shap_values(network, [[1.0, 2.0]], [[0.0, 0.0]])
         assert explanation.values.tolist() == [[0.0, 0.0]]
@@ -246,7 +246,7 @@ def test_networks_of_nothing():
 
 def test_explaining_loads_no_optional_package():
     code = (
-        "import sys, bgn; bgn.shap_values(bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0]], [[0.0]]); "
+        "import sys, bgn; bgn.shap_values(bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0]], [[0.0]]); "
         "assert not {'shap', 'torch', 'matplotlib', 'dask', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -94,7 +94,7 @@ def test_who_adds_up_a_printed_card_gets_what_is_predicted(problem, points, scal
 def example():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3)).round(4) * 10
-    network = Network(
+    network = Network.of_layers(
         [Layer([[1.0, 0.0, 0.0], [0.5931234, 1.0, 0.0], [0.0, 0.0, -1.0]], [-2.84637, -3.557, 1.23456])],
         [1.23456, 0.607, -0.271],
         7.123456,
@@ -117,7 +117,7 @@ def test_output_weights_keep_the_digits_asked_for():
 
 def test_a_neuron_that_rounds_to_nothing_goes():
     network, X, y = example()
-    tiny = Network(network.layers, [1.0, 0.001, 1.0], 0.0, ["a", "b", "c"], "y")
+    tiny = Network.of_layers(network.layers, [1.0, 0.001, 1.0], 0.0, ["a", "b", "c"], "y")
     simple = simplify(tiny, X, y, digits=1)
     assert simple.network.widths == (2,)
     assert simple.network.feature_names == ("a", "b", "c")
@@ -160,7 +160,7 @@ def test_bad_input_is_named(options, message):
 
 
 def test_networks_of_nothing():
-    nothing = Network([Layer(np.empty((0, 2)), [])], [], 3.0)
+    nothing = Network.of_layers([Layer(np.empty((0, 2)), [])], [], 3.0)
     rows, y = np.zeros((2, 2)), [1.0, 2.0]
     assert simplify(nothing, rows, y).network == nothing
     simple = simplify(nothing, rows, y, points=10).network
@@ -178,7 +178,7 @@ def test_networks_of_nothing():
 
 def test_a_question_that_lowers_the_prediction_is_turned_round_and_columns_stay_together():
     layer = Layer([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [-2.5, -3.0, -1.0, -2.0, 1.0])
-    card = scorecard(Network([layer], [0.3, 0.1, -0.2, 0.2, -0.05], 1.0, ["rooms", "age"]))
+    card = scorecard(Network.of_layers([layer], [0.3, 0.1, -0.2, 0.2, -0.05], 1.0, ["rooms", "age"]))
     assert card.questions == ("age < 1", "age >= 2", "age >= 3", "rooms >= 2.5")
     assert card.points == (2, 2, 1, 3)
     assert (card.start, card.unit) == (Decimal("0.15"), Decimal("0.2"))
@@ -223,7 +223,7 @@ def test_hostile_names_are_escaped_in_every_format(second):
 @given(st.lists(st.integers(1, 1000), min_size=1, max_size=50))
 def test_a_table_of_totals_is_short_and_goes_from_0_to_the_largest(points):
     layer = Layer(np.eye(len(points)), np.zeros(len(points)))
-    card = scorecard(Network([layer], np.array(points) * 0.5, 0.0))
+    card = scorecard(Network.of_layers([layer], np.array(points) * 0.5, 0.0))
     totals = card.totals()
     sums = reduce(lambda found, each: found | {total + each for total in found}, card.points, {0})
     assert (totals[0], totals[-1]) == (0, sum(card.points))
@@ -240,14 +240,14 @@ def test_no_total_is_listed_that_no_row_has(data):
     edges = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
     weights = data.draw(st.lists(st.integers(-3, 3).filter(bool), min_size=len(edges), max_size=len(edges)))
     layer = Layer([[1.0, 0.0]] * len(edges) + [[0.0, 1.0]], [-each for each in edges] + [-0.5])
-    card = scorecard(Network([layer], [*(0.5 * each for each in weights), 2.0], 0.0))
+    card = scorecard(Network.of_layers([layer], [*(0.5 * each for each in weights), 2.0], 0.0))
     rows = np.array([(x, z) for x in np.arange(-1, 6) for z in (0.0, 1.0)])
     met = set((card.terms.holds(rows) @ np.array(card.points)).tolist())
     assert card.attainable == tuple(sorted(met))
 
 
 def test_units_are_written_beside_numbers():
-    network = Network([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"], "value")
+    network = Network.of_layers([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"], "value")
     card = scorecard(network).format(units={"income": "k$", "value": "M$"})
     assert "income >= 65.5 k$" in card
     assert "value (M$) = 0.5 + 1 x total" in card
@@ -269,7 +269,7 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
 
 
 def test_slopes_without_ends_are_refused_and_points_beside_slopes():
-    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
     with pytest.raises(ValueError, match="this one has slopes without ends"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="points are for models of questions alone"):
@@ -280,7 +280,7 @@ def test_every_case_of_a_simplified_question_is_short():
     kinds = Column("kind", levels=("plain", "fine"))
     asked = Neuron(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
     schema = Schema((Column("carat", typical=0.7), kinds), "price")
-    network = Network([Layer.of([asked], 2)], [50.0], 100.0, schema=schema)
+    network = Network.of_layers([Layer.of([asked], 2)], [50.0], 100.0, schema=schema)
     carats = np.round(np.arange(0.2, 1.2, 0.01), 2)
     rows = [[carat, kind] for carat in carats for kind in ("plain", "fine")]
     simple = simplify(network, rows, network.predict(rows)).network

@@ -39,7 +39,7 @@ def network() -> bgn.Network:
     given = town()
     weights = np.resize([1.0, -0.5, 0.5, -1.0, 0.5], given.widths[-1])
     changed = given.changed(output_weights=weights, base=0.5, link="logistic", bounds=None)
-    return bgn.Network(changed.layers, weights, 0.5, schema=_with(changed.schema, ("ja", "nein")), link="logistic")
+    return bgn.Network.of_layers(changed.layers, weights, 0.5, schema=_with(changed.schema, ("ja", "nein")), link="logistic")
 
 
 def _with(schema: Any, classes: tuple[str, str]) -> Any:

@@ -67,7 +67,7 @@ def test_a_workbook_holds_no_formula_that_a_name_made():
 def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     layer = Layer([[1.0, 0.0], [1.0, 0.59], [0.0, 1.0]], [-65.5, -63.56, -20.0])
-    network = Network([layer], [0.26, 0.195, -0.065], 1.54, ["income", "age"], "value")
+    network = Network.of_layers([layer], [0.26, 0.195, -0.065], 1.54, ["income", "age"], "value")
     content = export.to_excel(network, tmp_path / "card.xlsx")
     assert content == (tmp_path / "card.xlsx").read_bytes() == export.to_excel(network)
     sheet = openpyxl.load_workbook(io.BytesIO(content))["Scorecard"]
@@ -79,7 +79,7 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
         export.to_excel(network, rows=0)
     levels = tuple(f"level {k}" for k in range(300))
     neuron = Neuron(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
-    many = Network([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", levels=levels),)))
+    many = Network.of_layers([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", levels=levels),)))
     with pytest.raises(ValueError, match="300 levels; a workbook has room for 250"):
         export.to_excel(many)
 
@@ -160,7 +160,7 @@ def test_json_schema_of_dates():
         *parts,
         Column("took (days)", part_of=TimePart("took", "duration")),
     )
-    network = Network([Layer(np.eye(4), np.zeros(4))], np.ones(4), 0.0, schema=Schema(columns))
+    network = Network.of_layers([Layer(np.eye(4), np.zeros(4))], np.ones(4), 0.0, schema=Schema(columns))
     schema = json.loads(export.to_json_schema(network))
     assert schema["properties"] == {
         "rooms": {"type": ["number", "null"], "description": "in m"},

@@ -92,7 +92,7 @@ def hostile_network(names: list[str], words: list[str], target: str, seed: int) 
         Neuron(Projection((2, 3), (1.0, 1.0), gaps=(0.0, 0.0)), 0.5),
         Neuron(Projection((4,), (some,)), 1.0, missing=bool(seed % 2)),
     ]
-    return Network([Layer.of(asked, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)
+    return Network.of_layers([Layer.of(asked, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)
 
 
 class Rows(html.parser.HTMLParser):
@@ -158,7 +158,7 @@ def test_no_hostile_name_of_many_reads_as_more(names: list[str], words: list[str
 
 def test_cards_drawings_reports_programs_and_errors_tell_two_names_apart(tmp_path) -> None:
     names = ["age", "age\u200b"]
-    model = Network([Layer([[1.0, 0.0], [0.0, 1.0]], [-2.0, -3.0])], [1.0, 2.0], 3.0, names, "y\u200b")
+    model = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-2.0, -3.0])], [1.0, 2.0], 3.0, names, "y\u200b")
     rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     page = bgn.write_report(model, rows, model.predict(rows), tmp_path / "page.html").read_text(encoding="utf-8")
     told = [

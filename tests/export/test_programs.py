@@ -157,7 +157,7 @@ def told_apart(link):
     schema = replace(network.schema, classes=HOSTILE[: 2 if link == "logistic" else 3], target="kind")
     rng = np.random.default_rng(0)
     shape = (6,) if link == "logistic" else (6, 3)
-    return Network(network.layers, rng.normal(size=shape), rng.normal(size=shape[1:]), schema=schema, link=link)
+    return Network.of_layers(network.layers, rng.normal(size=shape), rng.normal(size=shape[1:]), schema=schema, link=link)
 
 
 @pytest.mark.parametrize("link", ["logistic", "softmax"])
@@ -284,7 +284,7 @@ def test_reasons_agree_with_the_neuron_values_of_explanations():
 
 def test_equal_questions_are_asked_once():
     layer = Layer(np.tile([[1.0, 0.5], [1.0, 0.0]], (500, 1)), np.tile([-1.0, -2.0], 500))
-    network = Network([layer], np.full(1000, 0.001), 0.0, ["a", "b"])
+    network = Network.of_layers([layer], np.full(1000, 0.001), 0.0, ["a", "b"])
     planned = plan(network)
     assert len(planned.layers[0].comparisons) == 2
     assert len(planned.addends) == 2
@@ -298,7 +298,7 @@ def test_equal_questions_are_asked_once():
 def test_levels_that_are_looked_up_are_not_summed_up_as_well():
     schema = Schema((Column("colour", levels=("red", "green", "blue")),))
     line = Projection((0,), ((1.0, 0.0, 2.0),))
-    network = Network([Layer.of([Neuron(line, 0.5), Neuron(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([Neuron(line, 0.5), Neuron(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
     assert "s0_0" not in export.to_c(network)  # a compiler would warn of it
     assert "s0_0" not in export.to_python(network)
 
@@ -324,7 +324,7 @@ def test_what_a_target_would_lose_is_refused(word, place):
     classes = ("no", word if place == "class" else "yes")
     schema = Schema(columns, word if place == "target" else "y", classes=classes)
     asked = [Neuron(Projection((0,), (1.0,)), 0.5), Neuron(Projection((1,), ((0.0, 1.0),)), 1.0)]
-    network = Network([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
+    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
     for target, write in TARGETS_OF_WORDS.items():
         if target == "PMML" or word != "a\x01":
             with pytest.raises(ValueError, match=rf"^{target} has no place for the character .* otherwise\.$"):
@@ -342,7 +342,7 @@ TARGETS_OF_WORDS = {"SQL": export.to_sql, "C": export.to_c, "ONNX": export.to_on
 
 
 def test_no_script_ends_in_a_comment():
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], "</script><script>alert(1)</script>")
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], "</script><script>alert(1)</script>")
     text = export.to_javascript(network)
     assert text.startswith('// Predicts "\\u003c/script>')
     assert "</script" not in text + export.to_javascript(hostile())
@@ -362,7 +362,7 @@ def test_infinite_numbers_have_no_prediction():
         got = run(network, rows)
         assert np.isnan(got[3:]).all()
         np.testing.assert_array_equal(got[:3], want)
-    sloped = Network([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    sloped = Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
     for run in (engines.in_sqlite, engines.in_duckdb, engines.in_onnx):
         assert np.isnan(run(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
     with pytest.raises(ValueError, match="infinite"):
@@ -370,7 +370,7 @@ def test_infinite_numbers_have_no_prediction():
 
 
 def test_infinite_numbers_have_no_prediction_in_javascript_and_c():
-    sloped = Network([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    sloped = Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
     assert np.isnan(engines.in_c("-std=c99", "-O2")(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
     node = engines.needs("node")
     program = export.to_javascript(sloped) + "\nscore({a: Infinity, b: 0});"
@@ -441,7 +441,7 @@ def test_what_cannot_be_written_is_said():
 
 
 def test_float32_inputs_are_rounded_before_questions_are_asked():
-    network = Network([Layer([[1.0]], [-0.1])], [1.0], 0.0, ["a"])
+    network = Network.of_layers([Layer([[1.0]], [-0.1])], [1.0], 0.0, ["a"])
     session = engines.session_of(export.to_onnx(network, precision="float"))
     given = np.array([[0.1], [0.2]], np.float32)
     assert session.run(None, {"X": given})[0][:, 0].tolist() == network.predict(given.astype(float)).tolist()
@@ -453,7 +453,7 @@ def test_numbers_that_sqlite_would_misread():
         [rng.normal(size=300), rng.normal(size=100) * 10.0 ** rng.integers(-300, 300, 100), [5e-324, 1e22, 0.1]]
     )
     layer = Layer(np.ones((len(thresholds), 1)), -thresholds)
-    network = Network([layer], 2.0 ** -np.arange(len(thresholds)), 0.0, ["a"])
+    network = Network.of_layers([layer], 2.0 ** -np.arange(len(thresholds)), 0.0, ["a"])
     rows = np.concatenate([thresholds, np.nextafter(thresholds, -np.inf), np.nextafter(thresholds, np.inf)])[
         :, np.newaxis
     ]
@@ -469,7 +469,7 @@ def test_town_rows_as_people_write_them():
     network, rows = town(), town_rows(100)
     assert (engines.in_python(network, rows)[:, 0] == network.predict(rows)).all()
     schema = Schema((Column("floor", levels=(1.0, 2.5)),))
-    floors = Network(
+    floors = Network.of_layers(
         [Layer.of([Neuron(Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
         [1.0],
         0.0,
@@ -504,7 +504,7 @@ def card():
         Neuron(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
         Neuron(Projection((2,), (1.0,)), 20.0),
     ]
-    return Network([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
+    return Network.of_layers([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
 
 
 def test_points_without_floats(tmp_path):

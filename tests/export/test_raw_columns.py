@@ -32,7 +32,7 @@ def network_of_dates(zone=None, duration=True):
     weights = np.zeros((len(asked), len(columns)))
     for row, (j, _) in zip(weights, asked, strict=True):
         row[j] = 1.0
-    return Network(
+    return Network.of_layers(
         [Layer(weights, [-cut for _, cut in asked])], 2.0 ** np.arange(len(asked)), 0.0, schema=Schema(columns, "price")
     )
 

@@ -41,7 +41,7 @@ def _networks(draw: Any) -> list[Network]:
         rows = draw(st.lists(st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, -1.0)]), min_size=width, max_size=width))
         cuts = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=width, max_size=width))
         weights = draw(st.lists(short, min_size=width, max_size=width))
-        found.append(Network([Layer(np.reshape(rows, (width, 2)), cuts)], weights, draw(short)))
+        found.append(Network.of_layers([Layer(np.reshape(rows, (width, 2)), cuts)], weights, draw(short)))
     return found
 
 
@@ -190,7 +190,7 @@ def _wide(count: int, networks: int) -> Network:
             factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
             neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
         weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
-        found.append(Network([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
+        found.append(Network.of_layers([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
     return mean_of(found)
 
 

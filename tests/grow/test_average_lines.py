@@ -37,7 +37,7 @@ def _networks(draw: Any) -> list[Network]:
         weights = draw(st.lists(short, min_size=width, max_size=width))
         slopes = [draw(st.sampled_from([0.0, 0.5, -0.5])), draw(st.one_of(short, st.just(0.0)))]
         layer = Layer(np.tile([1.0, -1.0], (width, 1)), cuts)
-        found.append(Network([layer], weights, draw(short), slopes=slopes, ranges=ENDS))
+        found.append(Network.of_layers([layer], weights, draw(short), slopes=slopes, ranges=ENDS))
     return found
 
 
@@ -55,7 +55,7 @@ def test_the_mean_is_the_mean(networks: list[Network]) -> None:
 
 
 def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
-    first = Network([Layer.of([], 2)], [], 1.0, slopes=[0.5, 0.0], ranges=ENDS)
+    first = Network.of_layers([Layer.of([], 2)], [], 1.0, slopes=[0.5, 0.0], ranges=ENDS)
     mean = mean_of([first, first.changed(slopes=[-0.5, 0.0])])
     bgn.save(mean, tmp_path / "mean.json")
     loaded = bgn.load(tmp_path / "mean.json")
@@ -66,7 +66,7 @@ def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
 
 
 def test_lines_that_end_elsewhere_are_refused() -> None:
-    first = Network([Layer.of([], 1)], [], 0.0, ["rooms"], slopes=[1.0], ranges=[[0.0, 5.0]])
+    first = Network.of_layers([Layer.of([], 1)], [], 0.0, ["rooms"], slopes=[1.0], ranges=[[0.0, 5.0]])
     with pytest.raises(ValueError, match=r"same ends.*'rooms'"):
         mean_of([first, first.changed(ranges=[[0.0, 6.0]])])
 

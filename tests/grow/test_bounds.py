@@ -142,4 +142,4 @@ def test_errors_name_the_remedy(change, message):
     with pytest.raises(ValueError, match="probabilities lie between 0 and 1"):
         BGNClassifier(**QUICK, bounds=(0, None)).fit(X, y > y.mean())
     with pytest.raises(ValueError, match="bounds are for numbers, whose link is 'identity'"):
-        bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic", bounds=(0, None))
+        bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic", bounds=(0, None))

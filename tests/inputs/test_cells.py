@@ -110,7 +110,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     if "columns" not in kept:  # they are the network's
         preparation = replace(preparation, schema=schema)
     file = ModelFile(
-        Network([Layer(np.ones((1, len(schema))), [0.0])], [1.0], 0.0, schema.names), "0", preparation=preparation
+        Network.of_layers([Layer(np.ones((1, len(schema))), [0.0])], [1.0], 0.0, schema.names), "0", preparation=preparation
     )
     X[np.isnan(X).any(axis=1)] = np.nan
     np.testing.assert_array_equal(features(file, raw), X)

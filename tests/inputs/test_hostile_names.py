@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows.to_csv(folder / "t.csv", index=False)
     preparation = prepared(number(NAMES[0]), category(NAMES[1], WORDS))
     layer = Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.5, 0.0]], [0.0, -0.5, -0.25])
-    network = Network([layer], [1.5, 0.5, 0.1], 2.0, preparation.schema.names, f"y{ODD}")
+    network = Network.of_layers([layer], [1.5, 0.5, 0.1], 2.0, preparation.schema.names, f"y{ODD}")
     units = {NAMES[0]: f"km{ODD}", f"y{ODD}": f"9{ODD}"}
     bgn.save(network, folder / "m.json", preparation=preparation, units=units)
     return folder

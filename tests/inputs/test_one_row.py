@@ -62,7 +62,7 @@ def test_named_rows_are_predicted_and_columns_are_no_rows() -> None:
 
 def test_print_shows_the_values_of_a_row() -> None:
     schema = bgn.model.schema.Schema((bgn.model.schema.Column("rooms"), bgn.model.schema.Column("age")), "price")
-    network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, schema=schema)
     background = [[1.0, 1.0], [3.0, 1.0], [0.0, 9.0]]
     assert str(bgn.shap_values(network, [2.0, 4.0], background)).splitlines() == [
         "SHAP values of 1 row: price",

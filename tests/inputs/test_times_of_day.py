@@ -129,7 +129,7 @@ def asks_for_times() -> tuple[Network, list[datetime.time | None]]:
     cuts = [0.0, 8.5, 8.500000000000002, 12.75, 17.508333333333333]
     column = Column("opens (hours)", part_of=TimePart("opens", "time"), typical=5.0)
     layer = Layer([[1.0]] * len(cuts), [-cut for cut in cuts])
-    network = Network([layer], 2.0 ** np.arange(len(cuts)), 0.0, schema=Schema((column,), "visits"))
+    network = Network.of_layers([layer], 2.0 ** np.arange(len(cuts)), 0.0, schema=Schema((column,), "visits"))
     times = [datetime.time(0), datetime.time(8, 30), datetime.time(8, 29, 59, 999000), datetime.time(12, 45),
              datetime.time(17, 30, 30), datetime.time(17, 30, 29), datetime.time(23, 59, 59, 999000), None]  # fmt: skip
     return network, times

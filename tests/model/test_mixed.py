@@ -66,14 +66,14 @@ def test_a_network_that_knows_no_gaps_refuses_them(network):
 
 def test_probabilities_add_up():
     layer = Layer([[1.0]], [-1.0])
-    classes = Network([layer], [[1.0, 2.0, -3.0]], [0.0, 0.5, 1.0], link="softmax")
+    classes = Network.of_layers([layer], [[1.0, 2.0, -3.0]], [0.0, 0.5, 1.0], link="softmax")
     np.testing.assert_allclose(classes.predict([[0.0], [2.0]]).sum(axis=1), 1.0)
-    yes = Network([layer], [800.0], 0.0, link="logistic")
+    yes = Network.of_layers([layer], [800.0], 0.0, link="logistic")
     assert yes.predict([[0.0], [2.0]]).tolist() == [0.0, 1.0]
 
 
 def test_a_network_of_numbers_is_its_own_expansion():
-    network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0)
     assert network.expanded() is network
 
 
@@ -95,19 +95,19 @@ def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
         ({"link": "probit"}, "link must be one of 'identity', 'logistic', 'softmax'; got 'probit'"),
         ({"base": [1.0, 2.0]}, r"base must have 0 dimensions; got shape \(2,\)"),
         ({"slopes": [1.0]}, r"slopes must have shape \(2,\); got \(1,\)"),
-        ({"schema": Schema((Column("a"),))}, "schema must have 2 columns, as the first layer; got 1"),
-        ({"link": "softmax"}, r"output_weights must have 2 dimensions; got shape \(1,\)"),
+        ({"schema": Schema((Column("a"),))}, "schema must have 2 columns, as before; got 1"),
+        ({"link": "softmax"}, "a network with the link 'softmax' has a score per class; got an intercept of 1"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(changes, message):
-    network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match=message):
         network.changed(**changes)
 
 
 def test_regions_and_bounds_know_categories():
     layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, missing=False)], 1)
-    network = Network([layer], [1.0], 0.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    network = Network.of_layers([layer], [1.0], 0.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
     X = np.array([["Lille"], ["Nice"], [None]], dtype=object)
     (found,) = theory.regions(network, X)
     assert found.index.tolist() == [0, 1, 0]
@@ -156,19 +156,19 @@ CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
 )
 def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):
     layer = Layer.of([Neuron(Projection(columns, coefficients), threshold, missing)], 2)
-    network = Network([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
+    network = Network.of_layers([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
 
 
 def test_slopes_have_no_regions():
-    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
     with pytest.raises(ValueError, match="with slopes has no regions"):
         theory.regions(network, [[1.0]])
     assert theory.regions(network.changed(slopes=None, link="logistic"), [[1.0], [0.0]]) is not None
 
 
 def test_the_base_alone_is_the_papers_kind(tmp_path):
-    network = Network([Layer.of([], 2)], [], 3.0)
+    network = Network.of_layers([Layer.of([], 2)], [], 3.0)
     assert network.plain
     bgn.save(network, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").predict([[1.0, 2.0]]).tolist() == [3.0]

@@ -22,7 +22,7 @@ def random_network(rng, inputs, widths, features=None):
             row[rng.permutation(inputs)[features:]] = 0.0
         layers.append(Layer(weights, rng.normal(size=width)))
         inputs = width
-    return Network(layers, rng.normal(size=inputs), float(rng.normal()))
+    return Network.of_layers(layers, rng.normal(size=inputs), float(rng.normal()))
 
 
 # -- step ----------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def network():
     """Two layers on three named columns; the last column feeds only a neuron nobody listens to."""
     first = Layer([[1.0, 0.0, 0.0], [0.5, -1.0, 0.0], [0.0, 0.0, 2.0]], [-2.0, 0.0, 1.0])
     second = Layer([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [0.5, 0.0])
-    return Network([first, second], [3.0, 0.0], 10.0, feature_names=["a", "b", "c"], target_name="price")
+    return Network.of_layers([first, second], [3.0, 0.0], 10.0, feature_names=["a", "b", "c"], target_name="price")
 
 
 def test_a_network_knows_its_size(network):
@@ -126,15 +126,15 @@ def test_a_network_knows_its_size(network):
 
 
 def test_a_long_list_of_columns_is_cut_short_in_the_repr():
-    network = Network([Layer(np.eye(9), np.zeros(9))], np.ones(9), 0.0)
+    network = Network.of_layers([Layer(np.eye(9), np.zeros(9))], np.ones(9), 0.0)
     assert repr(network).endswith("uses x0, x1, x2, x3, x4, x5 and 3 more)")
 
 
 def test_a_network_is_frozen(network):
     with pytest.raises(FrozenInstanceError):
-        network.base = 0.0
+        network.intercept = 0.0
     with pytest.raises(ValueError, match="read-only"):
-        network.output_weights[0] = 1.0
+        network.coef[0] = 1.0
     assert isinstance(network.layers, tuple)
     assert isinstance(network.base, float)
 
@@ -147,7 +147,7 @@ def test_equality_looks_at_everything(network):
         "feature_names": network.feature_names,
         "target_name": network.target_name,
     }
-    twin = Network(**parts)
+    twin = Network.of_layers(**parts)
     assert twin == network
     assert hash(twin) == hash(network)
     for change in (
@@ -158,7 +158,7 @@ def test_equality_looks_at_everything(network):
         {"feature_names": None},
         {"target_name": None},
     ):
-        assert Network(**{**parts, **change}) != network
+        assert Network.of_layers(**{**parts, **change}) != network
     assert network != "network"
 
 
@@ -184,7 +184,7 @@ def test_a_network_survives_pickling(network):
 )
 def test_a_bad_network_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        Network(**{"layers": [Layer([[1.0]], [0.0])], "output_weights": [1.0], "base": 0.0, **changes})
+        Network.of_layers(**{"layers": [Layer([[1.0]], [0.0])], "output_weights": [1.0], "base": 0.0, **changes})
 
 
 # -- Network: values -----------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_a_layer_that_is_not_there(network, layer):
 
 
 def test_the_base_alone():
-    network = Network([Layer(np.empty((0, 2)), [])], [], 4.5)
+    network = Network.of_layers([Layer(np.empty((0, 2)), [])], [], 4.5)
     assert network.predict([[1.0, 2.0], [3.0, 4.0]]).tolist() == [4.5, 4.5]
     assert network.hidden([[1.0, 2.0]]).shape == (1, 0)
     assert (network.widths, network.max_features, network.features_used) == ((0,), 0, ())
@@ -226,13 +226,13 @@ def test_frames_are_read_by_name(network, frame):
 
 
 def test_a_network_without_names_takes_a_frame_as_it_stands():
-    network = Network([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
     assert network.predict(pd.DataFrame({"q": [1.0, -1.0], "p": [-1.0, 1.0]})).tolist() == [1.0, -1.0]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int64, bool])
 def test_other_number_types_are_read_as_float64(dtype):
-    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0)
     assert network.predict(np.array([[0], [1]], dtype=dtype)).tolist() == [-1.0, 1.0]
 
 
@@ -267,7 +267,7 @@ def test_a_row_alone_answers_as_in_a_block_to_the_bit(inputs, widths, features, 
         first = network.layers[0]
         rows = rng.integers(len(X), size=first.width)
         bias = -first.project(X)[rows, np.arange(first.width)]
-        network = Network([Layer(first.weights, bias), *network.layers[1:]], network.output_weights, network.base)
+        network = Network.of_layers([Layer(first.weights, bias), *network.layers[1:]], network.output_weights, network.base)
         assert (network.hidden(X, 0)[rows, np.arange(first.width)] == 1.0).all()
     block = network.predict(X)
     assert block.tobytes() == np.concatenate([network.predict(row[np.newaxis]) for row in X]).tobytes()
@@ -296,7 +296,7 @@ def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
     slopes = np.zeros((columns, *outputs))
     slopes[0] = rng.normal(size=outputs)
     link = {"link": "softmax"} if outputs else {}
-    network = Network(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link)
+    network = Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link)
     X = rng.normal(size=(20_000, columns)).round(1)
     total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], slopes[0])
     for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):

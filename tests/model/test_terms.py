@@ -46,7 +46,7 @@ def grown_like(rng: np.random.Generator, rows: np.ndarray, widths: tuple[int, ..
         layer = bgn.Layer(weights, -projections[rng.integers(len(rows), size=width), np.arange(width)])
         layers.append(layer)
         inputs = layer.fire(inputs)
-    return bgn.Network(layers, rng.normal(size=widths[-1]), rng.normal())
+    return bgn.Network.of_layers(layers, rng.normal(size=widths[-1]), rng.normal())
 
 
 @settings(max_examples=80, deadline=None)
@@ -76,7 +76,7 @@ def test_deep_terms_are_the_network(seed: int) -> None:
         values = layer.project(np.array(np.meshgrid(*[[-1.0, 1.0]] * layer.n_inputs)).reshape(layer.n_inputs, -1).T)
         cuts = [-np.median(np.unique(column)) + 1e-3 for column in values.T]
         layers.append(bgn.Layer(layer.weights, cuts))
-    network = bgn.Network(layers, network.output_weights, network.base)
+    network = bgn.Network.of_layers(layers, network.output_weights, network.base)
     terms = bgn.as_terms(network)
     np.testing.assert_allclose(terms.evaluate(rows), network.predict(rows), rtol=1e-12, atol=1e-12)
     text = bgn.equation(network)
@@ -85,7 +85,7 @@ def test_deep_terms_are_the_network(seed: int) -> None:
 
 
 def test_constant_neurons_go_into_the_base() -> None:
-    network = bgn.Network([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
+    network = bgn.Network.of_layers([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
     terms = bgn.as_terms(network)
     assert (terms.base, terms.terms) == (7.0, ())
     assert bgn.equation(network) == "prediction = 7"
@@ -94,7 +94,7 @@ def test_constant_neurons_go_into_the_base() -> None:
 
 def test_relations_keep_the_row_on_the_threshold() -> None:
     layer = bgn.Layer([[1.0], [1.0], [-1.0], [-1.0]], [-5.0, -5.0, 5.0, 5.0])
-    network = bgn.Network([layer], [4.0, -3.0, 2.0, -1.0], 0.0, ["x"])
+    network = bgn.Network.of_layers([layer], [4.0, -3.0, 2.0, -1.0], 0.0, ["x"])
     terms = bgn.as_terms(network)
     assert [term.condition.relation for term in terms.terms] == [">=", "<", "<=", ">"]
     rows = [[np.nextafter(5, 0)], [5.0], [np.nextafter(5, 9)]]
@@ -104,7 +104,7 @@ def test_relations_keep_the_row_on_the_threshold() -> None:
 def test_two_answers_of_a_layer_read_as_logic() -> None:
     first = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -2.0])
     second = bgn.Layer([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0], [0.0, -1.0], [1.0, 0.1]], [-1.0, 1.0, -1.0, 0.0, 0.0])
-    terms = bgn.as_terms(bgn.Network([first, second], [5.0, 4.0, 3.0, 2.0, 1.0], 0.0))
+    terms = bgn.as_terms(bgn.Network.of_layers([first, second], [5.0, 4.0, 3.0, 2.0, 1.0], 0.0))
     assert [describe(term.condition, terms) for term in terms.terms] == [
         "h1 and h2",
         "h1 or h2",
@@ -125,20 +125,20 @@ def test_two_answers_of_a_layer_read_as_logic() -> None:
     ],
 )
 def test_one_hot_columns_read_as_categories(weight: float, bias: float, expected: str) -> None:
-    network = bgn.Network([bgn.Layer([[weight]], [bias])], [1.0], 0.0, schema=Schema((WINTER,)))
+    network = bgn.Network.of_layers([bgn.Layer([[weight]], [bias])], [1.0], 0.0, schema=Schema((WINTER,)))
     terms = bgn.as_terms(network)
     assert describe(terms.terms[0].condition, terms) == expected
 
 
 def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["season = winter"])
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["season = winter"])
     assert bgn.equation(network).endswith('["season = winter" >= 0.5]')
     assert bgn.equation(network.changed(schema=Schema((WINTER,)))).endswith("[season = winter]")
 
 
 def test_a_category_beside_a_number_moves_its_threshold() -> None:
     schema = Schema((WINTER, Column("temp")))
-    network = bgn.Network([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
     assert "[temp >= 0.25 °C, or >= 3.25 °C where season = winter]" in bgn.equation(network, units={"temp": "°C"})
 
 
@@ -178,12 +178,12 @@ HOUR, WORK, REST = (
     ],
 )  # fmt: skip
 def test_questions_read_by_cases(columns, weights, threshold, expected) -> None:
-    network = bgn.Network([bgn.Layer([weights], [-threshold])], [1.0], 0.0, schema=Schema(columns))
+    network = bgn.Network.of_layers([bgn.Layer([weights], [-threshold])], [1.0], 0.0, schema=Schema(columns))
     assert bgn.equation(network).endswith(f"[{expected}]")
 
 
 def test_cases_are_data() -> None:
-    network = bgn.Network([bgn.Layer([[1.0, -5.5]], [-10.25])], [-1.0], 0.0, schema=Schema((HOUR, WORK)))
+    network = bgn.Network.of_layers([bgn.Layer([[1.0, -5.5]], [-10.25])], [-1.0], 0.0, schema=Schema((HOUR, WORK)))
     (term,) = bgn.as_terms(network).terms
     first, other = Case((), "<", Decimal("10.25")), Case((Choice(1, (1,)),), "<", Decimal("15.75"))
     assert term.condition.reading == Cases(0, (first, other))
@@ -203,14 +203,14 @@ def test_an_offset_moves_the_threshold_to_the_very_float(threshold: int, case: i
         return
     assert case + found >= threshold > np.nextafter(case, -np.inf) + found
     layer = bgn.Layer([[1.0, found]], [-threshold])
-    (term,) = bgn.as_terms(bgn.Network([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms if found else (None,)
+    (term,) = bgn.as_terms(bgn.Network.of_layers([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms if found else (None,)
     if term is not None:
         assert term.condition.reading.cases[1].threshold == Decimal(repr(case))
 
 
 def test_fewer_digits_say_what_they_cost() -> None:
     layer = bgn.Layer([[1.0], [1.0]], [-65.46, -20.0])
-    network = bgn.Network([layer], [0.635, -0.135], 2.275, ["income"])
+    network = bgn.Network.of_layers([layer], [0.635, -0.135], 2.275, ["income"])
     rows = np.array([[65.46], [65.47], [10.0], [65.0]])
     told = bgn.equation(network, digits=2).splitlines()
     assert told[:2] == ["prediction = 1.5", "           + 1.3 [income >= 65]"]
@@ -227,7 +227,7 @@ def test_fewer_digits_say_what_they_cost() -> None:
 
 
 def test_units_that_are_multiples_are_multiplied() -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [-62.3])], [1.0], 0.0, ["income"], "value")
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-62.3])], [1.0], 0.0, ["income"], "value")
     text = bgn.equation(network, units={"income": "1000 USD", "value": "100000 USD"})
     assert text.splitlines() == [
         "value (100000 USD) = -1",
@@ -238,7 +238,7 @@ def test_units_that_are_multiples_are_multiplied() -> None:
 def nasty_network(names: list[str]) -> bgn.Network:
     width = len(names)
     layer = bgn.Layer(np.eye(width) + np.eye(width, k=1) * 0.5, -np.arange(1.0, width + 1))
-    return bgn.Network([layer], np.arange(1.0, width + 1), 3.0, names, names[0])
+    return bgn.Network.of_layers([layer], np.arange(1.0, width + 1), 3.0, names, names[0])
 
 
 def test_html_lets_no_name_through() -> None:
@@ -259,7 +259,7 @@ def test_html_lets_no_name_through() -> None:
 
 
 def test_deep_html_names_the_layers_below() -> None:
-    deep = bgn.Network([bgn.Layer([[1.0]], [-3.0]), bgn.Layer([[-1.0]], [0.0])], [1.0], 0.0, ["x"])
+    deep = bgn.Network.of_layers([bgn.Layer([[1.0]], [-3.0]), bgn.Layer([[-1.0]], [0.0])], [1.0], 0.0, ["x"])
     written = bgn.equation(deep, format="html")
     assert "<b>h1</b> =" in written
     assert "if not <b>h1</b>" in written
@@ -279,7 +279,7 @@ def test_latex_compiles(tmp_path: object) -> None:
     engine = shutil.which("lualatex") or shutil.which("pdflatex")
     if engine is None:
         pytest.skip("no TeX on this machine: LaTeX was not compiled")
-    deep = bgn.Network([bgn.Layer([[1.0]], [-1e12]), bgn.Layer([[1.0]], [0.5])], [1.0], 0.0, ["x_1 & 2"])
+    deep = bgn.Network.of_layers([bgn.Layer([[1.0]], [-1e12]), bgn.Layer([[1.0]], [0.5])], [1.0], 0.0, ["x_1 & 2"])
     body = bgn.equation(nasty_network(NASTY), format="latex") + bgn.equation(
         deep, format="latex", units={"x_1 & 2": "10 %"}
     )
@@ -317,7 +317,7 @@ def test_numbers() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("format", "pdf"), ("digits", 0), ("digits", 2.5), ("digits", True)])
 def test_wrong_arguments_are_named(name: str, value: object) -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0)
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match=name):
         bgn.equation(network, **{name: value})
 

@@ -35,7 +35,7 @@ def networks(draw, inputs, weights=SMALL, numbers=GRID):
         matrix = np.array(draw(table(width, below, weights)), dtype=float).reshape(width, below)
         layers.append(Layer(matrix, draw(st.lists(numbers, min_size=width, max_size=width))))
         below = width
-    return Network(layers, draw(st.lists(numbers, min_size=below, max_size=below)), draw(numbers))
+    return Network.of_layers(layers, draw(st.lists(numbers, min_size=below, max_size=below)), draw(numbers))
 
 
 @st.composite
@@ -116,7 +116,7 @@ def test_a_row_of_weight_two_is_the_row_twice(problem, data):
 def test_wide_layers_cross_word_edges(width, seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, size=(40, 3)).astype(float)
-    network = Network(
+    network = Network.of_layers(
         [Layer(rng.integers(-1, 2, size=(width, 3)), rng.integers(-2, 3, size=width))], np.ones(width), 0.0
     )
     (found,) = regions(network, X)
@@ -129,7 +129,7 @@ def test_wide_layers_cross_word_edges(width, seed):
 def test_blocks_of_rows_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
-    network = Network([Layer(rng.normal(size=(6, 4)), np.zeros(6)), Layer(np.eye(3, 6), np.zeros(3))], np.ones(3), 0.5)
+    network = Network.of_layers([Layer(rng.normal(size=(6, 4)), np.zeros(6)), Layer(np.eye(3, 6), np.zeros(3))], np.ones(3), 0.5)
     whole = regions(network, X), lower_bounds(network, X, y)
     monkeypatch.setattr(bgn.theory, "_BLOCK", 18)  # three rows at a time
     for before, after in zip(whole[0], regions(network, X), strict=True):
@@ -140,7 +140,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 
 
 def test_the_base_alone_has_one_region_and_the_variance_as_bound():
-    network = Network([Layer(np.empty((0, 2)), [])], [], 3.0)
+    network = Network.of_layers([Layer(np.empty((0, 2)), [])], [], 3.0)
     X, y = [[1.0, 2.0], [3.0, 4.0]], [2.0, 6.0]
     (found,) = regions(network, X)
     assert found.index.tolist() == [0, 0]
@@ -149,13 +149,13 @@ def test_the_base_alone_has_one_region_and_the_variance_as_bound():
 
 
 def test_a_far_away_mean_costs_no_digits():
-    network = Network([Layer([[1.0]], [-1.0])], [0.5], 1e9)
+    network = Network.of_layers([Layer([[1.0]], [-1.0])], [0.5], 1e9)
     bounds = lower_bounds(network, [[0.0], [0.0], [1.0], [1.0]], [1e9 - 1, 1e9, 1e9, 1e9 + 1])
     np.testing.assert_allclose(bounds, [0.25, 0.25], rtol=1e-12)
 
 
 def test_frames_are_read_by_name():
-    network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, feature_names=["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, feature_names=["a", "b"])
     for frame in (pd.DataFrame, pl.DataFrame):
         X = frame({"b": [9.0, 9.0, 9.0], "a": [1.0, 2.0, 3.0]})
         assert regions(network, X)[0].index.tolist() == [0, 1, 1]
@@ -163,7 +163,7 @@ def test_frames_are_read_by_name():
 
 
 def test_records_are_read_only():
-    (found,) = regions(Network([Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0], [-1.0]])
+    (found,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0], [-1.0]])
     for array in (found.index, found.patterns, found.counts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
@@ -188,13 +188,13 @@ def test_records_are_read_only():
     ],
 )
 def test_bad_input_is_named(changes, message):
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match=message):
         lower_bounds(network, **{"X": [[1.0], [2.0]], "y": [1.0, 2.0], **changes})
 
 
 def test_regions_of_no_rows():
-    (found,) = regions(Network([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
+    (found,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
     assert len(found) == 0
     assert found.patterns.shape == (0, 1)
 
@@ -245,7 +245,7 @@ def test_no_outputs_beat_the_entropy_of_the_regions(problem, n_classes, seed):
 
 def test_labels_of_classes_are_told_apart_by_name():
     schema = Schema((Column("x"),), classes=("no", "yes"))
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, schema=schema, link="logistic")
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, schema=schema, link="logistic")
     assert lower_bounds(network, [[1.0], [-1.0]], ["yes", "no"])[0] == 0.0
     with pytest.raises(ValueError, match="y holds the label 'perhaps'"):
         lower_bounds(network, [[1.0], [-1.0]], ["yes", "perhaps"])

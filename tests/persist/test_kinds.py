@@ -79,7 +79,7 @@ def networks(draw: st.DrawFn) -> Network:
     ends = sorted(draw(st.sets(outputs, min_size=2, max_size=2)))
     bounds = draw(st.sampled_from([None, (ends[0], None), (None, ends[1]), tuple(ends)]))
     bounds = bounds if link == "identity" else None
-    return Network(
+    return Network.of_layers(
         layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, slopes=slopes, bounds=bounds
     )
 
@@ -110,7 +110,7 @@ CITY = Schema((Column("age", unit="years", seen=(18.0, np.inf)), Column("city", 
 
 def questions(missing: bool | None) -> Network:
     layer = Layer.of([Neuron(Projection((0, 1), (1.0, (0.0, 1.0, -0.0, 9.0))), 30.0, missing)], 2)
-    return Network([layer], [1.0], 0.5, schema=CITY)
+    return Network.of_layers([layer], [1.0], 0.5, schema=CITY)
 
 
 def test_a_person_can_read_a_column_and_a_question(tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_a_changed_question_is_refused(tmp_path: Path, changes: dict[str, Any], 
 
 
 def test_what_cannot_predict_is_not_saved(tmp_path: Path) -> None:
-    short = Layer.of([Neuron(Projection((1,), ((1.0,),)), 1.0, True)], 2)
+    short = Layer.of([Neuron(Projection((0, 1), (1.0, (1.0,))), 1.0, True)], 2)
     with pytest.raises(ValueError, match="model cannot be saved: the network cannot predict"):
         bgn.save(questions(True).changed(layers=[short]), tmp_path / "m.json")
-    long = Layer.of([Neuron(Projection((1,), ((1.0,) * 9,)), 1.0, True)], 2)
-    with pytest.raises(ValueError, match=r"model cannot be saved: .*weights\[0\] must have 4 entries; got 9"):
+    long = Layer.of([Neuron(Projection((0, 1), (1.0, (1.0,) * 9)), 1.0, True)], 2)
+    with pytest.raises(ValueError, match=r"model cannot be saved: .*weights\[1\] must have 4 entries; got 9"):
         bgn.save(questions(True).changed(layers=[long]), tmp_path / "m.json")
     assert list(tmp_path.iterdir()) == []
 

@@ -45,12 +45,12 @@ def networks(draw: st.DrawFn) -> Network:
     ]
     output = draw(st.lists(outputs, min_size=widths[-1], max_size=widths[-1]))
     features = draw(st.none() | st.lists(names, min_size=widths[0], max_size=widths[0], unique=True))
-    return Network(layers, output, draw(outputs), features, draw(st.none() | names))
+    return Network.of_layers(layers, output, draw(outputs), features, draw(st.none() | names))
 
 
 def example() -> Network:
     layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
-    network = Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
+    network = Network.of_layers([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
     return network.changed(schema=network.schema.with_levels({"kind = flat": ("kind", "flat")}))
 
 
@@ -139,7 +139,7 @@ def test_the_rows_that_are_checked_are_made_up_and_have_their_predictions(tmp_pa
 
 def test_wide_dense_networks_fit_in_a_file(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
-    network = Network(
+    network = Network.of_layers(
         [Layer(generator.normal(size=(200, 300)), generator.normal(size=200))], generator.normal(size=200), 0
     )
     bgn.save(network, tmp_path / "m.json")
@@ -405,13 +405,13 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
 def test_networks_of_many_inputs_without_names_load(tmp_path: Path) -> None:
     weights = np.zeros((2, 30_000))
     weights[:, [5, 29_999]] = 1.0, -2.0
-    network = Network([Layer(weights, [0.0, 1.0])], [1.0, 2.0], 0.5)
+    network = Network.of_layers([Layer(weights, [0.0, 1.0])], [1.0, 2.0], 0.5)
     bgn.save(network, tmp_path / "m.json")
     assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
 
 
 def test_what_load_would_refuse_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.5, ["\ud800"])
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.5, ["\ud800"])
     with pytest.raises(ValueError, match=r"schema.columns\[0\] must be text without lone surrogates"):
         bgn.save(network, tmp_path / "m.json")
     monkeypatch.setattr("bgn.persist.strict._MOST_CONTAINERS", 10)
@@ -488,7 +488,7 @@ def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
 
 
 def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path) -> None:
-    network = Network([Layer([[1.0, 0.5]], [-3.0])], [1.5], 0.0, ["a", "b"])
+    network = Network.of_layers([Layer([[1.0, 0.5]], [-3.0])], [1.5], 0.0, ["a", "b"])
     path = tmp_path / "m.json"
     bgn.save(network, path)
     content = json.loads(path.read_text())
@@ -518,7 +518,7 @@ def test_a_network_alone_has_no_history(tmp_path) -> None:
 
 
 def test_columns_are_bounded_whatever_the_blanks(tmp_path) -> None:
-    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)
     path = tmp_path / "m.json"
     bgn.save(network, path)
     content = json.loads(path.read_text()) | {"checks": []}

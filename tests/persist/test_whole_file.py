@@ -23,7 +23,7 @@ ROOT = os.geteuid() == 0
 
 
 def network(bias: float = 0.0) -> Network:
-    return Network([Layer([[1.0, 0.0]], [bias])], [1.0], 0.0, ["a", "b"], "y")
+    return Network.of_layers([Layer([[1.0, 0.0]], [bias])], [1.0], 0.0, ["a", "b"], "y")
 
 
 def names(folder: Path) -> list[str]:

@@ -23,7 +23,7 @@ def many_questions() -> bgn.Network:
     biases = [-1.0, 0.25, -0.5, 0.375, -1.25, -0.75, 0.5, -0.125, -1.5]
     points = [1.0, 2.0, -3.0, 4.0, -1.5, 0.5, 2.5, -0.75, 1.75]
     target = "monthly costs of the household in euros, everything included"
-    return bgn.Network([bgn.Layer(weights, biases)], points, 10.0, NAMES, target)
+    return bgn.Network.of_layers([bgn.Layer(weights, biases)], points, 10.0, NAMES, target)
 
 
 def every_figure() -> dict[str, Callable[[Any], Any]]:

@@ -117,7 +117,7 @@ def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
 
 def test_waterfall_tells_categories() -> None:
     schema = Schema((Column("a", level_of=("season", "winter")), Column("b", level_of=("season", "summer"))))
-    network = bgn.Network([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, schema=schema)
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     ax = bgn.plots.waterfall(bgn.shap_values(network, rows, rows))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["season = winter", "season is not summer"]
@@ -281,7 +281,7 @@ def test_tree_comparison_measures_both_on_the_test_rows() -> None:
 
 
 def test_figures_of_a_network_that_asks_nothing_are_empty_and_its_path_is_unknown() -> None:
-    network = bgn.Network([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5, ["a", "b"])
+    network = bgn.Network.of_layers([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5, ["a", "b"])
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     explanation = bgn.shap_values(network, rows, rows)
     for ax in (bgn.plots.summary(explanation), bgn.plots.waterfall(explanation), bgn.plots.network(network, rows)):
@@ -308,7 +308,7 @@ def test_figures_of_a_network_that_asks_nothing_are_empty_and_its_path_is_unknow
 def test_effect_of_columns_of_any_scale(column: Floats) -> None:
     rows = np.column_stack([column, np.arange(50.0)])
     layer = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-np.median(column), -20.0])
-    network = bgn.Network([layer], [1.0, 0.5], 3.0, ["a", "b"])
+    network = bgn.Network.of_layers([layer], [1.0, 0.5], 3.0, ["a", "b"])
     counts, edges = histogram(column)
     assert counts.sum() == 50
     assert (np.diff(edges) > 0).all()

@@ -83,6 +83,6 @@ def test_what_is_wrong_is_named(two: Any, three: Any) -> None:
         bgn.plots.calibration(*two, bins=0)
     with pytest.raises(ValueError, match="of must name one of the classes"):
         bgn.plots.scores(*three)
-    numbers = bgn.Network([bgn.Layer([[1.0, 0.0, 0.0]], [0.0])], [1.0], 0.0)
+    numbers = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0, 0.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match="model must predict classes"):
         bgn.plots.roc(numbers, *two[1:])

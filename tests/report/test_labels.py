@@ -98,7 +98,7 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
     told = PageLabels.of(model.network_.schema, words, None)
     assert told.schema.classes == ("No", "leaves")
     assert any(name.startswith("day of sale") for name in told.schema.names)
-    schema = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
+    schema = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
     schema = schema.with_levels({"in Nice": ("city", "Nice")})
     told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "levels": {"Nice": "the coast"}}}}, None)
     assert told.schema.columns[0].level_of == ("town", "the coast")
@@ -106,7 +106,7 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
 
 def test_points_come_first_where_classes_have_them(tmp_path) -> None:
     layer = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-0.5, 0.25])
-    network = bgn.Network([layer], [0.5, -0.25], -0.25, ["a", "b"], "ill", link="logistic")
+    network = bgn.Network.of_layers([layer], [0.5, -0.25], -0.25, ["a", "b"], "ill", link="logistic")
     rows = np.random.default_rng(0).normal(size=(60, 2))
     text = bgn.write_report(network, rows, (rows[:, 0] > 0.4) * 1.0, tmp_path / "r.html").read_text(encoding="utf-8")
     card = text.split('<section id="card">')[1].split("</section>")[0]
@@ -125,7 +125,7 @@ def test_the_page_says_which_rows_were_learnt_from(tmp_path) -> None:
 
 
 def test_extremes_are_told_in_words_and_with_the_unit(tmp_path) -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [594.0], 594.0, ["hour"], "cars")
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [594.0], 594.0, ["hour"], "cars")
     rows = np.array([[0.0], [1.0]])
     path = bgn.write_report(network, rows, [0.0, 1100.0], tmp_path / "r.html", units={"cars": "cars"})
     assert "lies between 0 and 1,188 cars." in path.read_text(encoding="utf-8")

@@ -93,7 +93,7 @@ def test_the_script_is_the_one_that_the_page_allows(tmp_path) -> None:
 def test_deep_empty_and_tiny_models_have_reports(tmp_path) -> None:
     deep = network_of(["a", "b", "c"], 8, second=4)
     many = network_of([f"c{i}" for i in range(14)], 30, second=20)
-    nothing = bgn.Network([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5)
+    nothing = bgn.Network.of_layers([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5)
     for network, count in ((deep, 60), (many, 60), (nothing, 5), (network_of(["a"], 2), 1)):
         text = bgn.write_report(network, *rows_for(network, count), tmp_path / "r.html").read_text(encoding="utf-8")
         assert "How it was made" in text
@@ -118,7 +118,7 @@ def test_the_report_says_when_another_model_is_better(tmp_path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 2))
     target = rows @ [2.0, 1.0]
-    network = bgn.Network([bgn.Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
+    network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
     text = bgn.write_report(network, rows, target, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Worse than a linear model on every measure: consider a linear model." in text
     assert "No rows were held out" in text
@@ -135,7 +135,7 @@ def test_effects_of_the_report_are_the_exact_ones() -> None:
 
 def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
     names = ["season = winter", "year", "season = summer", "x = y"]
-    network = bgn.Network([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
+    network = bgn.Network.of_layers([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
     levels = {"season = winter": ("season", "winter"), "season = summer": ("season", "summer")}
     network = network.changed(schema=network.schema.with_levels(levels))
     rows = np.array([[1, 1999, 0, 0.5], [0, 2001, 1, 1.0], [0, 2003, 0, -1.0]], dtype=float)
@@ -157,7 +157,7 @@ def test_ticks_are_written_whole_and_inside(low: float, high: float) -> None:
 
 
 def test_effects_tell_the_years_of_a_column(tmp_path) -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [-2011.5])], [1.0], 0.0, ["year"])
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-2011.5])], [1.0], 0.0, ["year"])
     path = bgn.write_report(network, [[2011.0], [2012.0]], [0.0, 1.0], tmp_path / "r.html")
     assert "Between 2011 and 2012: from" in path.read_text(encoding="utf-8")
 
@@ -180,7 +180,7 @@ def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
     """A house with a pool, whose quality is known, is not typical."""
     asked = [Neuron(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
     schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
-    network = bgn.Network([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan], [3.0, np.nan]])
     assert typical(Facts.of(network, rows, np.arange(6.0), None, None)) == [3.0, None]
 
@@ -218,7 +218,7 @@ def test_the_linear_model_is_least_squares_in_any_units() -> None:
     target = plain.sum(axis=1) + choice @ [1.0, 3.0] + rng.normal(size=80)
     # The same columns in other units, one twice, and one that never changes.
     rows = np.column_stack([plain * [1.0, 1e5, 1e-5] + [0.0, 1e6, 0.0], plain[:, 0], np.full(80, 0.1), choice])
-    network = bgn.Network([bgn.Layer(np.eye(7)[:1], [0.0])], [1.0], 0.0)
+    network = bgn.Network.of_layers([bgn.Layer(np.eye(7)[:1], [0.0])], [1.0], 0.0)
     facts = Facts.of(network, rows[:60], target[:60], rows[60:], target[60:])
     columns = np.column_stack([plain, choice])
     slopes = np.linalg.lstsq(columns[:60], target[:60], rcond=None)[0]
@@ -273,7 +273,7 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
 def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(30, 60)) * np.logspace(-300, 300, 60)
-    network = bgn.Network([bgn.Layer(np.eye(60)[[0, 30, 59]], [0.0, 0.0, 0.0])], [1.0, 0.5, 2.0], 0.0)
+    network = bgn.Network.of_layers([bgn.Layer(np.eye(60)[[0, 30, 59]], [0.0, 0.0, 0.0])], [1.0, 0.5, 2.0], 0.0)
     target = network.predict(rows)
     bgn.write_report(network, rows, target, tmp_path / "r.html")
     linear = quality(Facts.of(network, rows, target, None, None))[2]
@@ -300,7 +300,7 @@ def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
 
 def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
     X = np.array([[1.0], [-1.0]])
-    small, large = (bgn.Network([bgn.Layer([[1.0]], [0.0])], [weight], 0.0) for weight in (5e-324, 1e200))
+    small, large = (bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [weight], 0.0) for weight in (5e-324, 1e200))
     bgn.write_report(small, X, [1.0, 2.0], tmp_path / "report.html")  # an effect too small to be cut into ticks
     with pytest.raises(ValueError, match=r"model has values up to 1e\+200; .*Rescale"):
         bgn.write_report(large, X, [1.0, 2.0], tmp_path / "report.html")
@@ -332,7 +332,7 @@ def test_parts_of_dates_are_called_by_their_names():
     parts = [TimePart("sold", "weekday"), TimePart("sold", "days", "2020-01-31"), TimePart("sold", "year")]
     schema = Schema(tuple(Column(f"sold {part.part}", part_of=part) for part in parts))
     neurons = [Neuron(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
-    network = bgn.Network([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
     found = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
     found.sort(key=lambda each: each["column"])
     assert [(each["words"][:2], each["since"]) for each in found] == [

@@ -188,7 +188,7 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
     columns = (Column("temp"), Column("workingday", **flag), Column("holiday", **flag), Column("humidity"))
     weights = [[1, -5.6, 0, 0], [-1, 0, 3.25, 0], [0, 1, 1, 0], [1, 0, 0, -0.21]]
     layer = bgn.Layer(weights, [-10.2, 4.4, -0.5, -3.4])
-    network = bgn.Network([layer], [35.5, -20.25, 14.1, 30.0], 190.3, schema=Schema(columns, target="rentals"))
+    network = bgn.Network.of_layers([layer], [35.5, -20.25, 14.1, 30.0], 190.3, schema=Schema(columns, target="rentals"))
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(12, 8, 200).round(1), *rng.integers(0, 2, (2, 200)), rng.integers(20, 99, 200)])
     page = opened(network, table, network.predict(table) + rng.normal(size=200))
@@ -211,7 +211,7 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
 
 def test_extreme_numbers_agree_too(opened) -> None:
     layer = bgn.Layer([[1.0, 1e-300], [1e300, 0.1], [0.0, 0.0], [-1.0, 0.0]], [-1e-308, -0.3, 0.0, 0.0])
-    network = bgn.Network([layer], [0.1, 0.2, 0.3, -0.7], 1e-17)
+    network = bgn.Network.of_layers([layer], [0.1, 0.2, 0.3, -0.7], 1e-17)
     rows = np.array([[5e-324, 1.0], [1e-308, 3.0], [1e308, -1e308], [-0.0, 0.0], [0.1, 0.2], [1.0 / 3.0, 1e-20]])
     page = opened(network, np.eye(2), np.zeros(2))
     with np.errstate(over="ignore"):
@@ -249,7 +249,7 @@ def test_sliders_fields_and_lights(opened) -> None:
 
 
 def test_a_zero_is_shown_as_zero(opened) -> None:
-    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["holiday"])
+    network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["holiday"])
     page = opened(network, np.array([[0.0], [0.0], [1.0]]), np.zeros(3))
     assert page.input_value("#c0") == "0"
 
@@ -257,7 +257,7 @@ def test_a_zero_is_shown_as_zero(opened) -> None:
 def test_categories_are_chosen(opened) -> None:
     names = ["season = winter", "season = summer", "temp"]
     layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])
-    network = bgn.Network([layer], [5.0, -2.0, 1.0], 0.0, names)
+    network = bgn.Network.of_layers([layer], [5.0, -2.0, 1.0], 0.0, names)
     levels = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
     network = network.changed(schema=network.schema.with_levels(levels))
     rows, target = rows_for(network, 50)

@@ -45,7 +45,7 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
         Neuron(Projection((1, 2), (1.0, -0.25)), 700.0), Neuron(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
-    network = bgn.Network(
+    network = bgn.Network.of_layers(
         [bgn.Layer.of(asked, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema,
         slopes=[0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ranges=ends,
     )  # fmt: skip
@@ -174,7 +174,7 @@ def test_any_row_is_a_start_by_its_number_or_key(opened, tmp_path) -> None:
 
 def test_impossible_values_are_refused_in_place(opened, tmp_path) -> None:
     schema = Schema((Column("rooms", whole=True, seen=(0.0, 9.0)), Column("age", seen=(0.0, 50.0))), "price")
-    network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -9.0])], [1.0, 2.0], 5.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -9.0])], [1.0, 2.0], 5.0, schema=schema)
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, 9, 80), rng.uniform(0, 50, 80).round(1)])
     page = opened(bgn.write_report(network, rows, network.predict(rows) + rng.normal(size=80), tmp_path / "r.html"))

@@ -126,7 +126,7 @@ def test_points_are_as_good_as_trying_all(seed):
     y = (rng.random(300) < chances_of(fires @ rng.normal(size=3) * 2)).astype(int)
     if y.min() == y.max():
         return
-    network = Network([Layer(np.eye(3), [-0.5] * 3)], rng.normal(size=3), 0.0, link="logistic")
+    network = Network.of_layers([Layer(np.eye(3), [-0.5] * 3)], rng.normal(size=3), 0.0, link="logistic")
     from bgn.explain.points import _best_points, _losses, cells_of
 
     cells = cells_of(network, fires, y.astype(float), 2)
@@ -167,10 +167,10 @@ def test_nasty_names_stay_text_in_every_format():
 
 
 def test_what_has_no_points_is_refused():
-    network = Network([Layer([[1.0], [1.0]], [0.0, 1.0])], [[0.1, 0.2], [1 / 3, 0.1]], [0.0, 0.0], link="softmax")
+    network = Network.of_layers([Layer([[1.0], [1.0]], [0.0, 1.0])], [[0.1, 0.2], [1 / 3, 0.1]], [0.0, 0.0], link="softmax")
     with pytest.raises(ValueError, match=r"bgn.simplify\(model, X, y, points=5\)"):
         bgn.scorecard(network)
-    numbers = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)
+    numbers = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match="calibrate_on is for classes"):
         bgn.simplify(numbers, [[1.0], [2.0]], [1.0, 2.0], points=2, calibrate_on=([[1.0]], [1.0]))
     with pytest.raises(ValueError, match="probability is for cards of two classes"):

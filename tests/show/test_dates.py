@@ -44,7 +44,7 @@ def asked(part, threshold, weight=1.0, whole=True):
     """A network of one question about a part of dates."""
     schema = Schema((Column(part.name, part_of=part, seen=(0.0, 5000.0), whole=whole), Column("size")), "price")
     layer = bgn.Layer.of([Neuron(Projection((0,), (1.0,)), threshold)], 2)
-    return bgn.Network([layer], [weight], 1.0, schema=schema)
+    return bgn.Network.of_layers([layer], [weight], 1.0, schema=schema)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_up_to_a_day_of_times_is_up_to_its_beginning():
     """A flag beside the date makes a question that counts downwards."""
     columns = (Column(SINCE.name, part_of=SINCE, seen=(0.0, 5000.0)), Column("big", seen=(0.0, 1.0), whole=True))
     neuron = Neuron(Projection((0,), (-1.0,)), -1875.0)
-    network = bgn.Network([bgn.Layer.of([neuron], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
+    network = bgn.Network.of_layers([bgn.Layer.of([neuron], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
     assert "sold <= 2011-03-05 00:00" in bgn.equation(network)
     cases = Neuron(Projection((0, 1), (1.0, 365.0)), 1875.0)
-    network = bgn.Network([bgn.Layer.of([cases], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
+    network = bgn.Network.of_layers([bgn.Layer.of([cases], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
     assert "[sold >= 2011-03-05, or >= 2010-03-05 where big = 1]" in bgn.equation(network)
 
 

@@ -83,7 +83,7 @@ def network(seed: int) -> tuple[Network, set[int]]:
     complete = set(np.flatnonzero(rng.random(len(SCHEMA.columns)) < one_of(rng, 0.0, 0.0, 0.3)).tolist())
     neurons = [question(rng, complete, seed % 2 == 0) for _ in range(int(rng.integers(1, 4)))]
     weights = rng.choice([1.5, -2.0, 0.25, -0.75], size=len(neurons))
-    return Network([Layer.of(neurons, len(SCHEMA.columns))], weights, 10.0, schema=SCHEMA), complete
+    return Network.of_layers([Layer.of(neurons, len(SCHEMA.columns))], weights, 10.0, schema=SCHEMA), complete
 
 
 def states(model: Network, asked: Neuron, complete: set[int], rng: np.random.Generator) -> np.ndarray:

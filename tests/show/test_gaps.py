@@ -93,7 +93,7 @@ NOTE = "In questions about several columns, a missing {} counts as {}."
     ],
 )  # fmt: skip
 def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, expected):
-    network = Network([Layer.of([neuron], len(columns))], [weight], 0.0, schema=Schema(tuple(columns)))
+    network = Network.of_layers([Layer.of([neuron], len(columns))], [weight], 0.0, schema=Schema(tuple(columns)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
     for form in ("latex", "markdown", "html"):
         assert bgn.equation(network, form)
@@ -109,7 +109,7 @@ def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(
     weights = (1.0 if up else -1.0, tuple(by * each for each in levels))
     counts = (gaps[0], gaps[1] * by) if isinstance(gaps, tuple) else None
     neuron = Neuron(Projection((0, 1), weights, counts), by / 2.0, gaps if isinstance(gaps, bool) else None)
-    network = Network([Layer.of([neuron], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([neuron], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
     cities = [*CITY.levels, *([] if gaps is None else [None, "Paris"])]
     hours = [-200.0, -51.0, -50.0, 0.0, 10.0, 23.0, 50.0, 51.0, 150.0, 200.0, *([] if gaps is None else [np.nan])]
     X = np.array([[hour, city] for hour in hours for city in cities], dtype=object)
@@ -124,7 +124,7 @@ def test_what_a_gap_counts_as_is_said_once_and_beside_a_question_where_they_diff
     pair = Neuron(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5)
     other = Neuron(Projection((0, 1), (1.0, -0.5), (34.26, -110.0)), 3.0)
     grade = Neuron(Projection((3,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, True)
-    network = Network([Layer.of([pair, other, grade], 4)], [3.0, 2.0, 1.0], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([pair, other, grade], 4)], [3.0, 2.0, 1.0], 0.0, schema=schema)
     assert bgn.equation(network).splitlines()[1:] == [
         "           +  6 [latitude + 0.905 longitude >= -72.5 (a missing longitude counts as -118.5)]",
         "           +  4 [latitude - 0.5 longitude >= 3 (a missing longitude counts as -110)]",

@@ -33,7 +33,7 @@ def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_
 
 def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
     columns = (Column("a", level_of=("floor", 1.0)), Column("b", level_of=("floor", 2.5)), Column("floor"))
-    network = bgn.Network([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
+    network = bgn.Network.of_layers([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 4.0], [0.0, 1.0, 2.0]])
     offered = controls(Facts.of(network, rows, np.zeros(3), None, None))
     assert [(one["kind"], one["name"]) for one in offered] == [("number", "floor"), ("choice", "floor")]
@@ -54,7 +54,7 @@ def test_a_question_about_many_levels_is_broken_in_drawings():
         levels = tuple(float(k < chosen) for k in range(60))
         asked = Neuron(Projection((0, 1), (1.0, levels)), 4.0)
         schema = Schema((Column("area"), Column("town", levels=towns)), "price")
-        sheet = draw(Network([Layer.of([asked], 2)], [1.0], 0.0, schema=schema))
+        sheet = draw(Network.of_layers([Layer.of([asked], 2)], [1.0], 0.0, schema=schema))
         box = next(box for box in sheet.boxes if box.kind == "neuron")
         lines = box.text.split("\n")
         assert 2 < len(lines) <= most

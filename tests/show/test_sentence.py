@@ -63,7 +63,7 @@ def network(seed: int, width: int = 8, above: int = 0, places: int = 2) -> Netwo
             row[chosen] = [decimals(rng, -2, 2, 1) or 1.0 for _ in chosen]
         layers.append(Layer(weights, [decimals(rng, -2, 2, 1) for _ in range(above)]))
     outputs = [decimals(rng, -50, 50, places) for _ in range(layers[-1].width)]
-    return Network(layers, outputs, decimals(rng, 0, 100, places), schema=SCHEMA)
+    return Network.of_layers(layers, outputs, decimals(rng, 0, 100, places), schema=SCHEMA)
 
 
 def rows_of(model: Network, seed: int) -> np.ndarray:
@@ -152,14 +152,14 @@ def test_the_printed_text_of_a_deep_network_is_the_network(seed: int) -> None:
 def test_a_case_beyond_the_values_seen_is_said() -> None:
     asked = [((1, 2), (1.0, 20.0), 26.0), ((1, 2), (-1.0, 20.0), 4.0), ((1, 2), (1.0, -5.0), 10.0)]
     layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
-    model = Network([layer], [3.0, 2.0, 1.0], 0.0, schema=SCHEMA)
+    model = Network.of_layers([layer], [3.0, 2.0, 1.0], 0.0, schema=SCHEMA)
     lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
     assert lines == [
         "hr >= 26 (none seen), or >= 6 where workingday = 1",
         "hr <= -4 (none seen), or <= 16 where workingday = 1",
         "hr >= 10, or >= 15 where workingday = 1",
     ]
-    opposite = Network([layer], [-3.0, -2.0, -1.0], 0.0, schema=SCHEMA)
+    opposite = Network.of_layers([layer], [-3.0, -2.0, -1.0], 0.0, schema=SCHEMA)
     assert "[hr < 26 (all seen), or < 6 where workingday = 1]" in bgn.equation(opposite)
     check(model, rows_of(model, 0))
 
@@ -168,7 +168,7 @@ def test_what_decides_for_all_numbers_seen_comes_first() -> None:
     asked = [((1, 2), (1.0, 50.0), 26.0), ((1, 2), (1.0, -50.0), -5.0)]
     layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
     for weights in ([3.0, 2.0], [-3.0, -2.0]):
-        model = Network([layer], weights, 0.0, schema=SCHEMA)
+        model = Network.of_layers([layer], weights, 0.0, schema=SCHEMA)
         lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
         which = weights[0] > 0
         assert lines[0].startswith(f"workingday = {int(which)} (in all rows seen; exactly: hr ")
@@ -205,7 +205,7 @@ def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None
 
 def test_long_and_extreme_numbers_are_printed_whole() -> None:
     numbers = [1 / 3, 1e300, 5e-324, 0.1 + 0.2, 123456789.123456789]
-    model = Network([Layer(np.ones((5, 1)), [-each for each in numbers])], numbers, -0.0, ["x"])
+    model = Network.of_layers([Layer(np.ones((5, 1)), [-each for each in numbers])], numbers, -0.0, ["x"])
     rows = np.array(
         [[each] for value in numbers for each in (np.nextafter(value, -np.inf), value, np.nextafter(value, np.inf))]
     )
@@ -216,7 +216,7 @@ def test_long_and_extreme_numbers_are_printed_whole() -> None:
     )
     assert EXACT.add(Decimal(sentence.base), sum_exactly([Decimal(repr(each)) for each in numbers])) == 0
     assert (
-        bgn.equation(Network([Layer([[1.0]], [0.0])], [1.0], 1.0, ["x"])) == "prediction = 0\n           + 2 [x >= 0]"
+        bgn.equation(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 1.0, ["x"])) == "prediction = 0\n           + 2 [x >= 0]"
     )
 
 

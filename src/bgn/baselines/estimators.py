@@ -104,7 +104,7 @@ def fold(
     if surrogate.levels is None:
         return ReluNetwork(tuple(zip(weights, biases, strict=True)), output, base)
     layers = [Layer(layer, bias) for layer, bias in zip(weights, biases, strict=True)]
-    return Network(layers, output, base, feature_names, target_name)
+    return Network.of_layers(layers, output, base, feature_names, target_name)
 
 
 class BaselineRegressor(RegressorMixin, BaseEstimator):

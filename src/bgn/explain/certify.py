@@ -138,7 +138,7 @@ def certify(
     --------
     >>> from bgn import Layer, Network, certify
     >>> layer = Layer([[1.0, 0.0], [-1.0, 2.0], [1.0, 0.0]], [-3.0, 1.0, -3.0])
-    >>> network = Network([layer], [1.0, 0.5, -0.5], 4.0, ["debt", "age"])
+    >>> network = Network.of_layers([layer], [1.0, 0.5, -0.5], 4.0, ["debt", "age"])
     >>> certify(network)
     Certificates(debt neither, age increasing)
     >>> certify(network)["debt"]

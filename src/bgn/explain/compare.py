@@ -113,7 +113,7 @@ def compare_tables(
     Examples
     --------
     >>> from bgn import Layer, Network, compare_tables
-    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> compare_tables(network, [[1.0, 1.0], [3.0, 1.0]], [[3.0, 3.0], [4.0, 4.0]])
     Comparison(b - a: +2 = rooms +1.375, age +0.625)
     """
@@ -151,7 +151,7 @@ def compare_groups(
     Examples
     --------
     >>> from bgn import Layer, Network, compare_groups
-    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> X = [[1.0, 1.0], [3.0, 3.0], [3.0, 1.0], [4.0, 4.0]]
     >>> compare_groups(network, X, ["town", "land", "town", "land"], between=("town", "land"))
     Comparison(land - town: +2 = rooms +1.375, age +0.625)

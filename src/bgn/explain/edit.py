@@ -216,7 +216,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     Examples
     --------
     >>> from bgn import Layer, Network, edit, equation
-    >>> network = Network([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
     >>> start = edit(network, [[70.0, 10.0], [66.0, 30.0], [20.0, 30.0]], [1.8, 1.2, 0.3])
     >>> done = start.threshold(1, 67, why="the bracket begins at 67")
     >>> done.receipt

@@ -294,7 +294,7 @@ def effect(
     Examples
     --------
     >>> from bgn import Layer, Network, effect
-    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> background = [[1.0, 1.0], [3.0, 1.0], [0.0, 9.0]]
     >>> rooms = effect(network, "rooms", background)
     >>> rooms.breakpoints

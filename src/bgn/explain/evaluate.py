@@ -509,7 +509,7 @@ def evaluate(
     (True, (2, 2))
     >>> print(str(found).splitlines()[0])
     169 rows; positive: 1 (the other: 0)
-    >>> numbers = bgn.Network([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
+    >>> numbers = bgn.Network.of_layers([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
     >>> bgn.evaluate(numbers, [[1.0], [2.0], [3.0]], [4.0, 6.0, 7.0])
     3 rows
     R2, share of the variance explained    0.7857  ± 0.18

@@ -101,7 +101,7 @@ def extremes(
     Examples
     --------
     >>> from bgn import Layer, Network, extremes
-    >>> network = Network([Layer([[1.0, 0.0], [-1.0, 0.0], [0.5, 1.0]], [-3.0, 1.0, -5.0])], [1.0, 2.0, 0.5], 4.0)
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [-1.0, 0.0], [0.5, 1.0]], [-3.0, 1.0, -5.0])], [1.0, 2.0, 0.5], 4.0)
     >>> extremes(network)  # what is at least 3 is not at most 1: no row has 7.5
     Extremes(between 0.5 and 5.5)
     >>> network.predict([extremes(network).high_row])
@@ -135,7 +135,7 @@ def negative_note(ends: Extremes, target: Floats, remedy: str) -> str:
     Examples
     --------
     >>> from bgn import Layer, Network, extremes
-    >>> ends = extremes(Network([Layer([[1.0]], [-3.0])], [1.0], 0.5))
+    >>> ends = extremes(Network.of_layers([Layer([[1.0]], [-3.0])], [1.0], 0.5))
     >>> negative_note(ends, np.array([0.0, 1.5]), "--at-least 0")
     'Predictions can be negative, down to -0.5, and no training target is: --at-least 0 makes 0 the lowest.'
     >>> negative_note(ends, np.array([-0.1, 1.5]), "--at-least 0")

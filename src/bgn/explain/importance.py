@@ -117,7 +117,7 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     Examples
     --------
     >>> from bgn import Layer, Network, importance
-    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> rows = [[1.0, 1.0], [3.0, 1.0], [0.0, 9.0], [2.0, 4.0]]
     >>> importance(network, rows)
     Importance(rooms 68.0%, age 32.0%; kind 'shap')

@@ -61,7 +61,7 @@ def margin(
     Examples
     --------
     >>> from bgn import Layer, Network, margin
-    >>> network = Network([Layer([[1.0, 0.0], [3.0, 4.0]], [-2.0, -25.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [3.0, 4.0]], [-2.0, -25.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> found = margin(network, [[3.0, 2.0]])
     >>> found.up, found.distance.round(3)
     (array([[5.66666667, 4.        ]]), array([[1., 2.]]))

@@ -111,7 +111,7 @@ def simplify(
     Examples
     --------
     >>> from bgn import Layer, Network, scorecard, simplify
-    >>> network = Network([Layer([[1.0, 0.0], [0.5931, 1.0]], [-28.2174, -63.557])], [0.30412, 0.505], 1.8)
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.5931, 1.0]], [-28.2174, -63.557])], [0.30412, 0.505], 1.8)
     >>> rows = [[20.0, 40.0], [31.0, 50.0], [40.0, 30.0], [25.0, 60.0]]
     >>> simple = simplify(network, rows, network.predict(rows), digits=2)
     >>> simple.network.layers[0].thresholds, simple.network.output_weights

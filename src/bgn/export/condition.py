@@ -45,7 +45,7 @@ def describe(
     >>> from bgn.model.schema import Column, Schema
     >>> schema = Schema((Column("hour"), Column("winter", level_of=("season", "winter"))))
     >>> layer = Layer([[0.0, 1.0], [0.0, -1.0], [1.0, -5.5]], [-0.5, 0.5, -10.25])
-    >>> terms = as_terms(Network([layer], [3.0, 2.0, 1.0], 0.0, schema=schema))
+    >>> terms = as_terms(Network.of_layers([layer], [3.0, 2.0, 1.0], 0.0, schema=schema))
     >>> for term in terms.terms:
     ...     print(describe(term.condition, terms))
     season = winter
@@ -395,7 +395,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     >>> schema = Schema((Column("age"), Column("grade", levels=("low", "fair", "high"), ordered=True)))
     >>> asked = [Neuron(Projection((0, 1), (1.0, (0.0, 5.0, 5.0)), gaps=(38.5, 0.0)), 40.0)]
     >>> asked += [Neuron(Projection((1,), ((0.0, 1.0, 2.0),)), 1.0, missing=True)]
-    >>> terms = as_terms(Network([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema))
+    >>> terms = as_terms(Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema))
     >>> for each in remarks(terms):
     ...     print(each)
     In questions about several columns, a missing age counts as 38.5.
@@ -433,7 +433,7 @@ def bounds(terms: Terms, style: Text | None = None) -> str:
     --------
     >>> from bgn import Layer, Network, as_terms
     >>> from bgn.export.condition import bounds
-    >>> bounds(as_terms(Network([Layer([[1.0]], [-2.0])], [1.0], 0.5, bounds=(0, 1.2))))
+    >>> bounds(as_terms(Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.5, bounds=(0, 1.2))))
     'A sum below 0 counts as 0, one above 1.2 as 1.2.'
     """
     style, (low, high) = style or Text(), terms.bounds or (-math.inf, math.inf)

@@ -63,7 +63,7 @@ def equation(
     --------
     >>> import bgn
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59], [0.0, 1.0]], [-65.46, -63.56, -20.0])
-    >>> network = bgn.Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age"], "value")
     >>> print(bgn.equation(network, units={"income": "k$"}))
     value = 1.00
           + 1.27 [income >= 65.46 k$]

@@ -328,7 +328,7 @@ def plan(model: Any) -> ExportPlan:
     >>> from bgn import Layer, Network
     >>> from bgn.export.plan import plan
     >>> layer = Layer([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [-65.5, -65.5, -20.0])
-    >>> planned = plan(Network([layer], [0.5, 0.25, 0.0], 1.0, ["income", "age"]))
+    >>> planned = plan(Network.of_layers([layer], [0.5, 0.25, 0.0], 1.0, ["income", "age"]))
     >>> [each.name for each in planned.inputs], planned.layers[0].comparisons
     (['income'], (PlannedComparison(summation=0, threshold=65.5, missing=None),))
     >>> planned.base, planned.addends, planned.over

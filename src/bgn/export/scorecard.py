@@ -177,7 +177,7 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     --------
     >>> import bgn
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59], [0.0, 1.0]], [-65.5, -63.56, -20.0])
-    >>> network = bgn.Network([layer], [0.26, 0.195, -0.065], 1.54, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([layer], [0.26, 0.195, -0.065], 1.54, ["income", "age"], "value")
     >>> card = bgn.scorecard(network)
     >>> print(card)
     question                    points if yes

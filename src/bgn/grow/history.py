@@ -254,7 +254,7 @@ class History(Tabular):
         layers = (*below, snapshot.layer(n_inputs))
         straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
         straight |= {"link": self.link, "bounds": self.bounds}
-        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, **straight)
+        return Network.of_layers(layers, snapshot.output_weights, snapshot.base, schema=self.schema, **straight)
 
     def of_lines(self, select: str) -> History:
         """The network of linear terms alone that grew beside this one."""

@@ -63,7 +63,7 @@ def codes_of(network: Network, y: Any, rows: int, name: str = "y") -> Floats:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.inputs.classes import codes_of
-    >>> codes_of(Network([Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic"), [True, False], 2)
+    >>> codes_of(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic"), [True, False], 2)
     array([1., 0.])
     """
     labels = network.schema.classes or tuple(range(max(2, np.size(network.base))))

@@ -38,7 +38,7 @@ class KeptLevels:
     >>> import bgn
     >>> from bgn.model.schema import Column, Schema
     >>> schema = Schema((Column("age"), Column("name", levels=("Ann", "Bob", "Eve"), rare=(0, 2))))
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, schema=schema)
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, schema=schema)
     >>> KeptLevels.of(network).schema(schema).columns[1].levels
     ('Bob',)
     """

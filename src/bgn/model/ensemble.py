@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from bgn.model.layer import Layer, Neuron, Projection
-from bgn.model.network import Members, Network
+from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.step import Floats
+from bgn.model.term import Linear
 
 _MOST_WHOLE = 1 << 53  # below it every whole number is a float
 _MORE_DECIMALS = 4  # than the members have, where their mean has no end
@@ -38,8 +39,8 @@ def mean_of(networks: Sequence[Network]) -> Network:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.ensemble import mean_of
-    >>> first = Network([Layer([[1.0], [1.0]], [-2.0, -5.0])], [0.5, 0.25], 1.0, ["rooms"])
-    >>> second = Network([Layer([[1.0]], [-5.0])], [0.7], 2.0, ["rooms"])
+    >>> first = Network.of_layers([Layer([[1.0], [1.0]], [-2.0, -5.0])], [0.5, 0.25], 1.0, ["rooms"])
+    >>> second = Network.of_layers([Layer([[1.0]], [-5.0])], [0.7], 2.0, ["rooms"])
     >>> mean = mean_of([first, second])
     >>> mean.widths, mean.output_weights, mean.base
     ((2,), array([0.25 , 0.475]), 1.5)
@@ -47,35 +48,35 @@ def mean_of(networks: Sequence[Network]) -> Network:
     first = networks[0]
     layers, places = _merged(networks) if all(each.depth == 1 for each in networks) else _side_by_side(networks)
     width = layers[-1].width
-    weights = np.stack([_placed(each.output_weights, at, width) for each, at in zip(networks, places, strict=True)])
-    bases = np.array([network.base for network in networks])
+    weights = np.stack([_placed(each.rule_coef, at, width) for each, at in zip(networks, places, strict=True)])
+    bases = np.array([network.intercept for network in networks])
     values = _means(np.concatenate([bases[:, np.newaxis], weights], axis=1))
-    slopes, lines, ranges = None, None, _common_ends(networks)
-    if any(network.slopes is not None for network in networks):
-        none = np.zeros((first.n_inputs, *np.shape(first.base)))
-        slopes = np.array([none if each.slopes is None else each.slopes for each in networks])
-        lines = _means(slopes)
-    members = Members(weights, bases, slopes, ranges)
-    return Network(
-        layers, values[1:], values[0], schema=first.schema, link=first.link, slopes=lines, ranges=ranges,
-        bounds=first.bounds, members=members,
+    linear, slopes = _linear_terms(networks)
+    mean = Network.of_layers(layers, values[1:], values[0], schema=first.schema, link=first.link, bounds=first.bounds)
+    own = np.concatenate([slopes, weights], axis=1)
+    return mean.changed(
+        terms=[*linear, *mean.rules], coef=np.concatenate([_means(slopes), mean.rule_coef]),
+        members=Ensemble(bases, own),
     )  # fmt: skip
 
 
-def _common_ends(networks: Sequence[Network]) -> Floats:
-    """Return between which values of each column slopes count, in all networks that have some; infinite without."""
-    ends = np.tile([-np.inf, np.inf], (networks[0].n_inputs, 1))
-    known: dict[int, tuple[float, float]] = {}
+def _linear_terms(networks: Sequence[Network]) -> tuple[list[Linear], Floats]:
+    """Return the linear terms of all networks by column, and their weights, shape (networks, terms, outputs)."""
+    known: dict[int, Linear] = {}
     for network in networks:
-        for term in network.linear_terms:
-            if known.setdefault(term.column, (term.low, term.high)) != (term.low, term.high):
-                name = network.names[term.column]
+        for term in network.linear:
+            if known.setdefault(term.column, term) != term:
+                ends = [(some.low, some.high) for some in (known[term.column], term)]
                 raise ValueError(
-                    f"networks must have lines between the same ends, or their mean is no network; those of {name!r} "
-                    f"end at {known[term.column]} and {(term.low, term.high)}."
+                    "networks must have linear terms between the same ends, or their mean is no network; those of "
+                    f"{network.names[term.column]!r} end at {ends[0]} and {ends[1]}."
                 )
-            ends[term.column] = term.low, term.high
-    return ends
+    columns = sorted(known)
+    weights = np.zeros((len(networks), len(columns), networks[0].n_outputs))
+    for own, network in zip(weights, networks, strict=True):
+        for term, coef in zip(network.linear, network.linear_coef, strict=True):
+            own[columns.index(term.column)] += coef
+    return [known[column] for column in columns], weights
 
 
 def _placed(weights: Floats, places: Sequence[int], width: int) -> Floats:

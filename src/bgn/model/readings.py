@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from bgn.model.above import ANSWERS
 from bgn.model.layer import Coefficient, Neuron, Projection
 from bgn.model.linear_term import LinearTerm
-from bgn.model.network import Members, Network
+from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, level_word
 from bgn.model.step import Bools, Floats
@@ -427,23 +427,19 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.readings import outputs_of
-    >>> network = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
+    >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
     >>> [(each.target_name, float(each.predict([[3.0]])[0])) for each in outputs_of(network)]
     [('score of kind 0', 1.0), ('score of kind 1', 0.5)]
     """
     network = network_of(model, plain=False)
     if network.link == "identity":
         return (network if network.bounds is None else network.changed(bounds=None),)
-    weights = network.output_weights.reshape(-1, np.size(network.base)).T
-    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(-1, np.size(network.base)).T
-    titles = _titles(network)
-    outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
     return tuple(
         network.changed(
-            output_weights=weight, base=base, slopes=slope, link="identity",
+            intercept=intercept, coef=coef, link="identity",
             schema=replace(network.schema, target=title, target_unit="", classes=None),
         )
-        for title, weight, base, slope in outputs
+        for title, intercept, coef in zip(_titles(network), network.intercept, network.coef.T, strict=True)
     )  # fmt: skip
 
 
@@ -477,7 +473,7 @@ def as_terms(model: Any) -> Terms:
     Examples
     --------
     >>> from bgn import Layer, Network, as_terms
-    >>> network = Network([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
     >>> terms = as_terms(network)
     >>> terms.base
     0.25
@@ -910,7 +906,7 @@ def as_table(model: Any) -> TermTable:
     Examples
     --------
     >>> from bgn import Layer, Network, as_table
-    >>> network = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5, 0.0]], [0.0, 1.0, 0.5], ["age"], link="softmax")
+    >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5, 0.0]], [0.0, 1.0, 0.5], ["age"], link="softmax")
     >>> table = as_table(network)
     >>> table.starts, table.amounts
     ((Decimal('-1.0'), Decimal('1.5'), Decimal('0.5')), ((Decimal('2.0'), Decimal('-1.0'), Decimal('0.0')),))
@@ -998,13 +994,8 @@ def swapped(network: Network) -> Network:
     Rows of which both are equally probable are an exception: of them the first is predicted.
     """
     schema = replace(network.schema, classes=(network.schema.classes or (0, 1))[::-1])
-    slopes, members = None if network.slopes is None else -network.slopes, network.members
-    if members is not None:
-        own = None if members.slopes is None else -members.slopes
-        members = Members(-members.weights, -members.bases, own, members.ranges)
-    return network.changed(
-        output_weights=-network.output_weights, base=-network.base, slopes=slopes, schema=schema, members=members
-    )
+    members = network.members and Ensemble(-network.members.intercept, -network.members.coef)
+    return network.changed(intercept=-network.intercept, coef=-network.coef, schema=schema, members=members)
 
 
 def is_turned(network: Network) -> bool:

@@ -22,6 +22,7 @@ from bgn.model.network import Network
 from bgn.model.numbers import rounded, shortest
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
+from bgn.model.term import Linear
 
 # Thresholds are shortened by at most this share of what one unit of a scaled column is.
 _TOLERANCE = 1e-9
@@ -108,7 +109,7 @@ def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Net
     >>> from bgn import Layer, Network
     >>> from bgn.model.rescaled import Source, rescaled
     >>> from bgn.model.schema import Schema
-    >>> scaled = Network([Layer([[1.0]], [-0.5])], [1.0], 3.0)
+    >>> scaled = Network.of_layers([Layer([[1.0]], [-0.5])], [1.0], 3.0)
     >>> in_years = rescaled(scaled, [Source(0, (("-", 40.0), ("/", 12.0)))], Schema.of_numbers(1, ["age"]))
     >>> in_years.layers[0].thresholds, in_years.predict([[46.0], [45.9]])
     (array([46.]), array([4., 2.]))
@@ -149,8 +150,10 @@ def with_output(network: Network, factor: float, shift: float) -> Network:
     numbers[-1] += shift
     power = floor(log10(np.abs(numbers).max() or 1.0)) - _OUTPUT_DIGITS
     *weights, base = (rounded(number, power) for number in numbers.tolist())
-    slopes = None if network.slopes is None else network.slopes * factor
-    return network.changed(output_weights=weights, base=base, slopes=slopes, bounds=ends)
+    coef = iter(weights)
+    coef = [float(own[0]) * factor if isinstance(term, Linear) else next(coef)
+            for term, own in zip(network.terms, network.coef, strict=True)]  # fmt: skip
+    return network.changed(intercept=base, coef=coef, bounds=ends)
 
 
 def column_from(column: Column, source: Source, name: str) -> Column:

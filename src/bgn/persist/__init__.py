@@ -120,7 +120,7 @@ def save(
     Examples
     --------
     >>> import bgn, tempfile, os
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     bgn.save(network, os.path.join(folder, "model.json"))
     ...     bgn.load(os.path.join(folder, "model.json")) == network
@@ -262,7 +262,7 @@ def _read(content: Any, size: int) -> ModelFile:
         levels = {column.name: column.level_of for column in preparation.schema.columns if column.level_of is not None}
         network = network.changed(schema=network.schema.with_levels(levels))
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
-        vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
+        vars(network)["addends"] = network.intercept, network.coef, 1.0
     parts.verify(network, found["checks"], "checks")
     _fitting(kind, network, found["settings"], found["history"])
     for name in ("units", "figures"):

@@ -17,9 +17,10 @@ import numpy as np
 from bgn.model.dates import TIME_PARTS, TimePart, zone_name
 from bgn.model.layer import Coefficient, Layer, Neuron, Projection
 from bgn.model.link import LINKS
-from bgn.model.network import Members, Network
+from bgn.model.network import Ensemble, Network
 from bgn.model.schema import Column, Level, Schema
 from bgn.model.step import any_output
+from bgn.model.term import Linear
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -237,7 +238,7 @@ def network_out(network: Network) -> dict[str, Any]:
         found["ranges"] = [ends_out(*ends) for ends in network.ranges.tolist()]
     if network.bounds is not None:
         found["bounds"] = ends_out(*network.bounds)
-    return found if network.members is None else found | {"members": members_out(network.members)}
+    return found if network.members is None else found | {"members": members_out(network, network.members)}
 
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
@@ -270,7 +271,7 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
             rows = strict.array(each, length)(found[name], f"{where}.{name}")
             numbers[name] = np.array(rows).reshape(length, *shape)
     try:
-        network = Network(layers, schema=schema, link=link, **numbers)
+        network = Network.of_layers(layers, schema=schema, link=link, **numbers)
         return network if "members" not in found else with_members(network, found["members"], f"{where}.members")
     except ModelFileError:
         raise
@@ -285,14 +286,18 @@ _MOST_WEIGHTS = 20_000_000  # zeros included
 _APART = 1e-3  # what rounding may put between a mean and its members, as a share of their size
 
 
-def members_out(members: Members) -> dict[str, Any]:
+def members_out(network: Network, members: Ensemble) -> dict[str, Any]:
     """Return members as plain values."""
     networks = []
-    for k, (weights, base) in enumerate(zip(members.weights, members.bases, strict=True)):
-        asked = np.flatnonzero(any_output(weights))
-        found = {"base": base.tolist(), "neurons": asked.tolist(), "output_weights": weights[asked].tolist()}
-        networks.append(found if members.slopes is None else found | {"slopes": members.slopes[k].tolist()})
-    ends = {} if members.ranges is None else {"ranges": [ends_out(*each) for each in members.ranges.tolist()]}
+    for intercept, coef in zip(members.intercept, members.coef, strict=True):
+        one = network.changed(intercept=intercept, coef=coef)
+        asked = np.flatnonzero(any_output(one.output_weights))
+        found = {"base": np.asarray(one.base).tolist(), "neurons": asked.tolist(), "output_weights": one.output_weights[asked].tolist()}
+        if network.linear:
+            slopes = np.zeros((network.n_inputs, *np.shape(one.base))) if one.slopes is None else one.slopes
+            found["slopes"] = slopes.tolist()
+        networks.append(found)
+    ends = {} if network.ranges is None else {"ranges": [ends_out(*each) for each in network.ranges.tolist()]}
     return {"networks": networks} | ends
 
 
@@ -329,7 +334,20 @@ def with_members(network: Network, value: Any, where: str) -> Network:
     for name, own, mean in means:
         if not np.allclose(own.mean(axis=0), mean, rtol=_APART, atol=_APART * float(np.abs(own).max(initial=0.0))):
             raise ModelFileError(f"{where}: the {name} of the networks do not have the mean that the file says.")
-    return network.changed(members=Members(weights, bases, slopes, found.get("ranges")))
+    outputs = network.n_outputs
+    parts = [weights.reshape(count, -1, outputs)]
+    terms = list(network.rules)
+    mean = network.rule_coef
+    if slopes is not None:
+        slopes = slopes.reshape(count, -1, outputs)
+        ends = found.get("ranges", [(-np.inf, np.inf)] * network.n_inputs)
+        at = np.flatnonzero((slopes != 0).any(axis=(0, 2))).tolist()
+        own = {term.column: coef for term, coef in zip(network.linear, network.linear_coef, strict=True)}
+        terms = [*(Linear(j, *ends[j]) for j in at), *terms]
+        mean = np.concatenate([np.array([own.get(j, np.zeros(outputs)) for j in at]).reshape(-1, outputs), mean])
+        parts.insert(0, slopes[:, at])
+    members = Ensemble(bases.reshape(count, outputs), np.concatenate(parts, axis=1))
+    return network.changed(terms=terms, coef=mean, members=members)
 
 
 # -- The ends of a slope, to plain values and back.

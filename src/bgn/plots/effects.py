@@ -54,7 +54,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     --------
     >>> import bgn, numpy as np
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])
-    >>> model = bgn.Network([layer], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
+    >>> model = bgn.Network.of_layers([layer], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
     >>> ax = bgn.plots.effect(model, "rooms", np.array([[1.0, 1.0], [3.0, 1.0], [5.0, 9.0]]))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rooms', 'mean predicted price')
@@ -182,7 +182,7 @@ def regions(
     --------
     >>> import bgn, numpy as np
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 2.0]], [-0.5, -1.0])
-    >>> ax = bgn.plots.regions(bgn.Network([layer], [1.0, 0.5], 0.0), np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> ax = bgn.plots.regions(bgn.Network.of_layers([layer], [1.0, 0.5], 0.0), np.array([[0.0, 0.0], [1.0, 1.0]]))
     >>> len(ax.collections[0].get_paths())
     4
     """

@@ -61,7 +61,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     Examples
     --------
     >>> import bgn, numpy as np
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 3.0], 0.0, ["a", "b"])
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 3.0], 0.0, ["a", "b"])
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
     >>> ax = bgn.plots.importance(model, X)
     >>> [text.get_text() for text in ax.texts]
@@ -136,7 +136,7 @@ def waterfall(
     Examples
     --------
     >>> import bgn, numpy as np
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [2.0, 1.0], 0.0, ["a", "b"])
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [2.0, 1.0], 0.0, ["a", "b"])
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
     >>> ax = bgn.plots.waterfall(bgn.shap_values(model, X, X), row=1)
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -238,7 +238,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     Examples
     --------
     >>> import bgn, numpy as np
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 2.0], 0.0, ["a", "b"])
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 2.0], 0.0, ["a", "b"])
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
     >>> ax = bgn.plots.summary(bgn.shap_values(model, X, X))
     >>> [label.get_text() for label in ax.get_yticklabels()]
@@ -320,7 +320,7 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     Examples
     --------
     >>> import bgn
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [2.0, 1.0], 0.0, ["a", "b"])
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [2.0, 1.0], 0.0, ["a", "b"])
     >>> ax = bgn.plots.comparison(bgn.compare_tables(model, [[0.0, 0.0]], [[2.0, 0.0], [2.0, 2.0]]))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']

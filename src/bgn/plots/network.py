@@ -43,7 +43,7 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     --------
     >>> import bgn
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59]], [-65.46, -63.56])
-    >>> model = bgn.Network([layer], [0.635, 0.505], 2.0, ["income", "age"], "value")
+    >>> model = bgn.Network.of_layers([layer], [0.635, 0.505], 2.0, ["income", "age"], "value")
     >>> ax = bgn.plots.network(model)
     >>> [text.get_text() for text in ax.texts][2:5]
     ['income', 'age', 'income ≥ 65.46']

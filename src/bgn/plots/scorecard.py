@@ -40,7 +40,7 @@ def scorecard(model: Any, *, ax: Any = None) -> Any:
     --------
     >>> import bgn
     >>> layer = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])
-    >>> network = bgn.Network([layer], [0.6, -0.2], -0.4, ["income", "age"], "churn", link="logistic")
+    >>> network = bgn.Network.of_layers([layer], [0.6, -0.2], -0.4, ["income", "age"], "churn", link="logistic")
     >>> ax = bgn.plots.scorecard(network)
     >>> [text.get_text() for text in ax.texts][:5]
     ['question', 'points if yes', 'income ≥ 65.5', '3', 'age < 20']

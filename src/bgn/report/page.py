@@ -97,7 +97,7 @@ def write_report(
     Examples
     --------
     >>> import bgn, numpy as np, tempfile, os
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
     >>> X, words = np.array([[70.0, 30.0], [20.0, 40.0]]), {"title": "What houses cost", "target": {"unit": "k$"}}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = bgn.write_report(model, X, [1.5, 0.4], os.path.join(folder, "report.html"), labels=words)
@@ -363,11 +363,11 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
 def _members(facts: Facts) -> dict[str, Any] | None:
     """Return what the networks of an average give its questions, for the standard error of a prediction."""
     members = facts.network.members
-    plain = members is not None and facts.network.link == "identity" and members.slopes is None
-    if members is None or not plain or len(members) < 2 or members.weights.size > _MOST_WEIGHTS:
+    plain = members is not None and facts.network.link == "identity" and not facts.network.linear
+    if members is None or not plain or len(members) < 2 or members.coef.size > _MOST_WEIGHTS:
         return None
-    short = [[float(f"{each:.6g}") for each in row] for row in members.weights.tolist()]
-    return {"weights": short, "bases": members.bases.tolist()}
+    short = [[float(f"{each:.6g}") for each in row] for row in members.coef[:, :, 0].tolist()]
+    return {"weights": short, "bases": members.intercept[:, 0].tolist()}
 
 
 def _scale(facts: Facts) -> list[float] | None:

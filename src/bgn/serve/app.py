@@ -62,7 +62,7 @@ class ModelApp:
     >>> from bgn.persist import ModelFile
     >>> from bgn.report.facts import Facts
     >>> from bgn.serve import ModelApp
-    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> model = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
     >>> X = np.array([[70.0, 30.0], [20.0, 40.0], [80.0, 50.0]])
     >>> app = ModelApp(ModelFile(model, bgn.__version__), Facts.of(model, X, [1.5, 0.4, 1.6], None, None))
     >>> app.answer("predict", {"row": [70, 30]})["prediction"]

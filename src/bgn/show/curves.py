@@ -153,7 +153,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     Examples
     --------
     >>> import bgn, numpy as np
-    >>> network = bgn.Network([bgn.Layer([[1.0]], [-3.0])], [1.0], 2.0, ["rooms"])
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-3.0])], [1.0], 2.0, ["rooms"])
     >>> rows = np.array([[2.5], [3.0], [6.0]])
     >>> effect_lines(bgn.effect(network, "rooms", background=rows), rows[:, 0])
     EffectLines(places=('below 3', 'from 3'), levels=(1.0, 3.0), of_steps=None)

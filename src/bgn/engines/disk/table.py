@@ -58,7 +58,7 @@ def read_blocks(
     >>> import tempfile
     >>> import numpy as np
     >>> from bgn import Layer, Network, read_blocks
-    >>> network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0)
+    >>> network = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(folder + "/rows.npy", [[1.0, 5.0], [2.0, 5.0]])
     ...     [network.predict(rows) for rows in read_blocks(folder + "/rows.npy")]

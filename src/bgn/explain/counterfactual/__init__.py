@@ -195,7 +195,7 @@ def counterfactual(
     Examples
     --------
     >>> from bgn import Layer, Network, counterfactual
-    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0)
     Counterfactual(rooms 1 -> 4: 4.5 at cost 3, optimal)
     >>> counterfactual(network.changed(base=-1.0, link="logistic"), [1.0, 1.0], to=1)

@@ -151,7 +151,7 @@ def to_c(
     Examples
     --------
     >>> import bgn
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:37]))
     /* The raw score. */
     static inline double bgn_score(const double *row) {

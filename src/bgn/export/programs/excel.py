@@ -52,7 +52,7 @@ def to_excel(
     Examples
     --------
     >>> import io, bgn, openpyxl
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> workbook = openpyxl.load_workbook(io.BytesIO(bgn.export.to_excel(network)))
     >>> workbook.sheetnames
     ['Input', 'Questions', 'Amounts', 'Scorecard']

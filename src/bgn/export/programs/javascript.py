@@ -127,7 +127,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     Examples
     --------
     >>> import bgn
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> print(bgn.export.to_javascript(network))  # doctest: +ELLIPSIS
     // Predicts value. Written by bgn; needs nothing else.
     export const columns = ["income", "age"];

@@ -29,7 +29,7 @@ def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> st
     Examples
     --------
     >>> import bgn, json
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
     >>> schema = json.loads(bgn.export.to_json_schema(network))
     >>> schema["properties"], schema["required"]
     ({'income': {'type': 'number'}}, ['income'])

@@ -74,7 +74,7 @@ def to_onnx(
     >>> import bgn
     >>> import numpy as np
     >>> import onnxruntime
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> session = onnxruntime.InferenceSession(bgn.export.to_onnx(network))
     >>> session.run(["prediction"], {"X": np.array([[60.0, 30.0]])})[0], network.predict([[60.0, 30.0]])
     (array([[1.505]]), array([1.505]))

@@ -191,7 +191,7 @@ def to_pmml(
     Examples
     --------
     >>> import bgn
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
     >>> print(bgn.export.to_pmml(network))  # doctest: +ELLIPSIS
     <?xml version="1.0" encoding="UTF-8"?>
     <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">

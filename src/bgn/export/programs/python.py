@@ -139,7 +139,7 @@ def to_python(
     Examples
     --------
     >>> import bgn
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> program = bgn.export.to_python(network)
     >>> names = {}
     >>> exec(program, names)

@@ -226,7 +226,7 @@ def to_sql(
     Examples
     --------
     >>> import bgn, sqlite3
-    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> houses = sqlite3.connect(":memory:")
     >>> _ = houses.execute("CREATE TABLE houses AS SELECT 7 AS id, 60.0 AS income, 30.0 AS age")
     >>> query = bgn.export.to_sql(network, dialect="sqlite", table="houses", keep=["id"])

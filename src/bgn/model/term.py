@@ -1,0 +1,455 @@
+"""The terms of a model: rules, which hold or do not, and linear terms.
+
+A prediction is an intercept plus, for every term, a weight times what the term is worth. A :class:`Rule` is worth 1
+where all of its conditions hold and 0 elsewhere; in the paper's networks, whose neurons answer +1 or -1, it is worth -1
+where they do not. A :class:`Linear` term is worth the value of a column, held within the range seen.
+
+A condition compares: a number with a threshold (:class:`Threshold`), a category with some (:class:`Member`), a value
+with none (:class:`Missing`), or a sum over several columns with a threshold (:class:`Oblique`, the paper's neuron). It
+reads rows as a schema has encoded them: categories as their numbers, missing values as NaN. ``value >= threshold``
+holds on the threshold itself, as :func:`~bgn.model.step.step` says.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.model.step import Bools, Floats
+
+Coefficient = float | tuple[float, ...]
+
+RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
+MIRRORED = {">=": "<=", "<": ">", ">": "<", "<=": ">="}
+OPPOSITE = {">=": "<", "<": ">=", ">": "<=", "<=": ">"}
+
+
+# -- Conditions about one column.
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number is at or beyond a threshold.
+
+    Parameters
+    ----------
+    column : int
+    threshold : float
+    relation : {">=", "<", ">", "<="}, default ">="
+    missing : bool or None, default None
+        Whether it holds for a missing value; None where a missing value is refused, or counts as the column's typical
+        value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Threshold
+    >>> Threshold(0, 65.5, missing=True).holds(np.array([[65.5], [65.4], [np.nan]]))
+    array([ True, False,  True])
+    """
+
+    column: int
+    threshold: float
+    relation: str = ">="
+    missing: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            raise ValueError(f"relation must be one of {', '.join(map(repr, RELATIONS))}; got {self.relation!r}.")
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column it reads."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads."""
+        return 1
+
+    def holds(self, rows: NDArray[Any]) -> Bools:
+        """Return whether it holds, for every row."""
+        values = rows[:, self.column]
+        answers = np.asarray(RELATIONS[self.relation](values, self.threshold))
+        return np.where(np.isnan(values), self.missing, answers) if self.missing is not None else answers
+
+    def as_oblique(self) -> Oblique:
+        """Return it as a sum of one column that reaches a threshold."""
+        sign = 1.0 if self.relation in (">=", ">") else -1.0
+        threshold = sign * self.threshold + 0.0
+        if self.relation in (">", "<"):
+            threshold = float(np.nextafter(threshold, np.inf))
+        return Oblique(Projection((self.column,), (sign,)), threshold, self.missing)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A category is one of some.
+
+    Parameters
+    ----------
+    column : int
+    categories : tuple of int
+        The numbers of the categories, as the column's schema counts them, in order.
+    missing : bool or None, default False
+        Whether it holds for a missing value; None where a missing value is refused, or counts as the column's typical
+        category.
+    n_categories : int, optional
+        How many categories the column has; a network takes it from its schema.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Member
+    >>> Member(0, (0, 2)).holds(np.array([[0.0], [1.0], [np.nan]]))
+    array([ True, False, False])
+    """
+
+    column: int
+    categories: tuple[int, ...]
+    missing: bool | None = False
+    n_categories: int | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column it reads."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads."""
+        return 1
+
+    def holds(self, rows: NDArray[Any]) -> Bools:
+        """Return whether it holds, for every row."""
+        values = rows[:, self.column]
+        answers = np.isin(values, self.categories)
+        return answers | np.isnan(values) if self.missing else answers
+
+    def as_oblique(self) -> Oblique:
+        """Return it as a sum with 1 for the categories that it names and 0 for others."""
+        count = max((-1, *self.categories)) + 1 if self.n_categories is None else self.n_categories
+        values = tuple(float(code in self.categories) for code in range(count))
+        return Oblique(Projection((self.column,), (values,)), 1.0, self.missing)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A value is missing.
+
+    Parameters
+    ----------
+    column : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Missing
+    >>> Missing(0).holds(np.array([[65.5], [np.nan]]))
+    array([False,  True])
+    """
+
+    column: int
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column it reads."""
+        return (self.column,)
+
+    @property
+    def missing(self) -> bool:
+        """It holds for a missing value."""
+        return True
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads."""
+        return 1
+
+    def holds(self, rows: NDArray[Any]) -> Bools:
+        """Return whether it holds, for every row."""
+        return np.isnan(rows[:, self.column])
+
+    def as_oblique(self) -> Oblique:
+        """Return it as a sum that never reaches its threshold."""
+        return Oblique(Projection((self.column,), (0.0,)), 1.0, True)
+
+
+# -- A condition about a sum over columns: the paper's neuron.
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A sum over columns, in their order, each rounded once.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        The columns it reads, in order.
+    coefficients : tuple of float or tuple of float
+        For each column a factor, or, for a categorical column, one value per category.
+    gaps : tuple of float or None, default None
+        What a missing value counts as, column by column: a value of the column, or, for a categorical column and where
+        the coefficient is 0, what it adds to the sum. None where a missing value leaves no sum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.term import Projection
+    >>> Projection((0, 2), (1.0, (0.0, -6.0))).values(np.array([[12.0, 5.0, 0.0], [12.0, 5.0, 1.0]]))
+    array([12.,  6.])
+    >>> Projection((0, 1), (1.0, 0.5), gaps=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
+    array([22. , 13.5])
+    """
+
+    columns: tuple[int, ...]
+    coefficients: tuple[Coefficient, ...]
+    gaps: tuple[float, ...] | None = None
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.int64], Floats]:
+        """Columns and factors for a kernel; only where no column is a category."""
+        return np.array(self.columns, np.int64), np.array(self.coefficients, np.float64)
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """The coefficients; only where no column is a category."""
+        return cast(tuple[float, ...], self.coefficients)
+
+    @property
+    def numeric(self) -> bool:
+        """True where no column is a category."""
+        return not any(isinstance(coefficient, tuple) for coefficient in self.coefficients)
+
+    @property
+    def numbers(self) -> Iterator[float]:
+        """Every number in it."""
+        for coefficient in self.coefficients:
+            yield from coefficient if isinstance(coefficient, tuple) else (coefficient,)
+        yield from self.gaps or ()
+
+    def at(self, place: int) -> Projection:
+        """What the column at a place of `columns` adds, as a projection of its own."""
+        gaps = None if self.gaps is None else self.gaps[place : place + 1]
+        return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], gaps)
+
+    def values(self, rows: NDArray[Any]) -> Floats:
+        """Return the sum for every row; NaN where a column it reads has a missing value that counts as nothing."""
+        total = np.zeros(len(rows))
+        gaps = self.gaps or (np.nan,) * len(self.columns)
+        for count, (column, coefficient, gap) in enumerate(zip(self.columns, self.coefficients, gaps, strict=True)):
+            part = rows[:, column]
+            if isinstance(coefficient, tuple):
+                missing = np.isnan(part)
+                place = np.where(missing, len(coefficient), part).astype(np.int64)
+                part = np.append(coefficient, gap)[place]
+            else:
+                part = part * coefficient
+                if self.gaps is not None:
+                    part = np.where(np.isnan(part), gap * (coefficient or 1.0), part)
+            total = total + part if count else part
+        return total
+
+
+@dataclass(frozen=True)
+class Oblique:
+    """A sum over columns reaches a threshold: the paper's neuron, which fires where it does.
+
+    Parameters
+    ----------
+    projection : Projection
+    threshold : float
+    missing : bool or None, default None
+        Whether it holds where a missing value leaves no sum; None where missing values are refused, or count as
+        something.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.term import Oblique, Projection
+    >>> Oblique(Projection((0, 1), (1.0, 0.5)), 65.5).holds(np.array([[60.5, 10.0], [65.4, 0.0]]))
+    array([ True, False])
+    """
+
+    projection: Projection
+    threshold: float
+    missing: bool | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns it reads, in order."""
+        return self.projection.columns
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads: one per column."""
+        return len(self.projection.columns)
+
+    @property
+    def takes_gaps(self) -> bool:
+        """True where it has an answer for missing values."""
+        return self.missing is not None or self.projection.gaps is not None
+
+    def holds(self, rows: NDArray[Any]) -> Bools:
+        """Return whether it holds, for every row."""
+        values = self.projection.values(rows)
+        answers = values - self.threshold >= 0
+        return np.where(np.isnan(values), self.missing, answers) if self.missing is not None else answers
+
+    fires = holds
+
+    def as_oblique(self) -> Oblique:
+        """Return it as it is."""
+        return self
+
+
+Condition = Threshold | Member | Missing | Oblique
+
+
+def condition_of(neuron: Oblique) -> Condition:
+    """Return what a neuron compares as a condition about one column where it is one, otherwise the neuron itself.
+
+    It holds on the same rows, to the bit.
+
+    Examples
+    --------
+    >>> from bgn.model.term import Oblique, Projection, condition_of
+    >>> condition_of(Oblique(Projection((1,), (-1.0,)), -65.5))
+    Threshold(column=1, threshold=65.5, relation='<=', missing=None)
+    >>> condition_of(Oblique(Projection((0,), ((0.0, 2.5, 3.0),)), 1.0, missing=False))
+    Member(column=0, categories=(1, 2), missing=False, n_categories=3)
+    """
+    projection, threshold, missing = neuron.projection, neuron.threshold, neuron.missing
+    if len(projection.columns) != 1:
+        return neuron
+    (column,), (coefficient,) = projection.columns, projection.coefficients
+    if projection.gaps is not None:
+        row = np.full((1, column + 1), np.nan)
+        missing = bool(Oblique(projection, threshold).holds(row)[0])
+    if isinstance(coefficient, tuple):
+        categories = (code for code, value in enumerate(coefficient) if value - threshold >= 0)
+        return Member(column, tuple(categories), missing, len(coefficient))
+    if abs(coefficient) == 1.0:
+        relation = ">=" if coefficient > 0 else "<="
+        return Threshold(column, coefficient * threshold + 0.0, relation, missing)
+    if coefficient == 0.0 and threshold > 0 and missing:
+        return Missing(column)
+    return neuron
+
+
+# -- Terms.
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Worth 1 where all of its conditions hold, and `otherwise` elsewhere.
+
+    Parameters
+    ----------
+    conditions : condition, or sequence of them
+    otherwise : float, default 0
+        What it is worth where some condition does not hold: 0, or -1 as the paper's neurons have it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Rule, Threshold
+    >>> Rule(Threshold(0, 65.5)).values(np.array([[65.5], [65.4]]))
+    array([1., 0.])
+    """
+
+    conditions: tuple[Condition, ...]
+    otherwise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.conditions, Condition):
+            object.__setattr__(self, "conditions", (self.conditions,))
+        object.__setattr__(self, "conditions", tuple(self.conditions))
+        if not self.conditions or not all(isinstance(condition, Condition) for condition in self.conditions):
+            raise ValueError(f"conditions must be one or more conditions of bgn; got {self.conditions!r}.")
+        if self.otherwise not in (0.0, -1.0):
+            raise ValueError(f"otherwise must be 0 or -1; got {self.otherwise!r}.")
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The columns it reads, in order, each once."""
+        return tuple(sorted({column for condition in self.conditions for column in condition.columns}))
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads."""
+        return sum(condition.size for condition in self.conditions)
+
+    def holds(self, rows: NDArray[Any]) -> Bools:
+        """Return whether all conditions hold, for every row."""
+        answers = self.conditions[0].holds(rows)
+        for condition in self.conditions[1:]:
+            answers = answers & condition.holds(rows)
+        return answers
+
+    def values(self, rows: NDArray[Any]) -> Floats:
+        """Return what it is worth, for every row."""
+        return np.where(self.holds(rows), 1.0, self.otherwise)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Worth the value of a column; a value beyond an end counts as that end.
+
+    Parameters
+    ----------
+    column : int
+    low, high : float
+        The ends; infinite where there are none.
+    missing : float, optional
+        What a missing value counts as; None where it is refused. A network takes it from its schema.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Linear
+    >>> Linear(0, 20.0, 40.0, missing=30.0).values(np.array([[10.0], [25.0], [np.nan]]))
+    array([20., 25., 30.])
+    """
+
+    column: int
+    low: float = -np.inf
+    high: float = np.inf
+    missing: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high or self.low == np.inf:
+            raise ValueError(f"a linear term must have a low end and a high one; got {self.low} and {self.high}.")
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column it reads."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads: it counts as one."""
+        return 1
+
+    @property
+    def clipped(self) -> bool:
+        """True where it has an end."""
+        return bool(np.isfinite([self.low, self.high]).any())
+
+    def values(self, rows: NDArray[Any]) -> Floats:
+        """Return what it is worth in every row: between the ends, missing values filled."""
+        return self.between(rows[:, self.column])
+
+    def between(self, values: NDArray[Any]) -> Floats:
+        """Return values of the column, missing ones filled and none beyond an end."""
+        filled = values if self.missing is None else np.where(np.isnan(values), self.missing, values)
+        return np.minimum(np.maximum(filled, self.low), self.high)
+
+
+Term = Rule | Linear
