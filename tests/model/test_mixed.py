@@ -96,7 +96,6 @@ def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
         ({"base": [1.0, 2.0]}, r"base must have 0 dimensions; got shape \(2,\)"),
         ({"slopes": [1.0]}, r"slopes must have shape \(2,\); got \(1,\)"),
         ({"schema": Schema((Column("a"),))}, "schema must have 2 columns, as before; got 1"),
-        ({"link": "softmax"}, "a network with the link 'softmax' has a score per class; got an intercept of 1"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(changes, message):

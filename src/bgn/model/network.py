@@ -125,8 +125,6 @@ class Network:
                 f"coef must have one row per term ({len(terms)}) and one column per output ({len(bases)}); "
                 f"got shape {weights.shape}."
             )
-        if link == "softmax" and len(bases) < 2:
-            raise ValueError(f"a network with the link 'softmax' has a score per class; got an intercept of {len(bases)}.")
         if link != "softmax" and len(bases) != 1:
             raise ValueError(f"a network with the link {link!r} has one output; got an intercept of {len(bases)}.")
         widths = {Rule: layers[-1].width if layers else len(schema), Linear: len(schema)}
