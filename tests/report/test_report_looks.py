@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.model.network import Members
+from bgn.model.network import Ensemble
 from bgn.model.schema import Column, Schema
 from tests.browser import MISPLACED, UNFOLD, barriers
 from tests.networks import network_of, rows_for
@@ -67,7 +67,7 @@ def average() -> tuple[object, object, np.ndarray, dict]:
     network = network_of(["season", "hour", "workingday", "temp", "hum", "wind", "weekday", "holiday"], 300)
     rng = np.random.default_rng(0)
     weights = network.output_weights * rng.normal(1, 0.1, (6, 300))
-    network = network.changed(members=Members(weights, np.full(6, network.base)))
+    network = network.changed(members=Ensemble(np.full((6, 1), network.base), weights[:, :, np.newaxis]))
     rows, target = rows_for(network, 200)
     return network, rows, target, {}
 

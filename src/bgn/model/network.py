@@ -543,7 +543,7 @@ class Network:
         return tuple(
             LinearTerm(term.column, tuple(weights.tolist()), term.low, term.high,
                        np.nan if term.missing is None else float(term.missing))
-            for term, weights in zip(self.linear, self.linear_coef, strict=True)
+            for term, weights in zip(self.linear, self.linear_coef, strict=True) if weights.any()
         )  # fmt: skip
 
     # -- identity ------------------------------------------------------------------------------------------
@@ -665,7 +665,7 @@ class Ensemble:
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
             terms = [mean.terms[k] for k in kept]
-            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), -1)))
+            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs)))
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
