@@ -639,12 +639,12 @@ def _stamp(cell: str, form: str) -> Any:
     try:
         found = _read_date(cell, form)
         if "j" in _directives(form) and time.strptime(cell, form).tm_yday != found.timetuple().tm_yday:
-            return np.datetime64("NaT")
+            return np.datetime64("NaT", "us")
         if found.tzinfo is not None:
             found = found.astimezone(datetime.UTC).replace(tzinfo=None)
         return np.datetime64(found, "us")
     except (ValueError, OverflowError, re.error):
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
 
 
 def _read_date(cell: str, form: str) -> datetime.datetime:
