@@ -228,7 +228,7 @@ def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generato
 
 
 def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
-    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_gaps
+    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_missing
     for j, column in enumerate(network.schema.columns):
         if not refused[j] or column.typical is not None:
             rows[rng.random(len(rows)) < 0.1, j] = None

@@ -20,7 +20,7 @@ import pytest
 
 from bgn import Network, export
 from bgn.export.plan import plan
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 
 
 def cell(value: Any) -> Any:
@@ -127,7 +127,7 @@ def in_c(*flags: str):
 
 def words_of(network: Network) -> dict[str, tuple[str, ...]]:
     """The levels of every category, as words."""
-    return {column.name: tuple(map(level_word, column.levels)) for column in network.schema.columns if column.levels}
+    return {column.name: tuple(map(category_name, column.levels)) for column in network.schema.columns if column.levels}
 
 
 # -- databases ---------------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
             found[name] = rows[:, [j]].astype(np.float64)
         else:
             gap = "" if "" not in network.schema.columns[j].levels else "no such level"
-            words = [gap if cell(each) is None else level_word(each) for each in rows[:, j].tolist()]
+            words = [gap if cell(each) is None else category_name(each) for each in rows[:, j].tolist()]
             found[name] = np.array(words, dtype=object)[:, np.newaxis]
     return found
 

@@ -90,7 +90,7 @@ POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may
 
 
 @st.composite
-def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMBERS):
+def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=NUMBERS):
     """A network on two numbers and two categories; with `one_number` it has one output and no link."""
     schema = Schema(
         (Column("age"), Column("city", levels=LEVELS), Column("rooms"), Column("owner", levels=(False, True))),
@@ -103,7 +103,7 @@ def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMB
             draw(numbers.filter(bool)) if levels is None else tuple(draw(numbers) for _ in levels)
             for levels in (schema.columns[j].levels for j in columns)
         )
-        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if gaps else None)
+        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if missing else None)
 
     first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
     deeper = draw(st.booleans())
@@ -119,11 +119,11 @@ def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMB
     return Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
 
 
-def mixed_rows(gaps=True):
+def mixed_rows(missing=True):
     """Raw rows of such a network's table."""
-    number = st.one_of(NUMBERS, st.none()) if gaps else NUMBERS
-    word = st.sampled_from([*LEVELS, None, "never seen"] if gaps else list(LEVELS))
-    owner = st.sampled_from([True, False, None] if gaps else [True, False])
+    number = st.one_of(NUMBERS, st.none()) if missing else NUMBERS
+    word = st.sampled_from([*LEVELS, None, "never seen"] if missing else list(LEVELS))
+    owner = st.sampled_from([True, False, None] if missing else [True, False])
     return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
 
 
@@ -169,13 +169,13 @@ def table_networks(draw, depth=1, complete=None, most=4):
                 0.0 if isinstance(each, float) and j not in complete and draw(st.integers(0, 3)) == 0 else each
                 for j, each in zip(columns, coefficients, strict=True)
             )
-            gaps = tuple(
+            missing = tuple(
                 TABLE.columns[j].typical
                 if isinstance(each, float) and each
                 else draw(st.sampled_from([0.0, each[0] if isinstance(each, tuple) else -2.6, 0.7]))
                 for j, each in zip(columns, coefficients, strict=True)
             )
-            return Neuron(Projection(columns, coefficients, gaps), threshold)
+            return Neuron(Projection(columns, coefficients, missing), threshold)
         if draw(st.integers(0, 3)) == 0 and TABLE.columns[columns[0]].levels is None:
             return Neuron(Projection(columns, (0.0,)), 1.0, missing=True)
         return Neuron(Projection(columns, coefficients), threshold, draw(st.booleans()))
@@ -224,8 +224,8 @@ def table_rows(complete=(), least=1, most=6):
     number = st.sampled_from([-2.6, -1.0, 0.0, 0.5, 1.0, 1.7, 2.0, 3.25, 4.3])
     words = [st.sampled_from(column.levels) for column in TABLE.columns if column.levels is not None]
     columns = [number, words[0], st.integers(0, 5).map(float), words[1], words[2]]
-    gaps = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
-    pairs = enumerate(zip(columns, gaps, strict=True))
+    missing = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
+    pairs = enumerate(zip(columns, missing, strict=True))
     cells = [each if j in complete else st.one_of(each, each, gap) for j, (each, gap) in pairs]
     return st.lists(st.tuples(*cells).map(list), min_size=least, max_size=most).map(_objects)
 
@@ -236,10 +236,10 @@ def town() -> Network:
         Neuron(Projection((0,), (1.0,)), 1.7, missing=True),
         Neuron(Projection((0,), (0.0,)), 1.0, missing=True),
         Neuron(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
-        Neuron(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), gaps=(1.5, 0.7)), 0.5),
-        Neuron(Projection((0, 2), (1.0, -0.3), gaps=(1.5, 2.0)), 1.0),
+        Neuron(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing=(1.5, 0.7)), 0.5),
+        Neuron(Projection((0, 2), (1.0, -0.3), missing=(1.5, 2.0)), 1.0),
         Neuron(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
-        Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), gaps=(2.0, 0.0)), 3.0),
+        Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), missing=(2.0, 0.0)), 3.0),
         Neuron(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)

@@ -19,7 +19,7 @@ import numpy as np
 
 from bgn.model.network import Network
 from bgn.model.rescaled import Source, column_from, rescaled, with_output
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.schema import Column, Level, Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.values import dense
 from bgn.text import quote_category, quote_name
@@ -102,7 +102,7 @@ def _rooted(
                 name = f"{name} ({by})"
             taken.add(name)
             column = column_from(network.schema.columns[j], source, name)
-            column = column if level is None else replace(column, level_of=level)
+            column = column if level is None else replace(column, category_of=level)
             roots[key] = Root(key[0], key[1], column, by), source.filled
         found.append((roots[key][0], source))
     return found
@@ -261,7 +261,7 @@ def see_through(model: Any) -> SeenThrough:
     >>> import bgn
     >>> from bgn.pipelines import see_through
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    >>> pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_width=2, random_state=0)).fit(X, y)
+    >>> pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_terms=2, random_state=0)).fit(X, y)
     >>> seen = see_through(pipeline)
     >>> seen.whole, seen.model.network_.names[:3]
     (True, ('age', 'sex', 'bmi'))
@@ -382,9 +382,9 @@ def _note(scaled: bool, made: Sequence[Root], alone: bool, lost: str) -> str:
 
 def _named(column: Column) -> str:
     """Name a column as questions do."""
-    if column.level_of is None:
+    if column.category_of is None:
         return quote_name(column.name)
-    return f"{quote_name(column.level_of[0])} = {quote_category(level_word(column.level_of[1]))}"
+    return f"{quote_name(column.category_of[0])} = {quote_category(category_name(column.category_of[1]))}"
 
 
 def _with_network(estimator: Any, network: Network, note: str, keep_history: bool) -> Any:

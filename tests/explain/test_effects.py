@@ -61,9 +61,9 @@ def test_pairs_equal_the_definition(problem, first, gap):
 
 @settings(deadline=None, max_examples=80)
 @given(st.data(), st.booleans(), st.integers(0, 3), st.integers(1, 3))
-def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
-    network = data.draw(mixed_networks(gaps=gaps, one_number=True))
-    X, background = (np.array(data.draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+def test_categories_and_gaps_equal_the_definition(data, missing, first, step):
+    network = data.draw(mixed_networks(missing=missing, one_number=True))
+    X, background = (np.array(data.draw(mixed_rows(missing)), dtype=object) for _ in range(2))
     scale = np.abs(network.output_weights).sum() + 1.0
     for column in range(4):
         found = effect(network, column, background)
@@ -72,7 +72,7 @@ def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
             values += [*found.breakpoints, *np.nextafter(found.breakpoints, -np.inf)]
         expected = [dependence(network, [column], value, background) for value in values]
         np.testing.assert_allclose(found(values), expected, atol=1e-12 * scale)
-        assert (found.missing is not None) == network.layers[0].takes_gaps
+        assert (found.missing is not None) == network.layers[0].takes_missing
     pair = [first, (first + step) % 4]
     found, points = effect(network, pair, background), X[:, pair]
     expected = [dependence(network, pair, point, background) for point in points]

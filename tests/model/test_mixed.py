@@ -23,8 +23,8 @@ from tests.reference.model import score
 
 @given(st.data())
 def test_scores_are_those_of_the_definition(data):
-    gaps = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps)), data.draw(mixed_rows(gaps))
+    missing = data.draw(st.booleans())
+    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing)), data.draw(mixed_rows(missing))
     expected = np.array([score(network, row) for row in table])
     found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
@@ -58,7 +58,7 @@ def test_what_is_copied_is_equal(network):
     assert network.changed(schema=replace(network.schema, target="rent")) != network
 
 
-@given(mixed_networks(gaps=False))
+@given(mixed_networks(missing=False))
 def test_a_network_that_knows_no_gaps_refuses_them(network):
     with pytest.raises(ValueError, match="X has NaN or infinity in column 'age'"):
         network.predict(np.array([[None, "Nice", 1.0, True]], dtype=object))
@@ -115,8 +115,8 @@ def test_regions_and_bounds_know_categories():
 
 @given(st.data())
 def test_terms_are_the_network_output_by_output(data):
-    gaps = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps, numbers=POWERS)), data.draw(mixed_rows(gaps))
+    missing = data.draw(st.booleans())
+    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)), data.draw(mixed_rows(missing))
     X = np.array(table, dtype=object)
     found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
     np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))

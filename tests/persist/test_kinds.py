@@ -42,7 +42,7 @@ def schemas(draw: st.DrawFn) -> Schema:
             unit=draw(words),
             seen=draw(st.none() | st.just((np.inf, -np.inf)) | st.tuples(ends, ends).map(sorted).map(tuple)),
             whole=draw(st.booleans()),
-            level_of=draw(st.none() | st.tuples(words, levels)),
+            category_of=draw(st.none() | st.tuples(words, levels)),
             part_of=draw(st.none() | time_parts) if values is None else None,
         )
         columns.append(column if draw(st.booleans()) else Column(name))

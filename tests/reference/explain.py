@@ -211,7 +211,7 @@ def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=No
 def _filled(network, rows):
     """Rows as the questions see them: gaps that count as the typical value of a column do."""
     typical = np.array([column.typical for column in network.schema.columns])
-    return np.where(np.isnan(rows) & network.layers[0].refuses_gaps, typical, rows)
+    return np.where(np.isnan(rows) & network.layers[0].refuses_missing, typical, rows)
 
 
 def table_rows_of(network, rows):

@@ -21,7 +21,7 @@ def score(network: Network, row: list[Any]) -> list[float]:
     for j, column in enumerate(columns):
         alone = [neuron.missing is None and neuron.projection.gaps is None
                  for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip
-        if values[j] is None and (any(alone) or not network.layers[0].takes_gaps):
+        if values[j] is None and (any(alone) or not network.layers[0].takes_missing):
             values[j] = column.typical if column.levels is None else int(column.typical)
     for layer in network.layers:
         answers: list[Any] = []

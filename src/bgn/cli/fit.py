@@ -21,7 +21,7 @@ from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.inputs.training import TASKS, labelled
 from bgn.model.categories import RARE
 from bgn.model.network import Network
@@ -188,7 +188,7 @@ _growth_options = grouped(
         "told.",
     ),
     click.option(
-        "--networks", "n_networks", type=click.IntRange(1),
+        "--networks", "ensemble", type=click.IntRange(1),
         help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
@@ -302,11 +302,11 @@ def _check_places(data: str, options: dict[str, Any]) -> None:
             if path is not None and name != "the data":
                 check_place(path)
         except OSError as error:
-            raise Refused(f"{name}: {error}") from None
+            raise InputError(f"{name}: {error}") from None
         if path is not None and path != "-" and not goes_through(path):
             other = seen.setdefault(os.path.realpath(path), name)
             if other != name:
-                raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
+                raise InputError(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
 def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
@@ -316,15 +316,15 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     paper = options["paper"]
     size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
-    if options["max_width"] is None and size is not None:
+    if options["max_terms"] is None and size is not None:
         # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
-        model.max_width = size
+        model.max_terms = size
     rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
     if size is not None and history.best_width > size:
         narrow = history.paths[history.best_layer][: size + 1]
-        model = model.at_width(choose_width(narrow, model.select, history.n_validation))
+        model = model.with_terms(choose_width(narrow, model.select, history.n_validation))
     return model, rows
 
 
@@ -333,15 +333,15 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     from bgn.estimators import BGNClassifier, BGNRegressor
 
     if classes and options["paper"]:
-        raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
+        raise InputError("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
         told = "--class-weight is for classes, and the target holds numbers"
-        raise Refused(f"{told}; add --task classification if they stand for classes.")
+        raise InputError(f"{told}; add --task classification if they stand for classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:
         if options["paper"]:
-            raise Refused("--accurate and --paper are two ways to grow; choose one.")
+            raise InputError("--accurate and --paper are two ways to grow; choose one.")
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
     chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
@@ -355,11 +355,11 @@ def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
     """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
     stand for a rare category."""
     columns = []
-    flags = np.asarray(X, np.float64) if any(column.level_of for column in read.columns) else np.empty((0, 0))
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
     for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.level_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical, rare=rare))
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare))
     return replace(schema, columns=tuple(columns), target=target)
 
 
@@ -417,6 +417,6 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     else:
         card.show()
     if problems:
-        raise Refused(" ".join(problems))
+        raise InputError(" ".join(problems))
     if model.history_.stopped == "interrupted":
         raise SystemExit(INTERRUPTED)

@@ -20,7 +20,7 @@ from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Neuron, Projection
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
-from bgn.model.schema import Schema, level_word
+from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -104,7 +104,7 @@ class Certificates(Mapping[str, Certificate], Tabular):
 
 @through_pipelines()
 def certify(
-    model: Any, columns: Iterable[Any] | None = None, *, within: Any = "all", gaps: bool = True,
+    model: Any, columns: Iterable[Any] | None = None, *, within: Any = "all", missing: bool = True,
     output: int | None = None, max_seconds: float = 10.0,
 ) -> Certificates:  # fmt: skip
     """Prove for each column whether the prediction only rises with it, only falls, or neither.
@@ -147,7 +147,7 @@ def certify(
     'increasing'
     """
     network = score_of(model, output)
-    domain = read_domain(network, within, gaps)
+    domain = read_domain(network, within, missing)
     chosen = network.features_used if columns is None else columns_of(network, columns, "columns")
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
@@ -205,7 +205,7 @@ def _largest(
     slopes = np.zeros(network.n_inputs)
     slopes[column] = slope
     # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
-    domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
+    domain = replace(domain, missing=np.where(np.arange(network.n_inputs) == column, False, domain.missing))
     problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
     still = domain.levels[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
     if still or (slope <= 0 and _never_rises(problem, column)):
@@ -348,7 +348,7 @@ def _tried(network: Network, domain: Domain, column: int, pair: tuple[Floats, Fl
 
 def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floats:
     """Return values of a column on both sides of where questions change their answers, and a gap where it may be."""
-    gap = [np.nan] if domain.gaps[column] else []
+    gap = [np.nan] if domain.missing[column] else []
     levels = domain.levels[column]
     if levels is not None:
         return np.array([*map(float, levels), *gap])
@@ -389,7 +389,7 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     >>> from bgn import BGNRegressor
     >>> from bgn.explain.certify import promises
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> model = BGNRegressor(max_width=4, random_state=0, monotonic_cst=[1, 0], bounds=(-5, None)).fit(X, X.sum(axis=1))
+    >>> model = BGNRegressor(max_terms=4, random_state=0, monotonic_cst=[1, 0], bounds=(-5, None)).fit(X, X.sum(axis=1))
     >>> promises(model)
     ['the prediction never falls as x0 rises', 'no prediction lies below -5']
     """
@@ -399,7 +399,7 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     found, turned, network = [], is_turned(network), as_told(network)
     words = network.schema if words is None else words
     classes = words.classes
-    what = "the prediction" if classes is None else f"the probability of {quote_category(level_word(classes[1]))}"
+    what = "the prediction" if classes is None else f"the probability of {quote_category(category_name(classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
     for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
         if sign := -sign if turned else sign:

@@ -262,7 +262,7 @@ def shown(network: Network, rows: Floats) -> Floats:
 
 def keys(network: Network) -> list[tuple[Neuron, bytes]]:
     """Return by what answers are known again."""
-    first, refused = network.layers[0], network.layers[0].refuses_gaps
+    first, refused = network.layers[0], network.layers[0].refuses_missing
     return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
 
 
@@ -437,7 +437,7 @@ def add(network: Network, asked: Any, relation: str, value: Any, amount: float, 
     gaps = [gap_of(network, j) for j in columns]
     sees = any(gap is not None and gap != gap for gap in gaps)
     fires = missing if relation != "<" else not missing
-    neuron = Neuron(projection, cut, fires if sees or (network.layers[0].takes_gaps and None in gaps) else None)
+    neuron = Neuron(projection, cut, fires if sees or (network.layers[0].takes_missing and None in gaps) else None)
     half = EXACT.divide(written(worth), Decimal(2))
     weights = np.append(network.output_weights, float(half) if relation != "<" else -float(half))
     base = float(EXACT.add(written(network.base), half))

@@ -25,7 +25,7 @@ from bgn.model.readings import (
     named_columns,
     summed_levels,
 )
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.text import quote_category
 
 _DATE = len("2006-01-15")
@@ -198,7 +198,7 @@ class _Wording:
         style, first = self.style, reading.least == 1
         if self.condition.layer or len(reading.choices) == 1 or reading.least not in (1, len(reading.choices)):
             return ""
-        levels = [self.terms.schema.columns[each.column].level_of or ("", "") for each in reading.choices]
+        levels = [self.terms.schema.columns[each.column].category_of or ("", "") for each in reading.choices]
         title = levels[0][0]
         if any(each.values != (int(first),) or each.missing for each in reading.choices) or any(
             of != title or not of for of, _ in levels
@@ -206,13 +206,13 @@ class _Wording:
             return ""
         if any(self._asks_gap(each.column) or (not first and self._tells_gap(each.column)) for each in reading.choices):
             return ""  # of a missing value it is not plain whether it is in none
-        among = style.words(", ").join(style.category(level_word(level)) for _, level in levels)
+        among = style.words(", ").join(style.category(category_name(level)) for _, level in levels)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
     def _counted(self, choice: Choice, value: int) -> bool:
         """Tell whether a choice is that a 0/1 column is 1 or, with a `value` of 0, that it is not: 0 or missing."""
         column = None if self.condition.layer else self.terms.schema.columns[choice.column]
-        if column is None or column.levels is not None or column.level_of is not None or self._asks_gap(choice.column):
+        if column is None or column.levels is not None or column.category_of is not None or self._asks_gap(choice.column):
             return False
         told = self._tells_gap(choice.column)
         return is_flag(column) and choice.values == (value,) and (not told or choice.missing is (value == 0))
@@ -249,9 +249,9 @@ class _Wording:
         if self._asks_gap(choice.column) or choice.values == (0, 1):
             return title + style.words(" is not missing")
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
-        if column.level_of is not None:
-            of, level = column.level_of
-            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(level_word(level))}"
+        if column.category_of is not None:
+            of, level = column.category_of
+            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(category_name(level))}"
             glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
             if negated and not choice.missing and self._tells_gap(choice.column):
                 return self._or_missing(text, title, glue, "and", " is not missing")
@@ -267,13 +267,13 @@ class _Wording:
     def _among(self, column: Column, choice: Choice, glue: str, told: bool) -> str:
         """Write some levels of a category, or those that are left out where that is shorter."""
         style, title = self.style, self.style.name(column.name)
-        levels, values = list(map(level_word, column.levels or ())), choice.values
+        levels, values = list(map(category_name, column.levels or ())), choice.values
         if len(values) == len(levels) and not choice.missing:
             return title + style.words(" is not missing")
         edge = ordered_edge(column, choice)
         left_out = len(levels) - len(values)
         # A gap is not in a set, but it is not plain that it is in none.
-        excluded = told and not choice.missing and self.condition.takes_gaps
+        excluded = told and not choice.missing and self.condition.takes_missing
         negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
         chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
         if edge is not None:
@@ -318,12 +318,12 @@ class _Wording:
         style, terms = self.style, self.terms
         if self.condition.layer:
             return style.name(terms.hidden_names[self.condition.layer - 1, j])
-        name, level = style.name(terms.names[j]), terms.schema.columns[j].level_of
+        name, level = style.name(terms.names[j]), terms.schema.columns[j].category_of
         if coefficient == 0.0:
             return style.words("(") + name + style.words(" is missing)")
         if level is None or self._tells_gap(j):  # what counts as something is the column, not the category
             return name
-        of, word = style.name(level[0]), style.category(level_word(level[1]))
+        of, word = style.name(level[0]), style.category(category_name(level[1]))
         return style.words("(") + of + style.words(" = ") + word + style.words(")")
 
 
@@ -421,7 +421,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
             if ordered_edge(terms.schema.columns[choice.column], choice) is not None:
                 ordered[choice.column] = terms.schema.columns[choice.column]
     for _, column in sorted(ordered.items()):
-        levels = f" {style.relations['<']} ".join(style.category(level_word(level)) for level in column.levels or ())
+        levels = f" {style.relations['<']} ".join(style.category(category_name(level)) for level in column.levels or ())
         said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
 
@@ -457,7 +457,7 @@ def _tells_gaps(condition: Condition, terms: Terms) -> bool:
     named = set(condition.columns) if several else named_columns(condition)
     columns = {j: terms.schema.columns[j].levels for j in named - terms.complete}
     columns = {j: levels for j, levels in columns.items() if levels not in (None, (False, True))}
-    if not condition.takes_gaps or not columns:
+    if not condition.takes_missing or not columns:
         return False
     if condition.reading is None or several:
         return True

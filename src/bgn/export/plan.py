@@ -25,7 +25,7 @@ from bgn.model.layer import Coefficient, Neuron, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, condition_of, network_of, outputs_of
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Level, category_name
 from bgn.model.step import any_output
 from bgn.text import quote_category, quote_name
 
@@ -64,7 +64,7 @@ class Input:
     raw: str
     levels: tuple[Level, ...] | None = None
     made: TimePart | None = None
-    level_of: tuple[str, Level] | None = None
+    category_of: tuple[str, Level] | None = None
     fill: float | None = None
     refuses: bool = False
 
@@ -79,8 +79,8 @@ class Input:
     def to_do(self) -> str:
         """Return the sentence that says how to make it of a raw table; empty where nothing is to be done."""
         name, raw = quote_name(self.name), quote_name(self.raw)
-        if self.level_of is not None:
-            category, level = quote_name(self.level_of[0]), quote_category(level_word(self.level_of[1]))
+        if self.category_of is not None:
+            category, level = quote_name(self.category_of[0]), quote_category(category_name(self.category_of[1]))
             return f"{name}: 1 where {category} is {level}, 0 where it is anything else."
         if self.made is None:
             return ""
@@ -121,9 +121,9 @@ def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
     found = []
     for place in columns:
         column = network.schema.columns[place]
-        refused, sloped = bool(network.layers[0].refuses_gaps[place]), bool(network.refuses_gaps[place])
+        refused, sloped = bool(network.layers[0].refuses_missing[place]), bool(network.refuses_missing[place])
         fill = column.typical if refused else None
-        made = {"levels": column.levels, "made": column.part_of, "level_of": column.level_of}
+        made = {"levels": column.levels, "made": column.part_of, "level_of": column.category_of}
         refuses = sloped and column.typical is None
         found.append(Input(place, column.name, column.raw, **made, fill=fill, refuses=refuses))  # type: ignore[arg-type]
     return tuple(found)
@@ -248,12 +248,12 @@ class ExportPlan:
     @property
     def class_words(self) -> tuple[str, ...]:
         """The labels as words."""
-        return tuple(map(level_word, self.classes or ()))
+        return tuple(map(category_name, self.classes or ()))
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words that a program compares or names things by: columns, categories, classes and the target."""
-        levels = (level_word(level) for each in self.inputs for level in each.levels or ())
+        levels = (category_name(level) for each in self.inputs for level in each.levels or ())
         return (*(each.name for each in self.inputs), *self.raws, *levels, *self.class_words, self.target)
 
     @cached_property

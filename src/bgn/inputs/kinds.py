@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.refusal import option
+from bgn.inputs.errors import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
 from bgn.model.schema import Column
 from bgn.model.values import (
@@ -23,7 +23,7 @@ from bgn.model.values import (
     RawValues,
     Times,
     TimesOfDay,
-    level_word,
+    category_name,
 )
 
 _VARYING = ("year", "month", "weekday", "hour")
@@ -113,7 +113,7 @@ class ColumnKind:
             kinds=frozenset(kind for kind, there in kinds.items() if there),
             category=self.category or not (values.loose or truth),
             declared=self.declared or not values.text,
-            filled=int(np.count_nonzero(~values.gaps)),
+            filled=int(np.count_nonzero(~values.missing)),
             words=words,
             numbers=numbers,
             truths=truths,
@@ -166,7 +166,7 @@ class ColumnKind:
             raise Misread("holds numbers in one place and words in another")
         numbers = sorted(self.numbers | {float(truth) for truth in self.truths})
         if mixed:
-            example = level_word([*numbers, 0.0][0])
+            example = category_name([*numbers, 0.0][0])
             warnings.warn(
                 f"column {self.name!r} mixes words and numbers, such as {min(self.words)[:40]!r} and {example}; all "
                 "are read as words. If they are meant as numbers, mend the column first.",
@@ -175,7 +175,7 @@ class ColumnKind:
             )
         levels: Sequence[Level] = sorted(self.words) if self.words else numbers
         if mixed:
-            levels = sorted(self.words.union(map(level_word, self.numbers), map(level_word, self.truths)))
+            levels = sorted(self.words.union(map(category_name, self.numbers), map(category_name, self.truths)))
         orders = [order for order in self.orders if order is not None]
         if not orders or None in self.orders:
             self._warn_of_dates()
@@ -184,7 +184,7 @@ class ColumnKind:
         if not all(_inside(order, declared) for order in orders):
             raise Misread("has ordered levels, in several orders")
         wordy = any(isinstance(level, str) for level in declared)
-        return Column(self.name, tuple(dict.fromkeys(map(level_word, declared) if wordy else declared)), ordered=True)
+        return Column(self.name, tuple(dict.fromkeys(map(category_name, declared) if wordy else declared)), ordered=True)
 
     @property
     def crowded(self) -> bool:
@@ -193,7 +193,7 @@ class ColumnKind:
 
     @property
     def _as_words(self) -> frozenset[str]:
-        return self.words.union(map(level_word, self.numbers)) if self.words else self.words
+        return self.words.union(map(category_name, self.numbers)) if self.words else self.words
 
     def _left_out(self) -> Column:
         """Return a category without levels, and say why."""

@@ -73,10 +73,10 @@ class KeptLevels:
         return replace(schema, columns=tuple(self._column(j, each) for j, each in enumerate(schema.columns)))
 
     def _column(self, j: int, column: Column) -> Column:
-        if j in self.nameless and column.level_of is not None:
+        if j in self.nameless and column.category_of is not None:
             level = f"rare category {j}"
-            of = column.level_of[0]
-            return replace(column, name=f"{of} = {level}", level_of=(of, level), rare=())
+            of = column.category_of[0]
+            return replace(column, name=f"{of} = {level}", category_of=(of, level), rare=())
         if j not in self.numbers or column.levels is None or len(column.levels) != self.numbers[j][0]:
             return column
         kept = self.numbers[j][1]

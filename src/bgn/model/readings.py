@@ -30,7 +30,7 @@ from bgn.model.layer import Coefficient, Neuron, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -139,7 +139,7 @@ class Condition:
         return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
 
     @property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """True where it has an answer for gaps."""
         return self.missing is not None or self.gaps is not None
 
@@ -446,7 +446,7 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
 def _titles(network: Network) -> list[str]:
     """Return what each output of a network with classes is called."""
     target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
-    words = None if classes is None else [quote_category(level_word(each)) for each in classes]
+    words = None if classes is None else [quote_category(category_name(each)) for each in classes]
     if network.link == "logistic":
         named = None if words is None else f"{target or 'class'} = {words[1]}"
         return [Quoted(f"log-odds of {named or target or 'yes'}")]
@@ -516,7 +516,7 @@ def as_terms(model: Any) -> Terms:
 
 def _filled(network: Network) -> dict[int, float | None]:
     """Return the columns of which the questions see no gap, and what one counts as; None where it is refused."""
-    refused = np.flatnonzero(network.layers[0].refuses_gaps).tolist()
+    refused = np.flatnonzero(network.layers[0].refuses_missing).tolist()
     return {column: network.schema.columns[column].typical for column in refused}
 
 
@@ -667,7 +667,7 @@ def _at(choices: Sequence[Choice], columns: Sequence[int]) -> tuple[Choice, ...]
 
 def is_flag(column: Column | None) -> bool:
     """Tell whether a column holds 0 and 1 alone; None stands for an answer of the layer below."""
-    return column is None or column.level_of is not None or (column.whole and column.seen == (0.0, 1.0))
+    return column is None or column.category_of is not None or (column.whole and column.seen == (0.0, 1.0))
 
 
 def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequence[bool]) -> Cases | Count | None:
@@ -755,8 +755,8 @@ def _cases(
     usual = tuple(max(each, key=lambda codes: sum(code != _GAP for code in codes)) for each in groups)
     found: dict[tuple[Group, ...], Decimal] = {}
     for combination in sorted(product(*groups), key=lambda each: each != usual):
-        named = [of.level_of[0] for of, codes in zip(columns, combination, strict=True)
-                 if of is not None and of.level_of is not None and codes == (1,)]  # fmt: skip
+        named = [of.category_of[0] for of, codes in zip(columns, combination, strict=True)
+                 if of is not None and of.category_of is not None and codes == (1,)]  # fmt: skip
         if len(set(named)) < len(named):
             continue  # two levels of one category at a time
         threshold = _threshold(condition, combination, number, whole)
@@ -781,7 +781,7 @@ def _where(
     combination: Sequence[Group], columns: Sequence[Column | None], groups: list[list[Group]]
 ) -> tuple[Choice, ...]:
     """Return the choices of a case; what is one level of a category need not be said to be none of the others."""
-    titles = [of.level_of[0] if of is not None and of.level_of is not None else None for of in columns]
+    titles = [of.category_of[0] if of is not None and of.category_of is not None else None for of in columns]
     told = {title for title, codes in zip(titles, combination, strict=True) if title is not None and codes == (1,)}
     return tuple(
         _chosen(place, codes)
@@ -933,7 +933,7 @@ def as_table(model: Any) -> TermTable:
     amounts = tuple(tuple(_amount(term, each, lead) for each in weights[term.neuron].tolist()) for term in asked.terms)
     labels = network.schema.classes or tuple(range(weights.shape[1]))
     asked = replace(asked, schema=replace(asked.schema, target=network.target_name, target_unit=""))
-    return TermTable(asked, tuple(starts), amounts, tuple(map(level_word, labels)))
+    return TermTable(asked, tuple(starts), amounts, tuple(map(category_name, labels)))
 
 
 def _amount(term: Term, weight: float, lead: Floats) -> Decimal:

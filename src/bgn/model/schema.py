@@ -17,7 +17,7 @@ import numpy as np
 
 from bgn.model.dates import TimePart
 from bgn.model.step import Bools, Floats, all_finite
-from bgn.model.values import AnyTable, Level, Misread, RawValues, did_you_mean, level_word, of_objects
+from bgn.model.values import AnyTable, Level, Misread, RawValues, did_you_mean, category_name, of_objects
 
 __all__ = ["Column", "Level", "Schema", "level_word"]
 
@@ -68,7 +68,7 @@ class Column:
     seen: tuple[float, float] | None = None
     whole: bool = False
     typical: float | None = None
-    level_of: tuple[str, Level] | None = None
+    category_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
     missing: bool = False
     rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
@@ -100,8 +100,8 @@ class Column:
 
     def flags(self, values: RawValues) -> Floats:
         """Return 1 where a category has the level that the column stands for, 0 for others, NaN for a gap."""
-        assert self.level_of is not None
-        return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
+        assert self.category_of is not None
+        return np.where(values.missing, np.nan, values.codes_in(self.category_of[1:]) == 0.0)
 
     def encoded(self, values: RawValues, is_part: bool = True) -> Floats:
         """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.values.Misread`.
@@ -113,9 +113,9 @@ class Column:
                 return values.part(self.part_of, is_part)
             return values.numbers() if self.levels is None else values.codes_in(self.levels)
         except Misread:
-            if not values.gaps.all():
+            if not values.missing.all():
                 raise
-            return np.full(len(values.gaps), np.nan)
+            return np.full(len(values.missing), np.nan)
 
 
 Unseen = tuple[int, list[str]]
@@ -124,7 +124,7 @@ Unseen = tuple[int, list[str]]
 
 def _note_unseen(unseen: dict[str, Unseen], column: Column, values: RawValues, codes: Floats) -> None:
     """Take note of levels never seen."""
-    strange = np.isnan(codes) & ~values.gaps
+    strange = np.isnan(codes) & ~values.missing
     if strange.any():
         unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
 
@@ -204,8 +204,8 @@ class Schema:
         """The 0/1 columns that stand for the levels of a category, by the category's name."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
-            if column.level_of is not None:
-                found.setdefault(column.level_of[0], []).append(i)
+            if column.category_of is not None:
+                found.setdefault(column.category_of[0], []).append(i)
         return found
 
     def with_levels(self, levels: Mapping[str, tuple[str, Level]]) -> Schema:
@@ -227,11 +227,11 @@ class Schema:
         >>> plain.with_levels({"in Nice": ("city", "Nice")}).level_columns
         {'city': [1]}
         """
-        told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
+        told = (replace(column, category_of=levels.get(column.name, column.category_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
     def encode(
-        self, X: Any, gaps: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
+        self, X: Any, missing: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
     ) -> Floats:
         """Return a table as a network reads it.
 
@@ -265,14 +265,14 @@ class Schema:
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         if rows.dtype.kind == "f" and not all_finite(rows):
-            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps)), gaps)
+            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(missing)), missing)
         return rows.astype(np.float64, copy=False)
 
-    def _refuse(self, wrong: Bools, gaps: bool | Bools) -> None:
+    def _refuse(self, wrong: Bools, missing: bool | Bools) -> None:
         """Say which column has gaps that it must not have, or infinities, if one has."""
         if wrong.any():
             column = int(np.flatnonzero(wrong.any(axis=0))[0])
-            what = "infinity" if np.broadcast_to(gaps, wrong.shape[1:])[column] else "NaN or infinity"
+            what = "infinity" if np.broadcast_to(missing, wrong.shape[1:])[column] else "NaN or infinity"
             raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
 
     @cached_property
@@ -312,10 +312,10 @@ class Schema:
                 raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
             return [*range(len(self.columns))]
         by_label = {label: place for place, label in enumerate(labels)}
-        named = ((column.raw, column.name, *(column.level_of or ())[:1]) for column in self.columns)
+        named = ((column.raw, column.name, *(column.category_of or ())[:1]) for column in self.columns)
         found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
         absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
-        lacking = dict.fromkeys(column.raw if column.level_of is None else column.level_of[0] for column in absent)
+        lacking = dict.fromkeys(column.raw if column.category_of is None else column.category_of[0] for column in absent)
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
@@ -326,7 +326,7 @@ class Schema:
         if labels is None or not self.named:
             return set()
         pairs = enumerate(zip(self.columns, places, strict=True))
-        return {j for j, (column, place) in pairs if column.level_of and labels[place] not in (column.raw, column.name)}
+        return {j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)}
 
     def reads_categories(self, labels: Sequence[Any] | None) -> bool:
         """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.

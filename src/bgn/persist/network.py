@@ -61,8 +61,8 @@ def _column_out(column: Column) -> str | dict[str, Any]:
         found["levels"] = [level_out(level) for level in column.levels]
     if column.seen is not None:
         found["seen"] = [strict.float_out(each) for each in column.seen]
-    if column.level_of is not None:
-        found["level_of"] = [column.level_of[0], level_out(column.level_of[1])]
+    if column.category_of is not None:
+        found["level_of"] = [column.category_of[0], level_out(column.category_of[1])]
     if column.part_of is not None:
         plain = {"first": "", "zone": None}
         found["part_of"] = {name: each for name, each in vars(column.part_of).items() if each != plain.get(name, plain)}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
-from bgn.inputs.file_format import GAPS, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
@@ -42,7 +42,7 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
 def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
     """Return what tells how a column is read; what a gap counts as is that of another, where it does not tell."""
     typical = other.typical if column.typical is None and other is not None else column.typical
-    return column.name, column.levels, column.level_of, column.part_of, is_flag(column), typical
+    return column.name, column.levels, column.category_of, column.part_of, is_flag(column), typical
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
@@ -54,7 +54,7 @@ def preparation_in(value: Any, where: str) -> Preparation:
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
         "merged": strict.array(level_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain: dict[str, Any] = {"written": (), "gaps": MISSING_VALUES, "date_format": None, "columns": ()}
     plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
@@ -166,11 +166,11 @@ def _predict(network: Network, table: list[list[Any]]) -> Floats:
 def _threshold_rows(network: Network) -> Floats:
     """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
     columns, layer = network.schema.columns, network.layers[0]
-    gaps = layer.takes_gaps
+    gaps = layer.takes_missing
     empty = np.array([column.always_missing for column in columns], bool)
-    if (empty & network.refuses_gaps).any():
+    if (empty & network.refuses_missing).any():
         return np.empty((0, len(columns)))
-    refused = network.refuses_gaps if gaps else ~empty
+    refused = network.refuses_missing if gaps else ~empty
     cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
         for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):

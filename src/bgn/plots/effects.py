@@ -12,7 +12,7 @@ from bgn.explain.effects import Effect, PairEffect, arrangement, effect_over
 from bgn.explain.subject import rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
@@ -136,7 +136,7 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
         else:
             asked.append(np.array(part.column.levels, dtype=object))
             places.append(np.arange(len(part.column.levels)))
-            axis.set_ticks(places[-1], shorten(list(map(level_word, part.column.levels))), parse_math=False)
+            axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.levels))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
     name_colours(ax, shown, target)

@@ -183,8 +183,8 @@ def _parts(explanation: Any, row: int, by: str, letters: int) -> tuple[list[str]
 
 def _told(column: Column, value: float) -> str:
     """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
-    if column.level_of is not None and value in (0.0, 1.0):
-        return column.name if value else "{} is not {}".format(*column.level_of)
+    if column.category_of is not None and value in (0.0, 1.0):
+        return column.name if value else "{} is not {}".format(*column.category_of)
     if value != value:
         return f"{column.name} is missing"
     text = cell(column, value)

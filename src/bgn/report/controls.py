@@ -20,7 +20,7 @@ from bgn.export.styles import Signs
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network
 from bgn.model.readings import Term, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report import classes
 from bgn.report.facts import WORST, Facts, Names, columns_shown
@@ -69,7 +69,7 @@ def _dated(facts: Facts, i: int) -> dict[str, Any]:
 def _menu(facts: Facts, i: int) -> dict[str, Any]:
     """Return a menu of the levels of a category, "missing" last where the network knows gaps in it."""
     levels = facts.network.schema.columns[i].levels or ()
-    options = [{"column": code, "name": quote_category(level_word(level))} for code, level in enumerate(levels)]
+    options = [{"column": code, "name": quote_category(category_name(level))} for code, level in enumerate(levels)]
     if _sees_gaps(facts.network, i):
         options.append({"column": -1, "name": "missing"})
     return {"kind": "level", "column": i, "options": options, **_named(facts, i)}
@@ -90,8 +90,8 @@ def _sees_gaps(network: Network, i: int) -> bool:
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    levels = [facts.network.schema.columns[i].level_of for i in members]
-    words = {i: quote_category(level_word(of[1])) for i, of in zip(members, levels, strict=True) if of}
+    levels = [facts.network.schema.columns[i].category_of for i in members]
+    words = {i: quote_category(category_name(of[1])) for i, of in zip(members, levels, strict=True) if of}
     options = [{"column": i, "name": word} for i, word in words.items()]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
@@ -289,7 +289,7 @@ def _levels(facts: Facts, term: Term, flipped: bool) -> list[dict[str, Any]] | N
         return None
     yes = np.asarray(values) >= neuron.threshold
     found = [
-        {"code": code, "name": quote_category(level_word(level), 24), "yes": bool(fires) is not flipped}
+        {"code": code, "name": quote_category(category_name(level), 24), "yes": bool(fires) is not flipped}
         for code, (level, fires) in enumerate(zip(levels, yes.tolist(), strict=True))
     ]
     if neuron.missing is not None:

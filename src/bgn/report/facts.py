@@ -24,7 +24,7 @@ from bgn.inputs.classes import codes_of
 from bgn.model.categories import RARE, KeptLevels
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.model.step import Bools, Floats
 from bgn.report.labels import PageLabels
 from bgn.show.labels import Quantity, title
@@ -310,7 +310,7 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
         order = np.argsort(-counts, kind="stable")
         if i not in facts.network.features_used:  # a name that one row has alone is as good as the row
             order = order[counts[order] >= RARE]
-        common = [quote_category(level_word(of.levels[int(code)]), 24) for code in codes[order]]
+        common = [quote_category(category_name(of.levels[int(code)]), 24) for code in codes[order]]
         told = [*common[:_LEVELS], *["..."] * (len(common[:_LEVELS]) < len(codes))]
         about["levels"] = ", ".join(told) if common else f"none that {RARE} rows have"
     elif len(known):

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bgn.inputs.refusal import did_you_mean, listed
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.inputs.errors import did_you_mean, listed
+from bgn.model.schema import Column, Level, Schema, category_name
 from bgn.text import clean
 
 _PARTS = ("title", "description", "target", "columns")
@@ -132,7 +132,7 @@ def _by_name(told: Any) -> dict[str, dict[str, Any]]:
 
 def _keys(column: Column) -> list[str]:
     """By what a column may be named: itself, or the date or the category that it is made of."""
-    made_of = [] if column.level_of is None else [column.level_of[0]]
+    made_of = [] if column.category_of is None else [column.category_of[0]]
     return [*dict.fromkeys([column.name, column.raw, *made_of])]
 
 
@@ -152,10 +152,10 @@ def _labelled(column: Column, told: Mapping[str, dict[str, Any]], units: Mapping
     """Return a column in the author's words."""
     words = _of(column, told)
     label, unit = words.get("label", ""), words.get("unit") or units.get(column.name) or column.unit
-    if column.level_of is not None:
-        of, level = column.level_of
+    if column.category_of is not None:
+        of, level = column.category_of
         (word,) = _levels((level,), words, column.name, every=False)
-        return replace(column, level_of=(label or of, word), name=f"{label or of} = {level_word(word)}" if words else
+        return replace(column, category_of=(label or of, word), name=f"{label or of} = {category_name(word)}" if words else
                        column.name, unit=unit)  # fmt: skip
     if column.part_of is not None and label and column.name not in told:
         part = replace(column.part_of, raw=label)
@@ -169,12 +169,12 @@ def _labelled(column: Column, told: Mapping[str, dict[str, Any]], units: Mapping
 def _levels(levels: Sequence[Level], words: Mapping[str, Any], where: str, every: bool = True) -> tuple[Level, ...]:
     """Return levels in the author's words; those that are not told stay as they are."""
     told = words.get("levels", {})
-    known = [level_word(level) for level in levels]
+    known = [category_name(level) for level in levels]
     if every and (unknown := [str(each) for each in told if each not in known]):
         hint = did_you_mean(unknown[0], known)
         raise ValueError(f"labels: {where} has no level {unknown[0]!r}; it has {listed(known)}.{hint}")
     found = tuple(clean(told[word]) if word in told else level for word, level in zip(known, levels, strict=True))
-    _distinct([level_word(each) for each in found])
+    _distinct([category_name(each) for each in found])
     return found
 
 

@@ -23,7 +23,7 @@ from bgn.export.equation import equation
 from bgn.inputs.training import labelled
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
@@ -137,7 +137,7 @@ class ModelApp:
             raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
         network, labels = self.facts.network, None
         if self.facts.classes:
-            labels = [quote_category(level_word(each)) for each in class_labels(network)]
+            labels = [quote_category(category_name(each)) for each in class_labels(network)]
         known, shown = float(truth[place]), told.columns_shown(self.facts)
         return {
             "name": names[place],
@@ -159,7 +159,7 @@ class ModelApp:
             chances = probabilities_of(network, scores)[0]
             second = scores[0] >= 0 if self.facts.turned else scores[0] > 0
             best = int(second) if scores.ndim == 1 else int(scores[0].argmax())
-            words = [quote_category(level_word(label)) for label in class_labels(self.facts.network)]
+            words = [quote_category(category_name(label)) for label in class_labels(self.facts.network)]
             found |= {"label": words[best], "probabilities": chances.tolist()}
         found["prediction"] = np.asarray(network.predict(table))[0].tolist()
         seen = network._rows(row[np.newaxis], encoded=True)
@@ -207,7 +207,7 @@ class ModelApp:
             return "missing"
         if column.levels is None:
             return float(value)
-        return quote_category(level_word((shown.levels or ())[column.levels.index(value)]))
+        return quote_category(category_name((shown.levels or ())[column.levels.index(value)]))
 
     def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from bgn.explain.effects import Effect
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.show.labels import cell
 from bgn.text import people
@@ -36,7 +36,7 @@ def few_wholes(column: Floats) -> bool:
 def levels_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
     """Return the levels of a category in words, "missing" last where gaps are known, their effects and their rows."""
     levels = found.column.levels or ()
-    words, effects = list(map(level_word, levels)), found(np.array(levels, dtype=object))
+    words, effects = list(map(category_name, levels)), found(np.array(levels, dtype=object))
     counts = np.array([np.sum(column == code) for code in range(len(levels))], dtype=np.float64)
     if found.missing is None:
         return words, effects, counts

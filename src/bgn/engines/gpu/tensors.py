@@ -301,13 +301,13 @@ def _sloped(term: LinearTerm, rows: Tensor) -> Tensor:
 def _rows(network: Network, X: Tensor) -> Tensor:
     """What :meth:`bgn.model.network.Network._rows` says."""
     rows = encoded(table_of(X, network.n_inputs), network.schema)
-    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_gaps
+    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_missing
     typical = [column.typical for column in network.schema.columns]
     bad = rows.isinf().any(dim=0).cpu().numpy() | (gaps & refused & np.array([each is None for each in typical]))
     if bad.any():
         name = network.names[int(np.flatnonzero(bad)[0])]
         raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    filled = gaps & network.layers[0].refuses_gaps & np.array([each is not None for each in typical])
+    filled = gaps & network.layers[0].refuses_missing & np.array([each is not None for each in typical])
     if filled.any():
         rows = rows.clone()
         for j in np.flatnonzero(filled).tolist():

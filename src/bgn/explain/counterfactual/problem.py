@@ -16,7 +16,7 @@ from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.readings import is_turned
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.schema import Column, Level, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.values import as_rows
 from bgn.text import quote_name
@@ -83,7 +83,7 @@ def _allowed(kind: Column, own: int, limits: Any) -> Floats:
     if not words or not set(words) <= set(levels):
         ordered = ", 'increase' or 'decrease'" if kind.ordered else ""
         raise ValueError(
-            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(level_word, levels))}"
+            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(category_name, levels))}"
             f"{ordered}; got {limits!r}."
         )
     return np.array([float(level in words) for level in levels])
@@ -179,7 +179,7 @@ class PlainInputs:
 def plain_inputs(network: Network, row: Floats) -> PlainInputs:
     """Return a network around one row, which is as the questions see it, on plain numbers."""
     columns, first = network.schema.columns, network.layers[0]
-    if network.schema.all_numbers and not first.takes_gaps and network.slopes is None:
+    if network.schema.all_numbers and not first.takes_missing and network.slopes is None:
         return PlainInputs(network, row, network, row, tuple((j,) for j in range(len(row))))
     places, values = [], list[float]()
     for column, value in zip(columns, row.tolist(), strict=True):

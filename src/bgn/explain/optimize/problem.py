@@ -41,12 +41,12 @@ class Domain:
     high: Floats
     whole: Bools
     levels: tuple[tuple[int, ...] | None, ...]
-    gaps: Bools
+    missing: Bools
     start: Floats
     absent: frozenset[int] = frozenset()
 
 
-def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
+def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     """Return the rows that `within` names: "all", "seen", or bounds by column.
 
     A gap that the questions see as such is a value of its own; one that they count as a number is that number.
@@ -67,7 +67,7 @@ def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
     start = [_start(*each) for each in zip(columns, levels, low.tolist(), high.tolist(), strict=True)]
     without_values = frozenset(np.flatnonzero(absent).tolist())
-    return Domain(low, high, whole, levels, (visible & gaps) | absent, np.array(start), without_values)
+    return Domain(low, high, whole, levels, (visible & missing) | absent, np.array(start), without_values)
 
 
 def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: float) -> float:
@@ -150,14 +150,14 @@ class ScoreProblem:
     limits: int = 0
     ends: Floats | None = None
     constant: float = 0.0
-    gaps: tuple[tuple[int, float], ...] = ()
+    missing: tuple[tuple[int, float], ...] = ()
 
     def beyond(self) -> list[ScoreProblem]:
         """Return problems that cover this one: without gaps in the first column with a slope that may have some, and
         with; or each on one side of an end of the first slope that has rows beyond. None where no slope has either."""
-        for place, (column, counted) in enumerate(self.gaps):
+        for place, (column, counted) in enumerate(self.missing):
             if self.slopes[column]:
-                rest = replace(self, gaps=self.gaps[:place] + self.gaps[place + 1 :])
+                rest = replace(self, missing=self.missing[:place] + self.missing[place + 1 :])
                 return [rest, rest._absent(column, counted)]
         if self.ends is None:
             return []
@@ -176,7 +176,7 @@ class ScoreProblem:
     def _absent(self, column: int, counted: float) -> ScoreProblem:
         """Return the problem with a gap in a column, whose slope adds what the gap counts as."""
         here = np.arange(len(self.slopes)) == column
-        domain = replace(self.domain, gaps=self.domain.gaps | here, absent=self.domain.absent | {column})
+        domain = replace(self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column})
         constant = self.constant + float(self.slopes[column]) * counted
         return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
 
@@ -297,10 +297,10 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
-    seen = [each for each in network.linear_terms if domain.gaps[each.column]]
-    gaps = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
-    domain = replace(domain, gaps=domain.gaps & (slopes == 0.0))
-    straight: dict[str, Any] = {"ends": network.ranges, "gaps": gaps}
+    seen = [each for each in network.linear_terms if domain.missing[each.column]]
+    missing = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
+    domain = replace(domain, missing=domain.missing & (slopes == 0.0))
+    straight: dict[str, Any] = {"ends": network.ranges, "gaps": missing}
     if network.depth > 1:
         return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
     kept = [k for k in range(first.width) if weights[k] != 0.0]

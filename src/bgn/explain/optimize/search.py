@@ -230,7 +230,7 @@ def values_of(problem: ScoreProblem, column: int) -> Floats | None:
 
 def places_along(problem: ScoreProblem, column: int, rows: Floats) -> Floats:
     """Return values of a column, for every row in a row of their own, that stand for all: in order, a gap last."""
-    domain, gap = problem.domain, [np.nan] * bool(problem.domain.gaps[column])
+    domain, gap = problem.domain, [np.nan] * bool(problem.domain.missing[column])
     levels = domain.levels[column]
     if levels is not None:
         return np.tile([*map(float, levels), *gap], (len(rows), 1))

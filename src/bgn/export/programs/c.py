@@ -13,7 +13,7 @@ from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, Summation, 
 from bgn.export.programs.straight import Statements
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.numbers import EXACT, written
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import clean, quote_name
 from bgn.whole_file import write_whole
 
@@ -197,7 +197,7 @@ def _header(planned: ExportPlan, name: str) -> str:
         parts.append(f"static const char *const {name}_classes[{len(planned.classes)}] = {{{words}}};")
     for k, each in enumerate(planned.inputs):
         if each.levels is not None:
-            parts.append(_levels(name, k, tuple(map(level_word, each.levels))))
+            parts.append(_levels(name, k, tuple(map(category_name, each.levels))))
     written = CStatements(planned)
     written.prefix = f"{name}_"
     body = _body(planned, written)
@@ -304,7 +304,7 @@ def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: in
     parts.append(f"static const int32_t {name}_scales[{count}] = {{{scales or '1'}}};\n")
     for k, each in enumerate(planned.inputs):
         if each.levels is not None:
-            words = ", ".join(quoted(level_word(level)) for level in each.levels)
+            words = ", ".join(quoted(category_name(level)) for level in each.levels)
             parts.append(f"static const char *const {name}_levels_{k}[{len(each.levels)}] = {{{words}}};\n")
     lines = _reading(planned, places) if planned.inputs else ["(void)row;"]
     lines += [f"int64_t total = {int(planned.base[0])};"]

@@ -13,7 +13,7 @@ from typing import Any
 from bgn.export.condition import bounds
 from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput, check_words, plan
 from bgn.export.scorecard import Scorecard, scorecard
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.require import require
 from bgn.text import clean, quote_category, quote_name
 from bgn.whole_file import write_whole
@@ -76,7 +76,7 @@ def _check(planned: ExportPlan) -> None:
         raise ValueError(
             f"model has {columns} questions and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL."
         )
-    levels = (level_word(level) for each in planned.inputs for level in each.levels or ())
+    levels = (category_name(level) for each in planned.inputs for level in each.levels or ())
     check_words(levels, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
     for each in planned.inputs:
         if each.levels is not None and len(each.levels) > _MOST_LEVELS:
@@ -137,7 +137,7 @@ class _Workbook:
             self.text(levels, at(k, 1), quote_name(each.name), bold=True)
             for place, level in enumerate(each.levels, start=2):
                 if each.level_kind == "words":
-                    self.text(levels, at(k, place), level_word(level))
+                    self.text(levels, at(k, place), category_name(level))
                 else:
                     levels[at(k, place)].value = level
             for row in range(_HEAD + 1, _HEAD + 1 + self.rows):

@@ -9,7 +9,7 @@ from typing import Any
 from bgn.export.plan import ExportPlan, Input, plan
 from bgn.export.programs.straight import Statements
 from bgn.model.dates import TimePart
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Level, category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -237,7 +237,7 @@ def _level(level: Level) -> str:
 
 def _map(places: dict[Level, int]) -> str:
     """Write the places of levels, by value and by word."""
-    words = {quoted(level_word(level)): place for level, place in places.items()}
+    words = {quoted(category_name(level)): place for level, place in places.items()}
     pairs = words | {_level(level): place for level, place in places.items()}
     return f"new Map([{', '.join(f'[{level}, {place}]' for level, place in pairs.items())}])"
 

@@ -26,7 +26,7 @@ from bgn.export.plan import (
     check_words,
     plan,
 )
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.require import require
 from bgn.whole_file import write_whole
 
@@ -435,7 +435,7 @@ def _columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
 
 
 def _from_words(graph: Graph, given: str, each: Input) -> str:
-    words = [level_word(level) for level in each.levels or ()]
+    words = [category_name(level) for level in each.levels or ()]
     found = graph.node(
         "LabelEncoder", given, keys_strings=words, values_int64s=list(range(len(words))), default_int64=len(words)
     )

@@ -18,7 +18,7 @@ from bgn.export.plan import (
     check_words,
     plan,
 )
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -154,8 +154,8 @@ def _fill(each: Input) -> str:
 def words_of(each: Input) -> list[str]:
     """Return the levels of a category as PMML writes them."""
     if each.level_kind == "words":
-        return [level_word(level) for level in each.levels or ()]
-    return [level_word(level).lower() for level in each.levels or ()]  # true, 2 and 2.5
+        return [category_name(level) for level in each.levels or ()]
+    return [category_name(level).lower() for level in each.levels or ()]  # true, 2 and 2.5
 
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}

@@ -8,7 +8,7 @@ from typing import Any
 from bgn.export.plan import ExportPlan, Input, ReasonAmounts, plan
 from bgn.export.programs.straight import Statements
 from bgn.model.dates import TimePart
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -186,7 +186,7 @@ def _needs_place(each: Input) -> bool:
 
 def _levels(each: Input) -> dict[Any, int]:
     levels = each.levels or ()
-    words: dict[Any, int] = {level_word(level): place for place, level in enumerate(levels)}
+    words: dict[Any, int] = {category_name(level): place for place, level in enumerate(levels)}
     return words | {level: place for place, level in enumerate(levels)}
 
 

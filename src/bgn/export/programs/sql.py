@@ -22,7 +22,7 @@ from bgn.export.plan import (
 )
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.inputs.arguments import chosen
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Level, category_name
 from bgn.whole_file import write_whole
 
 _LARGEST = sys.float_info.max
@@ -72,7 +72,7 @@ class SqlWriter:
     def _level(self, each: Input, level: Level) -> str:
         if each.level_kind == "truths":
             return str(int(level)) if self.dialect.truth == "INTEGER" else str(bool(level)).upper()
-        return self.dialect.text(level_word(level)) if each.level_kind == "words" else self.number(float(level))
+        return self.dialect.text(category_name(level)) if each.level_kind == "words" else self.number(float(level))
 
     # -- questions ---------------------------------------------------------------------------------------------
 
