@@ -93,7 +93,7 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
     plain = bgn.Network.of_layers([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
     (found["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
     found["certificate"] = found["certificates"]["rooms"]
-    found["fidelity"] = bgn.distil(model, X, y, max_width=2, random_state=0).fidelity_
+    found["fidelity"] = bgn.distill(model, X, y, max_width=2, random_state=0).fidelity_
     return found
 
 

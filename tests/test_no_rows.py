@@ -110,7 +110,7 @@ def test_a_page_without_rows_has_none(folder: Path, tmp_path: Path, options: tup
 COMMANDS = {
     "show": (), "path": (), "explain": ("data",), "effect": ("data", "income"), "evaluate": ("data",), "certify": (),
     "compare": ("data", "--groups", "town", "--between", "Lille", "Nice"),
-    "simplify": ("data", "--points", "5", "-o", "out"), "distil": ("data", "--max-width", "2", "-o", "out"),
+    "simplify": ("data", "--points", "5", "-o", "out"), "distill": ("data", "--max-width", "2", "-o", "out"),
     "edit": ("data", "drop", "1", "-o", "out"),
 }  # fmt: skip
 

@@ -62,7 +62,7 @@ class Fidelity(Tabular):
         return ", ".join(told)
 
 
-def distil(
+def distill(
     model: Any, X: Any, y: Any = None, *, max_width: int = 10, test_fraction: float = 0.2, X_test: Any = None,
     y_test: Any = None, random_state: int | None = None, **parameters: Any,
 ) -> BGNRegressor | BGNClassifier:  # fmt: skip
@@ -103,7 +103,7 @@ def distil(
     >>> from sklearn.linear_model import LassoCV
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> small = bgn.distil(LassoCV().fit(X, y), X, y, max_width=5, max_linear=0, random_state=0)
+    >>> small = bgn.distill(LassoCV().fit(X, y), X, y, max_width=5, max_linear=0, random_state=0)
     >>> small.network_.widths
     (5,)
     >>> small.fidelity_.r2 > 0.7
@@ -152,7 +152,7 @@ def _constraints(model: Any) -> dict[str, Any]:
     if told and not found:
         warnings.warn(
             f"the model keeps {' and '.join(told)} for the columns that its last step reads; the small model is not "
-            f"told. Pass {told[0]} for the columns of X to distil.",
+            f"told. Pass {told[0]} for the columns of X to distill.",
             stacklevel=3,
         )
     return found

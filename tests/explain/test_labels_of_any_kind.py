@@ -51,7 +51,7 @@ def figures(kind, count):
         "sizes": np.concatenate([*bgn.frontier(model, X[:60], y[:60], X[60:], y[60:]).errors.values()]).tolist(),
         "report": [value for each in quality(Facts.of(model, X[:60], y[:60], X[60:], y[60:]))
                    for value in each.values() if isinstance(value, float)],
-        "distilled": [*vars(bgn.distil(model, X, y, max_width=2, max_linear=0, random_state=0).fidelity_).values()],
+        "distilled": [*vars(bgn.distill(model, X, y, max_width=2, max_linear=0, random_state=0).fidelity_).values()],
         "gap": bgn.compare_groups(model, X, list(y), random_state=0).columns.tolist() if count == 2 else [],
     }  # fmt: skip
     if count == 2:

@@ -69,7 +69,7 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
 
     For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
     """
-    from bgn.explain.evaluate import JudgedRows
+    from bgn.explain.evaluate import EvaluationRows
     from bgn.explain.frontier import as_numbers, linear_predictions, logistic_scores, majority_scores
 
     learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
@@ -80,7 +80,7 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
             "logistic": logistic_scores(rows, train[1], others, len(classes)),
             "majority": majority_scores(train[1], len(y), len(classes)),
         }
-        by_row = {who: of_classes(JudgedRows.scored(classes, guess, y)) for who, guess in guesses.items()}
+        by_row = {who: of_classes(EvaluationRows.scored(classes, guess, y)) for who, guess in guesses.items()}
         return Compared.of(by_row, {who: class_scores(classes, y, guess) for who, guess in guesses.items()})
     guesses = {
         "model": network.predict_encoded(X),
@@ -101,9 +101,9 @@ def scores(y: Floats, predicted: Floats) -> dict[str, float]:
 
 def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
     """Return all scores of classes, NaN where the rows do not tell."""
-    from bgn.explain.evaluate import JudgedRows, evaluation
+    from bgn.explain.evaluate import EvaluationRows, evaluation
 
-    return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
+    return dict(evaluation(EvaluationRows.scored(classes, scores, codes)).scores)
 
 
 @dataclass(frozen=True)

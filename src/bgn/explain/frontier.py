@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from bgn.explain.evaluate import JudgedRows, evaluation, is_clearly_larger, of_classes
+from bgn.explain.evaluate import EvaluationRows, evaluation, is_clearly_larger, of_classes
 from bgn.explain.subject import class_labels, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.network import Network
@@ -117,7 +117,7 @@ def _validation_losses(model: Any, history: Any, size: int) -> Floats | None:
         rows = network._rows(rows, encoded=True)
         if network.link == "identity":
             return np.asarray((network.predict_encoded(rows) - truth) ** 2)
-        judged = JudgedRows.scored(class_labels(network), network.predict_encoded(rows, scores=True), truth)
+        judged = EvaluationRows.scored(class_labels(network), network.predict_encoded(rows, scores=True), truth)
         return of_classes(judged)["log_loss"]
     return None
 
@@ -212,7 +212,7 @@ def _linear_loss(history: Any, train: tuple[Floats, Floats], rows: Floats, truth
 
 
 def _log_loss(classes: Any, scores: Floats, truth: Floats) -> float:
-    return evaluation(JudgedRows.scored(classes, scores, truth)).scores["log_loss"]
+    return evaluation(EvaluationRows.scored(classes, scores, truth)).scores["log_loss"]
 
 
 # -- Least squares and logistic regression on all columns: what models are compared with.
