@@ -43,7 +43,7 @@ from bgn.model.layer import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL = {"max_terms": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ def test_conventions(two):
     assert DaskBGNRegressor(**SMALL).client_ is two
     assert clone(model).client is two
     assert clone(model).get_params() == model.get_params()
-    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
+    assert DaskBGNRegressor.as_in_paper(max_terms=3, client=two).direction == "lasso"
     model.fit(dX, dy)
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
@@ -234,7 +234,7 @@ def test_conventions(two):
     while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
         assert time.monotonic() < deadline, "the workers still hold rows"
         time.sleep(0.1)
-    model.set_params(callbacks=lambda record: record.width == 2, max_width=9).fit(dX, dy)
+    model.set_params(callbacks=lambda record: record.width == 2, max_terms=9).fit(dX, dy)
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"

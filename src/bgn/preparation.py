@@ -11,7 +11,7 @@ Examples
 >>> import bgn
 >>> raw = pd.DataFrame({"rooms": [2, 3, None, 4], "kind": ["flat", "flat", "house", "house"], "price": [1, 2, 4, 4]})
 >>> houses = bgn.preparation.fit(raw, target="price")
->>> model = bgn.BGNRegressor(max_width=1, validation_fraction=0, shrinkage=0.0).fit(houses.frame(), houses.y)
+>>> model = bgn.BGNRegressor(max_terms=1, validation_fraction=0, shrinkage=0.0).fit(houses.frame(), houses.y)
 >>> print(bgn.equation(model))
 prediction = 1.5
            + 2.5 [rooms >= 4 or rooms is missing]

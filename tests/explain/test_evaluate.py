@@ -121,7 +121,7 @@ def test_a_model_is_judged_as_it_predicts() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     for y in (X[:, 0] + X[:, 1] > 0, np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]):
-        model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y)
+        model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y)
         found = bgn.evaluate(model, X, y)
         assert found.scores["accuracy"] == pytest.approx(model.score(X, y))
         assert found.scores["log_loss"] == pytest.approx(metrics.log_loss(y, model.predict_proba(X)))
@@ -133,7 +133,7 @@ def test_a_model_is_judged_as_it_predicts() -> None:
 
 def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
     X = np.arange(12.0).reshape(6, 2)
-    model = bgn.BGNClassifier(max_width=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
+    model = bgn.BGNClassifier(max_terms=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match="y holds the label 'c', which fit did not see"):
         bgn.evaluate(model, X, ["a", "a", "a", "b", "b", "c"])
     with pytest.raises(ValueError, match="threshold must be"):

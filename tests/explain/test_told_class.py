@@ -101,7 +101,7 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     X = pd.DataFrame({"Jahre": rng.integers(0, 40, 200), "Stadt": rng.choice(["Ulm", "Bonn"], 200)})
     bought = X["Jahre"] + 10 * (X["Stadt"] == "Ulm") + rng.normal(0, 5, 200) > 22
     fits = [
-        bgn.BGNClassifier(max_width=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(words, name="gekauft"))
+        bgn.BGNClassifier(max_terms=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(words, name="gekauft"))
         for words in (np.where(bought, "ja", "nein"), np.where(bought, "a", "b"))
     ]
     assert list(fits[0].classes_) == ["ja", "nein"]

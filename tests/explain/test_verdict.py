@@ -140,7 +140,7 @@ def test_numbers_are_evaluated_through_wrappers_in_the_units_of_the_target():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = 100.0 * (X[:, 0] > 0) + rng.normal(size=120)
-    inside = bgn.BGNRegressor(max_width=2, max_linear=0, cv=None, random_state=0)
+    inside = bgn.BGNRegressor(max_terms=2, max_linear=0, cv=None, random_state=0)
     model = TransformedTargetRegressor(make_pipeline(StandardScaler(), inside), transformer=StandardScaler()).fit(X, y)
     found = bgn.evaluate(model, X, y)
     assert found.scores["rmse"] == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))

@@ -22,7 +22,7 @@ from bgn.inputs.refusal import Refused
 from bgn.persist import parts, read
 from tests.command import call
 
-QUICK: dict[str, Any] = {"max_width": 2, "cv": None, "max_replacements": 0, "random_state": 0}
+QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "max_replacements": 0, "random_state": 0}
 ROWS = 120
 
 
@@ -70,7 +70,7 @@ def test_a_regressor_asks_once_wherever_the_targets_are(frame: pd.DataFrame, tmp
     model = bgn.BGNRegressor(**QUICK, task="regression").fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").task == "regression"
-    assert warned(lambda: bgn.distill(model, X, max_width=2)) == []
+    assert warned(lambda: bgn.distill(model, X, max_terms=2)) == []
 
 
 def test_of_many_blocks_no_more_are_read_than_needed() -> None:

@@ -39,7 +39,7 @@ _LEGENDS = {
 }  # fmt: skip
 REASONS = {
     "patience": "more did not help",
-    "max_width": "the limit on its size was reached",
+    "max_terms": "the limit on its size was reached",
     "max_seconds": "the time was over",
     "no gain": "nothing more was to be found",
     "callback": "a callback said so",
@@ -380,6 +380,6 @@ def _advice(model: Any, sizes: Frontier) -> str:
         if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
             return f"The test error does not confirm a gain from more {what}."
         return f"{best} {what} predict clearly better: --size {best} keeps them."
-    if model.history_.stopped == "max_width" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
+    if model.history_.stopped == "max_terms" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
         return f"The {sizes.name('validation')} error was still falling at {chosen} {what}; a larger --size may help."
     return ""

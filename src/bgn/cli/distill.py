@@ -31,7 +31,7 @@ from bgn.text import clean
 @json_option
 @reads_data
 def distill(
-    file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, which: str | None, as_json: bool
+    file: ModelFile, data: DataFile, max_terms: int, seed: int, out: str | None, which: str | None, as_json: bool
 ) -> None:
     """Grow a small model on what a saved MODEL predicts of the training rows of DATA, and tell how near it comes.
 
@@ -48,7 +48,7 @@ def distill(
         tests = {"X_test": _table(file.network, rows.test.X), "y_test": _labels(rows.test)}
     asked = {name: (file.settings or {}).get(name) for name in ("monotonic_cst", "interaction_cst")}
     wanted: dict[str, Any] = {name: each for name, each in asked.items() if each is not None}
-    small = bgn.distill(file.network, X, y, max_width=max_width, random_state=seed, **tests, **wanted)
+    small = bgn.distill(file.network, X, y, max_terms=max_terms, random_state=seed, **tests, **wanted)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         kept = replace(file, settings=small.get_params()).with_network(network)

@@ -188,7 +188,7 @@ _growth_options = grouped(
         "told.",
     ),
     click.option(
-        "--networks", "n_networks", type=click.IntRange(1),
+        "--networks", "ensemble", type=click.IntRange(1),
         help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
@@ -316,15 +316,15 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     paper = options["paper"]
     size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
-    if options["max_width"] is None and size is not None:
+    if options["max_terms"] is None and size is not None:
         # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
-        model.max_width = size
+        model.max_terms = size
     rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
     if size is not None and history.best_width > size:
         narrow = history.paths[history.best_layer][: size + 1]
-        model = model.at_width(choose_width(narrow, model.select, history.n_validation))
+        model = model.with_terms(choose_width(narrow, model.select, history.n_validation))
     return model, rows
 
 

@@ -97,7 +97,7 @@ def read_model(path: str, width: int | None) -> ModelFile:
         return file
     if file.history is None:
         raise Refused(f"--width: {path} was saved without a history: only fitted estimators have one.")
-    model = file.model().at_width(width)
+    model = file.model().with_terms(width)
     history = {**file.history, "best_width": width}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 

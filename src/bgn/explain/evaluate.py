@@ -503,7 +503,7 @@ def evaluate(
     >>> from sklearn.datasets import load_breast_cancer
     >>> import bgn
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
     >>> found = bgn.evaluate(model, X[400:], y[400:])
     >>> found.scores["auc"] > 0.95, found.confusion.shape
     (True, (2, 2))

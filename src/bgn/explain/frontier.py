@@ -158,7 +158,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> from sklearn.datasets import load_diabetes
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = bgn.BGNRegressor(max_width=2, random_state=0).fit(X[:300], y[:300])
+    >>> model = bgn.BGNRegressor(max_terms=2, random_state=0).fit(X[:300], y[:300])
     >>> sizes = bgn.frontier(model, X[:300], y[:300], X[300:], y[300:])
     >>> len(sizes.errors["test"])  # 0, 1 and 2 questions
     3

@@ -81,7 +81,7 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
     >>> from sklearn.datasets import load_breast_cancer
     >>> import bgn
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
     >>> bgn.plots.roc(model, X[400:], y[400:]).get_ylabel()
     'sensitivity (true positives)'
     """
