@@ -104,9 +104,9 @@ def listing(name: str) -> str:
     'gaps=[...]'
     >>> with spoken_to_a_shell():
     ...     listing("gaps")
-    '--gaps none --gaps WORD'
+    '--missing-value none --missing-value WORD'
     """
-    return f"--{name} none --{name} WORD" if _IN_SHELL.get() else f"{name}=[...]"
+    return "--missing-value none --missing-value WORD" if _IN_SHELL.get() else f"{name}=[...]"
 
 
 def check_characters(**marks: str | Mapping[str, str] | None) -> None:
