@@ -23,7 +23,7 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Classes, Label, class_weights
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
-from bgn.inputs.frames import Kinds
+from bgn.inputs.frames import TableKinds
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import (
     HeldOut,
@@ -264,10 +264,10 @@ class BlockReader:
         block = self.read(raw, first)
         return GapCount.of(block.table, block.y, block.test), fingerprint(first, block.y, block.test)
 
-    def kinds(self, raw: pa.Table, first: int) -> Kinds:
+    def kinds(self, raw: pa.Table, first: int) -> TableKinds:
         """Return what the columns are in the training rows."""
         block = self.read(raw, first)
-        return Kinds.of(block.table.filter(pa.array(block.train)))
+        return TableKinds.of(block.table.filter(pa.array(block.train)))
 
     def class_counts(self, raw: pa.Table, first: int) -> Any:
         """Return how many training rows each class has."""

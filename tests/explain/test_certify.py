@@ -37,7 +37,7 @@ def compared(network, within, missing=True, max_seconds=60):
     )
     for column in network.features_used:
         certificate, kind = found[network.names[column]], network.schema.columns[column]
-        if kind.levels is not None and not kind.ordered:
+        if kind.categories is not None and not kind.ordered:
             assert certificate.direction == "unordered"
             continue
         fall, rise = moves(network, domain, column)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 
@@ -110,7 +110,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
 
 
 def test_a_level_never_seen_is_refused_where_gaps_are():
-    layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
+    layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
     network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
     found = effect(network, "city", [["Lille"], ["Nice"]])
     assert found(["Nice", "Lille"]).tolist() == [1.5, 0.5]

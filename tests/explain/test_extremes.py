@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, extremes
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import problems, table_networks, town, town_rows
 from tests.reference.attainable import range_of, rows
@@ -27,7 +27,7 @@ def attains(network, found, within, missing=True):
         coded = network.schema.encode(table, missing=True)[0]
         known = ~np.isnan(coded)
         assert (domain.missing | known).all()
-        numbers = known & [column.levels is None for column in network.schema.columns]
+        numbers = known & [column.categories is None for column in network.schema.columns]
         assert ((coded >= domain.low) & (coded <= domain.high))[numbers].all()
         assert (coded == np.rint(coded))[known & domain.whole].all()
 
@@ -219,6 +219,6 @@ def test_pipelines_are_seen_through():
 
 def test_numbers_of_any_size():
     schema = Schema((Column("a"), Column("b")))
-    asked = [Neuron(Projection((0,), (1.0,)), 1e300), Neuron(Projection((1,), (1.0,)), 1e-300)]
+    asked = [Oblique(Projection((0,), (1.0,)), 1e300), Oblique(Projection((1,), (1.0,)), 1e-300)]
     network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     assert (extremes(network).low, extremes(network).high) == (-3.0, 3.0)

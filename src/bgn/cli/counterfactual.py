@@ -210,9 +210,9 @@ def _limits(
     """Return what may change, and how, from the options and from what the columns are."""
     limits: dict[str, Any] = {name: _bounds(text) for name, text in map(_pair, bounds)}
     schema = preparation_of(file).schema
-    still = [name for name in immutable if name not in schema.level_columns and name not in schema.raws]
+    still = [name for name in immutable if name not in schema.category_columns and name not in schema.raws]
     whole, groups = list(integer), []
-    for name, places in schema.level_columns.items():
+    for name, places in schema.category_columns.items():
         members = [schema.names[j] for j in places]
         if name not in immutable and x[places].sum() == 1:
             groups.append(members)
@@ -223,7 +223,7 @@ def _limits(
             continue
         if column.part_of is not None or column.raw in immutable:
             still.append(column.name)
-        elif (column.whole or seen.whole) and column.levels is None and value.is_integer():
+        elif (column.whole or seen.whole) and column.categories is None and value.is_integer():
             whole.append(column.name)
             if is_flag(column):
                 limits.setdefault(column.name, (0, 1))

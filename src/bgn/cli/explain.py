@@ -141,7 +141,7 @@ def output_of(network: Network, label: str | None) -> int | None:
 
 def _unit(file: ModelFile, column: Column, value: float) -> str:
     """Return the unit behind a number, with a blank."""
-    unit = file.units.get(column.name, "") if column.levels is None and value == value else ""
+    unit = file.units.get(column.name, "") if column.categories is None and value == value else ""
     return f" {clean(unit)}" if unit else ""
 
 

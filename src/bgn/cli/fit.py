@@ -14,7 +14,7 @@ import numpy as np
 
 from bgn.cli.card import compare, make_card
 from bgn.cli.completion import TableName
-from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, missing_values_option, grouped
 from bgn.cli.terminal import note, show_json
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.errors import InputError
@@ -237,7 +237,7 @@ _result_options = grouped(
 @_machine_options
 @_result_options
 @file_options
-@gaps_option
+@missing_values_option
 def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
@@ -371,10 +371,10 @@ def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
 def _tell_of_rare(network: Network) -> None:
     """Warn of a column that the model asks about whose categories may tell who the rows are."""
     for column in (network.schema.columns[j] for j in network.features_used):
-        if column.levels is not None and len(column.rare) > MANY_RARE:
+        if column.categories is not None and len(column.rare) > MANY_RARE:
             note(
                 f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
-                f"{len(column.rare)} of its {len(column.levels)} categories: whoever has the model can read these. "
+                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
                 f"--drop {column.name!r} leaves the column out."
             )
 

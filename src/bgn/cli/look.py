@@ -112,7 +112,7 @@ def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
             {
                 "name": column.name,
                 "kind": column.kind,
-                "levels": None if column.levels is None else list(column.levels),
+                "levels": None if column.categories is None else list(column.categories),
                 "ordered": column.ordered,
                 "unit": column.unit,
                 "typical": column.typical,

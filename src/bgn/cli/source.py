@@ -69,7 +69,7 @@ rows_option = click.option(
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
-gaps_option = click.option(
+missing_values_option = click.option(
     "--missing-value", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
@@ -296,7 +296,7 @@ class ModelRows:
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
         self._used = {prepare.raw_of(columns[j]) for j in used}
         self._said: dict[str, set[Any]] = {}
-        self._levels = self._preparation.schema.level_columns
+        self._categories = self._preparation.schema.category_columns
         there = opened.table.names
         check_there((*sorted(self._only), *keep), there, self._origin)
         known = {prepare.raw_of(column) for column in columns} | {file.network.target_name, *keep}
@@ -355,7 +355,7 @@ class ModelRows:
                 continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
-            counted = "none of the known" if column in self._levels else "missing"
+            counted = "none of the known" if column in self._categories else "missing"
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
                 note(f"{told}: {so or f'counted as {counted}'}.")

@@ -31,10 +31,10 @@ from bgn.explain.subject import (
     score_of,
     straight_values,
 )
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
-from bgn.model.schema import Column, Level, category_name
+from bgn.model.schema import Column, Category, category_name
 from bgn.model.step import Bools, Floats, any_output
 from bgn.pipelines import through_pipelines
 from bgn.require import require
@@ -314,7 +314,7 @@ class Explanation(Tabular):
     standard_error: Floats | None
     network: Network
     background: Floats
-    classes: tuple[Level, ...] | None = None
+    classes: tuple[Category, ...] | None = None
     probabilities: Floats | None = None
     linear_values: Floats | None = None
     predictions: Floats | None = None
@@ -473,8 +473,8 @@ def _cell(column: Column, value: float) -> str:
     """Write what a row holds in a column."""
     if value != value:
         return "missing"
-    if column.levels is not None:
-        return quote_category(category_name(column.levels[int(value)]), 40)
+    if column.categories is not None:
+        return quote_category(category_name(column.categories[int(value)]), 40)
     return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
 
 
@@ -514,16 +514,16 @@ class SortedColumns:
         self.by_column = np.ascontiguousarray(rows.T).T
         self._orders: dict[int, Ints] = {}
         self._sorted: dict[int, Floats] = {}
-        self._last: tuple[Neuron, Floats] | None = None
+        self._last: tuple[Oblique, Floats] | None = None
 
-    def summands(self, neuron: Neuron) -> Floats:
+    def summands(self, neuron: Oblique) -> Floats:
         """Return what every column that a neuron reads adds to its sum, (rows, columns); the last is remembered."""
         known = self._last
         if known is None or known[0] is not neuron:
             known = self._last = neuron, np.ascontiguousarray(summands(neuron, self.by_column).T)
         return known[1]
 
-    def order(self, neuron: Neuron, place: int) -> Ints:
+    def order(self, neuron: Oblique, place: int) -> Ints:
         """Return the rows' numbers, the smallest summand of the column at a place of a neuron's projection first."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
         if isinstance(factor, tuple) or neuron.takes_missing:
@@ -532,7 +532,7 @@ class SortedColumns:
             self._orders[column] = np.argsort(self.by_column[:, column])
         return self._orders[column][:: 1 if factor > 0 else -1]
 
-    def largest_first(self, neuron: Neuron, place: int) -> Floats:
+    def largest_first(self, neuron: Oblique, place: int) -> Floats:
         """Return the summands of the column at a place of a neuron's projection, sorted downwards."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
         if isinstance(factor, tuple) or neuron.takes_missing:
@@ -576,7 +576,7 @@ def add_shares(network: Network, game: Game, coalition: int, means: Any, shares:
                 shares[slots[player, neuron]] += float(factor * network.output_weights[neuron]) * mean
 
 
-def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
+def coalition_counts(neuron: Oblique, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
     """Return for every row how many background rows make a first-layer neuron fire.
 
     A bit of `coalition` per column that the neuron reads tells whether the row's value is known.

@@ -12,7 +12,7 @@ from bgn.inputs.errors import did_you_mean
 from bgn.inputs.tables import numbers_per_row, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Column, Level, category_name
+from bgn.model.schema import Column, Category, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -61,8 +61,8 @@ def decoded(network: Network, rows: Any) -> Any:
         return rows
     told = np.asarray(rows).astype(object)
     for j, kind in enumerate(network.schema.columns):
-        if kind.levels is not None:  # a column that was not read has zeros, and perhaps no levels
-            told[:, j] = [None if code != code or not kind.levels else kind.levels[int(code)] for code in rows[:, j]]
+        if kind.categories is not None:  # a column that was not read has zeros, and perhaps no levels
+            told[:, j] = [None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]]
     return told
 
 
@@ -154,7 +154,7 @@ def positive_of(network: Network, values: Any, argument: str, hint: str = "") ->
 _BLOCK = 1 << 16
 
 
-def class_labels(network: Network) -> tuple[Level, ...]:
+def class_labels(network: Network) -> tuple[Category, ...]:
     """Return the labels of the classes that a network tells apart: their numbers where it does not name them."""
     return network.schema.classes or tuple(range(max(2, np.size(network.base))))
 

@@ -16,7 +16,7 @@ from bgn.model.schema import Column
 from bgn.model.values import (
     Coded,
     Durations,
-    Level,
+    Category,
     Misread,
     Nothing,
     Numbers,
@@ -74,7 +74,7 @@ class ColumnKind:
     words: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     truths: frozenset[bool] = frozenset()
-    orders: frozenset[tuple[Level, ...] | None] = frozenset()
+    orders: frozenset[tuple[Category, ...] | None] = frozenset()
     spans: tuple[Span, ...] = ()
     zones: frozenset[str | None] = frozenset()
     strange: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ class ColumnKind:
                 found, kinds=frozenset(["number"] if len(distinct) or not values.loose else ()), numbers=distinct
             )
         if isinstance(values, Coded):
-            return found._with_levels(values)
+            return found._with_categories(values)
         if isinstance(values, Times):
             return replace(found, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=_spans(values))
         if isinstance(values, Durations):
@@ -99,14 +99,14 @@ class ColumnKind:
             return replace(found, kinds=frozenset(["time of day"]))
         return found if isinstance(values, Nothing) else replace(found, strange=frozenset([values.holds]))
 
-    def _with_levels(self, values: Coded) -> ColumnKind:
+    def _with_categories(self, values: Coded) -> ColumnKind:
         observed = values.observed
         # Without a level, Arrow's arrays before version 25 have no order whatever their type.
-        says_order = not values.loose and (values.ordered or bool(values.levels))
-        truth = bool(values.levels) and all(isinstance(level, bool) for level in values.levels)
-        words = frozenset(level for level in observed if isinstance(level, str))
-        truths = frozenset(level for level in observed if isinstance(level, bool))
-        numbers = frozenset(level for level in observed if isinstance(level, float))
+        says_order = not values.loose and (values.ordered or bool(values.categories))
+        truth = bool(values.categories) and all(isinstance(category, bool) for category in values.categories)
+        words = frozenset(category for category in observed if isinstance(category, str))
+        truths = frozenset(category for category in observed if isinstance(category, bool))
+        numbers = frozenset(category for category in observed if isinstance(category, float))
         kinds = {"word": words, "truth": truths or truth, "number": numbers}
         return replace(
             self,
@@ -117,7 +117,7 @@ class ColumnKind:
             words=words,
             numbers=numbers,
             truths=truths,
-            orders=frozenset([values.levels if values.ordered else None]) if says_order else frozenset(),
+            orders=frozenset([values.categories if values.ordered else None]) if says_order else frozenset(),
         )
 
     @property
@@ -159,7 +159,7 @@ class ColumnKind:
     def _category(self) -> Column:
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
-        if self.crowded:
+        if self.is_crowded:
             return self._left_out()
         mixed = "word" in self.kinds and len(self.kinds) > 1
         if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
@@ -173,23 +173,23 @@ class ColumnKind:
                 UserWarning,
                 stacklevel=10,
             )
-        levels: Sequence[Level] = sorted(self.words) if self.words else numbers
+        categories: Sequence[Category] = sorted(self.words) if self.words else numbers
         if mixed:
-            levels = sorted(self.words.union(map(category_name, self.numbers), map(category_name, self.truths)))
+            categories = sorted(self.words.union(map(category_name, self.numbers), map(category_name, self.truths)))
         orders = [order for order in self.orders if order is not None]
         if not orders or None in self.orders:
             self._warn_of_dates()
-            return Column(self.name, tuple(levels))
+            return Column(self.name, tuple(categories))
         declared = max(orders, key=len)
         if not all(_inside(order, declared) for order in orders):
             raise Misread("has ordered levels, in several orders")
-        wordy = any(isinstance(level, str) for level in declared)
+        wordy = any(isinstance(category, str) for category in declared)
         return Column(self.name, tuple(dict.fromkeys(map(category_name, declared) if wordy else declared)), ordered=True)
 
     @property
-    def crowded(self) -> bool:
+    def is_crowded(self) -> bool:
         """True for text with nearly as many words as rows, of which a model would learn each row by heart."""
-        return not self.declared and crowded(len(self._as_words), self.filled)
+        return not self.declared and is_crowded(len(self._as_words), self.filled)
 
     @property
     def _as_words(self) -> frozenset[str]:
@@ -218,7 +218,7 @@ class ColumnKind:
         """Say that words may be meant as dates, if they are."""
         dated = len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words))
         if dated:
-            use = "it is not used" if self.crowded else "each is a level of a category"
+            use = "it is not used" if self.is_crowded else "each is a level of a category"
             warnings.warn(
                 f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; {use}. "
                 "To ask for earlier and later make dates of them, for instance with "
@@ -249,7 +249,7 @@ class ColumnKind:
         return tuple(Column(part.name, part_of=part) for part in parts)
 
 
-def crowded(different: int, filled: int) -> bool:
+def is_crowded(different: int, filled: int) -> bool:
     """Tell whether words are too many to be levels: more than half of the rows have one that is new."""
     return different > max(_MANY, filled / 2)
 
@@ -271,7 +271,7 @@ def _spans(values: Times) -> tuple[Span, ...]:
     return tuple((part.min().item(), part.max().item()) for part in parts)
 
 
-def _inside(few: Sequence[Level], many: Sequence[Level]) -> bool:
+def _inside(few: Sequence[Category], many: Sequence[Category]) -> bool:
     """Return whether levels stand among others in the same order."""
     rest = iter(many)
-    return all(level in rest for level in few)
+    return all(category in rest for category in few)

@@ -194,7 +194,7 @@ def numbers_alone(direction: str, schema: Schema, missing: Sequence[int]) -> Non
     """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
     remedy = f"direction={direction!r} takes numbers without gaps"
     for column in schema.columns:
-        if column.levels is not None:
+        if column.categories is not None:
             raise ValueError(
                 f"X has words, categories or truths in column {column.name!r}, and {remedy}. Encode them (for instance "
                 "with sklearn.preprocessing.OneHotEncoder), leave them out, or use direction='search'."

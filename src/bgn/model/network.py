@@ -582,10 +582,10 @@ def _with_schema(term: Term, schema: Schema) -> Term:
         return term if term.missing == typical else replace(term, missing=typical)
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
-        if not isinstance(condition, Member) or schema.columns[condition.column].levels is None:
+        if not isinstance(condition, Member) or schema.columns[condition.column].categories is None:
             continue
         column = schema.columns[condition.column]
-        count = len(column.levels or ())
+        count = len(column.categories or ())
         if not all(0 <= code < count for code in condition.categories):
             raise ValueError(f"categories must be numbers below {count}, as {column.name!r} has; got {condition}.")
         conditions[k] = condition if condition.n_categories == count else replace(condition, n_categories=count)
@@ -764,10 +764,10 @@ def expanded(network: Network) -> Network:
     starts: list[int] = []
     for column in network.schema.columns:
         starts.append(len(columns))
-        if column.levels is None:
+        if column.categories is None:
             columns.append(column)
-        for level in column.levels or ():
-            columns.append(Column(f"{column.name} = {category_name(level)}", category_of=(column.name, level)))
+        for category in column.categories or ():
+            columns.append(Column(f"{column.name} = {category_name(category)}", category_of=(column.name, category)))
         columns += [Column(f"{column.name} is missing")] * gaps
     weights = np.zeros((first.width, len(columns)))
     for row, neuron in zip(weights, first.neurons, strict=True):
@@ -825,10 +825,10 @@ def expand(network: Network, X: Any) -> Floats:
     parts = []
     for values, column in zip(rows.T, network.schema.columns, strict=True):
         gap = np.isnan(values)
-        if column.levels is None:
+        if column.categories is None:
             parts.append(np.where(gap, 0.0, values))
         else:
-            parts += [(values == code).astype(np.float64) for code in range(len(column.levels))]
+            parts += [(values == code).astype(np.float64) for code in range(len(column.categories))]
         if gaps:
             parts.append(gap.astype(np.float64))
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))

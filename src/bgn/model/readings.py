@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.above import ANSWERS
-from bgn.model.layer import Coefficient, Neuron, Projection
+from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
@@ -158,7 +158,7 @@ class Condition:
         return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
 
-def summed_levels(condition: Condition, place: int) -> list[tuple[Choice, float]]:
+def summed_categories(condition: Condition, place: int) -> list[tuple[Choice, float]]:
     """Return what the category at a place of `columns` adds to a sum: levels, the gap among them, that add the same.
 
     Examples
@@ -170,8 +170,8 @@ def summed_levels(condition: Condition, place: int) -> list[tuple[Choice, float]
     assert isinstance(values, tuple)
     gap = 0.0 if condition.gaps is None else condition.gaps[place]
     different = dict.fromkeys(each for each in (*values, gap) if each)
-    levels = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
-    return [(Choice(condition.columns[place], levels[each], each == gap), each) for each in different]
+    categories = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
+    return [(Choice(condition.columns[place], categories[each], each == gap), each) for each in different]
 
 
 def named_choices(condition: Condition) -> tuple[Choice, ...]:
@@ -181,7 +181,7 @@ def named_choices(condition: Condition) -> tuple[Choice, ...]:
     if condition.reading is not None:
         return condition.reading.choices
     categories = (place for place, each in enumerate(condition.coefficients) if isinstance(each, tuple))
-    return tuple(choice for place in categories for choice, _ in summed_levels(condition, place))
+    return tuple(choice for place in categories for choice, _ in summed_categories(condition, place))
 
 
 def named_columns(condition: Condition) -> set[int]:
@@ -565,7 +565,7 @@ def condition_of(
     return read(condition, network.schema, filled)
 
 
-def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
+def _seeing(asked: Oblique, filled: dict[int, float | None]) -> Oblique:
     """Return a neuron of the first layer with what it says of gaps that it can see, and without idle numbers.
 
     One that reads a single column has an answer for its gap, whatever the gap counts as.
@@ -583,9 +583,9 @@ def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
         kept = None if gaps is None else tuple(gaps[place] for place in places)
         projection = Projection(columns, tuple(projection.coefficients[place] for place in places), kept)
         if kept is not None and len(columns) == 1:
-            missing = bool(Neuron(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
+            missing = bool(Oblique(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
             projection = replace(projection, gaps=None)
-    return Neuron(projection, asked.threshold, missing)
+    return Oblique(projection, asked.threshold, missing)
 
 
 def _idle(coefficient: Coefficient, gap: float | None) -> bool:
@@ -605,7 +605,7 @@ def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], sc
     return None
 
 
-def _of_answers(asked: Neuron) -> float:
+def _of_answers(asked: Oblique) -> float:
     """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
 
     Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
@@ -621,7 +621,7 @@ def _of_answers(asked: Neuron) -> float:
         return threshold
     answers = np.array(list(product((0.0, 1.0), repeat=len(factors))))
     compact = Projection(tuple(range(len(factors))), factors)
-    sums, fires = compact.values(answers), Neuron(compact, asked.threshold).fires(2.0 * answers - 1.0)
+    sums, fires = compact.values(answers), Oblique(compact, asked.threshold).fires(2.0 * answers - 1.0)
     size = 1e-9 * np.abs(factors).max()
     if np.abs(sums - threshold).min() > size or fires.all() or not fires.any():
         return threshold

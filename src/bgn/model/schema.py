@@ -17,7 +17,7 @@ import numpy as np
 
 from bgn.model.dates import TimePart
 from bgn.model.step import Bools, Floats, all_finite
-from bgn.model.values import AnyTable, Level, Misread, RawValues, did_you_mean, category_name, of_objects
+from bgn.model.values import AnyTable, Category, Misread, RawValues, did_you_mean, category_name, of_objects
 
 __all__ = ["Column", "Level", "Schema", "level_word"]
 
@@ -62,25 +62,25 @@ class Column:
     """
 
     name: str
-    levels: tuple[Level, ...] | None = None
+    categories: tuple[Category, ...] | None = None
     ordered: bool = False
     unit: str = ""
     seen: tuple[float, float] | None = None
     whole: bool = False
     typical: float | None = None
-    category_of: tuple[str, Level] | None = None
+    category_of: tuple[str, Category] | None = None
     part_of: TimePart | None = None
     missing: bool = False
     rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.levels == ():  # there is none that a gap could count as
+        if self.categories == ():  # there is none that a gap could count as
             object.__setattr__(self, "typical", None)
 
     @property
     def always_missing(self) -> bool:
         """True for a category without levels."""
-        return self.levels == ()
+        return self.categories == ()
 
     @property
     def raw(self) -> str:
@@ -90,13 +90,13 @@ class Column:
     @property
     def kind(self) -> str:
         """``"number"`` or ``"category"``."""
-        return "number" if self.levels is None else "category"
+        return "number" if self.categories is None else "category"
 
     def codes(self, values: Any) -> Floats:
         """Return the number of every value's level; NaN for a gap and for a level never seen."""
         cells = np.empty(len(values), dtype=object)
         cells[:] = values
-        return of_objects(cells).codes_in(self.levels or ())
+        return of_objects(cells).codes_in(self.categories or ())
 
     def flags(self, values: RawValues) -> Floats:
         """Return 1 where a category has the level that the column stands for, 0 for others, NaN for a gap."""
@@ -111,7 +111,7 @@ class Column:
         try:
             if self.part_of is not None:
                 return values.part(self.part_of, is_part)
-            return values.numbers() if self.levels is None else values.codes_in(self.levels)
+            return values.numbers() if self.categories is None else values.codes_in(self.categories)
         except Misread:
             if not values.missing.all():
                 raise
@@ -158,7 +158,7 @@ class Schema:
     target: str | None = None
     target_unit: str = ""
     named: bool = True
-    classes: tuple[Level, ...] | None = None
+    classes: tuple[Category, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -197,10 +197,10 @@ class Schema:
     @cached_property
     def all_numbers(self) -> bool:
         """True where no column is a category."""
-        return all(column.levels is None for column in self.columns)
+        return all(column.categories is None for column in self.columns)
 
     @cached_property
-    def level_columns(self) -> dict[str, list[int]]:
+    def category_columns(self) -> dict[str, list[int]]:
         """The 0/1 columns that stand for the levels of a category, by the category's name."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
@@ -208,7 +208,7 @@ class Schema:
                 found.setdefault(column.category_of[0], []).append(i)
         return found
 
-    def with_levels(self, levels: Mapping[str, tuple[str, Level]]) -> Schema:
+    def with_categories(self, categories: Mapping[str, tuple[str, Category]]) -> Schema:
         """Return the same columns, some of which stand for a level of a category.
 
         Parameters
@@ -227,7 +227,7 @@ class Schema:
         >>> plain.with_levels({"in Nice": ("city", "Nice")}).level_columns
         {'city': [1]}
         """
-        told = (replace(column, category_of=levels.get(column.name, column.category_of)) for column in self.columns)
+        told = (replace(column, category_of=categories.get(column.name, column.category_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
     def encode(
@@ -347,11 +347,11 @@ class Schema:
         >>> nice.reads_categories(["city"]), nice.reads_categories(["city = Nice"])
         (True, False)
         """
-        if labels is None or not self.level_columns:
+        if labels is None or not self.category_columns:
             return False
         there = set(labels)
         return any(title in there and not there.issuperset(self.names[j] for j in of)
-                   for title, of in self.level_columns.items())  # fmt: skip
+                   for title, of in self.category_columns.items())  # fmt: skip
 
     def _columns(
         self, table: AnyTable, places: Sequence[int], flags: set[int], raw: bool, unseen: dict[str, Unseen] | None
@@ -369,7 +369,7 @@ class Schema:
             is_part = parts if labels is None else labels[wanted] != column.raw
             try:
                 rows[:, j] = column.flags(values) if j in flags else column.encoded(values, is_part)
-                if unseen is not None and column.levels:
+                if unseen is not None and column.categories:
                     _note_unseen(unseen, column, values, rows[:, j])
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bgn.model.dates import HOUR, Stamps, TimePart, hours_of, in_utc, zone_name
 from bgn.model.step import Bools, Floats
 
-Level = str | float | bool
+Category = str | float | bool
 
 _TIMES = {
     "duration": ("durations", "pandas.to_timedelta(..., unit='s')"),
@@ -31,18 +31,18 @@ _MOST_EXAMPLES = 3
 _NO_VALUE = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
-def category_name(level: Level) -> str:
+def category_name(category: Category) -> str:
     """Write a level: words as they are, whole numbers without a point."""
-    return level if isinstance(level, str) else repr(level).removesuffix(".0")
+    return category if isinstance(category, str) else repr(category).removesuffix(".0")
 
 
 # A number as text, or blanks alone, which made text of a column of numbers: they are read as in a file.
 _NUMERAL = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)?\s*")
 
 
-def _number(level: Level) -> float:
+def _number(category: Category) -> float:
     """A level as a number; blanks are a gap."""
-    return float(level) if not isinstance(level, str) or level.strip() else float("nan")
+    return float(category) if not isinstance(category, str) or category.strip() else float("nan")
 
 
 class Misread(ValueError):
@@ -64,7 +64,7 @@ class RawValues:
         """Return the values as numbers."""
         raise Misread(f"holds {self.holds}, not numbers")
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         """Return the place of every value among levels, NaN for a gap and for a level that is not there."""
         raise Misread(f"holds {self.holds}, not levels of a category")
 
@@ -99,7 +99,7 @@ class Nothing(RawValues):
     def numbers(self) -> Floats:
         return np.full(self.n_rows, np.nan)
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         return self.numbers()
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
@@ -127,15 +127,15 @@ class Numbers(RawValues):
         found = np.unique(self.values)
         return found[~np.isnan(found)] + 0.0
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         distinct = self.distinct
-        if len(distinct) and levels and not any(map(_reads_as_number, levels)):
+        if len(distinct) and categories and not any(map(_reads_as_number, categories)):
             raise Misread(
-                f"holds numbers, and held words at fit, such as {str(levels[0])[:40]!r}: if they stand for these, as "
+                f"holds numbers, and held words at fit, such as {str(categories[0])[:40]!r}: if they stand for these, as "
                 "codes do, put the words in their place"
             )
         places = np.searchsorted(distinct, self.values)  # that of NaN is behind the last
-        return _places_in(levels, distinct.tolist())[places]
+        return _places_in(categories, distinct.tolist())[places]
 
     def examples(self, which: Bools) -> list[str]:
         return [category_name(value) for value in np.unique(self.values[which])[:_MOST_EXAMPLES].tolist()]
@@ -149,10 +149,10 @@ class Coded(RawValues):
     """
 
     def __init__(
-        self, codes: NDArray[Any], levels: Iterable[Level], *, ordered: bool = False, loose: bool = False,
+        self, codes: NDArray[Any], categories: Iterable[Category], *, ordered: bool = False, loose: bool = False,
         text: bool = False,
     ) -> None:  # fmt: skip
-        self.codes, self.levels, self.ordered, self.loose = codes, tuple(levels), ordered, loose
+        self.codes, self.categories, self.ordered, self.loose = codes, tuple(categories), ordered, loose
         self.text = text or loose
 
     @property
@@ -161,8 +161,8 @@ class Coded(RawValues):
 
     @property
     def holds(self) -> str:  # type: ignore[override]
-        kind = "words" if any(isinstance(level, str) for level in self.levels) else "categories"
-        shown = next((level for level in self.levels if isinstance(level, str)), None)
+        kind = "words" if any(isinstance(category, str) for category in self.categories) else "categories"
+        shown = next((category for category in self.categories if isinstance(category, str)), None)
         return kind if shown is None else f"{kind} ({shown[:40]!r})"
 
     def numbers(self) -> Floats:
@@ -170,27 +170,27 @@ class Coded(RawValues):
         strange = next((each for each in observed if isinstance(each, str) and _NUMERAL.fullmatch(each) is None), None)
         if strange is not None:
             raise Misread(f"holds words ({strange[:40]!r}), not numbers")
-        there = {level: _number(level) for level in observed}
-        return np.array([*(there.get(level, np.nan) for level in self.levels), np.nan])[self.codes]
+        there = {category: _number(category) for category in observed}
+        return np.array([*(there.get(category, np.nan) for category in self.categories), np.nan])[self.codes]
 
     @property
-    def observed(self) -> list[Level]:
+    def observed(self) -> list[Category]:
         """The levels that occur, in their order."""
-        there = np.zeros(len(self.levels) + 1, bool)
+        there = np.zeros(len(self.categories) + 1, bool)
         there[self.codes] = True
-        return [level for level, seen in zip(self.levels, there, strict=False) if seen]
+        return [category for category, seen in zip(self.categories, there, strict=False) if seen]
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
-        return _places_in(levels, self.levels)[self.codes]
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
+        return _places_in(categories, self.categories)[self.codes]
 
     def examples(self, which: Bools) -> list[str]:
-        words = sorted(category_name(self.levels[code]) for code in np.unique(self.codes[which]).tolist())
+        words = sorted(category_name(self.categories[code]) for code in np.unique(self.codes[which]).tolist())
         return [word[:40] for word in words[:_MOST_EXAMPLES]]
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
         """Return a part of dates, or times of day, that are written as ISO 8601 does."""
         observed = self.observed
-        if part.part == "duration" or not all(isinstance(level, str) for level in observed):
+        if part.part == "duration" or not all(isinstance(category, str) for category in observed):
             return super().part(part, is_part)
         clock = part.part == "time"
         try:
@@ -198,8 +198,8 @@ class Coded(RawValues):
         except ValueError:
             raise Misread(f"holds {self.holds}, not {'times of day' if clock else 'dates'}") from None
         found = values.part(part)
-        places = np.full(len(self.levels) + 1, -1)
-        places[[self.levels.index(level) for level in observed]] = np.arange(len(observed))
+        places = np.full(len(self.categories) + 1, -1)
+        places[[self.categories.index(category) for category in observed]] = np.arange(len(observed))
         return np.append(found, np.nan)[places[self.codes]]
 
 
@@ -264,14 +264,14 @@ class Strange(RawValues):
         self.holds = holds
 
 
-def _reads_as_number(level: Level) -> bool:
-    return not isinstance(level, str) or _NUMERAL.fullmatch(level) is not None
+def _reads_as_number(category: Category) -> bool:
+    return not isinstance(category, str) or _NUMERAL.fullmatch(category) is not None
 
 
-def _places_in(levels: Sequence[Level], values: Sequence[Level]) -> Floats:
+def _places_in(categories: Sequence[Category], values: Sequence[Category]) -> Floats:
     """Return where values stand among levels, by value and then by word; NaN where they do not, and one more NaN."""
-    places: dict[Any, float] = {category_name(level): float(place) for place, level in enumerate(levels)}
-    places |= {level: float(place) for place, level in enumerate(levels)}
+    places: dict[Any, float] = {category_name(category): float(place) for place, category in enumerate(categories)}
+    places |= {category: float(place) for place, category in enumerate(categories)}
     found = [places.get(value, places.get(category_name(value), np.nan)) for value in values]
     return np.array([*found, np.nan], np.float64)
 
@@ -326,16 +326,16 @@ def _words(values: NDArray[Any], missing: set[type]) -> Coded:
         known: dict[Any, int] = {value: code for code, value in enumerate(distinct)}
         codes = np.fromiter((known.get(value, -1) for value in values), np.int64, len(values))
         return Coded(codes, map(str, distinct), loose=True)
-    levels: dict[str, Level] = {}
+    categories: dict[str, Category] = {}
     words = [None if type(value) in missing or value != value else category_name(category_of(value)) for value in values]
     for word, value in zip(words, values, strict=True):
-        if word is not None and (word not in levels or isinstance(value, str)):
-            levels[word] = category_of(value)
-    places: dict[str | None, int] = {word: code for code, word in enumerate(levels)}
-    return Coded(np.array([places.get(word, -1) for word in words], np.int64), levels.values(), loose=True)
+        if word is not None and (word not in categories or isinstance(value, str)):
+            categories[word] = category_of(value)
+    places: dict[str | None, int] = {word: code for code, word in enumerate(categories)}
+    return Coded(np.array([places.get(word, -1) for word in words], np.int64), categories.values(), loose=True)
 
 
-def category_of(value: Any) -> Level:
+def category_of(value: Any) -> Category:
     """Return a word, a truth or a number as a level."""
     if isinstance(value, str):
         return str(value)

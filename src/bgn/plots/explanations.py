@@ -259,7 +259,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
         kind = explanation.network.schema.columns[feature]
-        if kind.levels is not None and not kind.ordered and kind.levels != (False, True):
+        if kind.categories is not None and not kind.ordered and kind.categories != (False, True):
             data = np.full(len(data), np.nan)  # no level is higher than another
         dots = ax.scatter(
             values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,

@@ -205,9 +205,9 @@ class ModelApp:
         column, shown = self._network.schema.columns[j], self.facts.network.schema.columns[j]
         if value is None or value != value:
             return "missing"
-        if column.levels is None:
+        if column.categories is None:
             return float(value)
-        return quote_category(category_name((shown.levels or ())[column.levels.index(value)]))
+        return quote_category(category_name((shown.categories or ())[column.categories.index(value)]))
 
     def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
@@ -277,7 +277,7 @@ class ModelApp:
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
     """Return which columns stay as they are, and which 0/1 columns stand for one category."""
     schema, groups = network.schema, list[list[str]]()
-    for members in schema.level_columns.values():
+    for members in schema.category_columns.values():
         if not stay.intersection(members) and row[members].sum() == 1:
             groups.append([schema.names[j] for j in members])
         else:
@@ -368,7 +368,7 @@ def row(value: Any, network: Network) -> Floats:
         if each is None:
             continue
         found[j] = number(each, quote_name(column.name, 60))
-        if column.levels is not None and found[j] not in range(len(column.levels)):
+        if column.categories is not None and found[j] not in range(len(column.categories)):
             raise BadRequest(f"{quote_name(column.name, 60)} has no level number {_shown(each)}.")
     return found
 
@@ -423,9 +423,9 @@ def _done(editor: Editor, change: Mapping[str, Any], line: int, neuron: int) -> 
         return editor.amount(line, asked.number(change.get("value"), "amount"), why)
     if what == "level":
         columns = editor.network.layers[0].neurons[neuron].projection.columns
-        levels = editor.network.schema.columns[columns[0]].levels
-        if len(columns) != 1 or levels is None:
+        categories = editor.network.schema.columns[columns[0]].categories
+        if len(columns) != 1 or categories is None:
             raise BadRequest("This question is not about one category.")
-        code = asked.whole(change.get("level"), "level", -1, len(levels) - 1)
-        return editor.level(line, None if code < 0 else levels[code], asked.truth(change.get("yes"), "yes"), why)
+        code = asked.whole(change.get("level"), "level", -1, len(categories) - 1)
+        return editor.category(line, None if code < 0 else categories[code], asked.truth(change.get("yes"), "yes"), why)
     raise BadRequest("A change is one of threshold, amount, level and drop.")

@@ -79,19 +79,19 @@ def cell(column: Column, value: float) -> str:
         return "missing"
     if told := column.part_of and column.part_of.told(value):
         return told
-    if column.levels is None:
+    if column.categories is None:
         return Signs().number(whole(value))
-    return quote_category(category_name(column.levels[int(value)]))
+    return quote_category(category_name(column.categories[int(value)]))
 
 
 def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
-    levels = None if column.levels is None else shorten(list(map(category_name, column.levels)), length)
+    categories = None if column.categories is None else shorten(list(map(category_name, column.categories)), length)
     if column.category_of is None:
         part = None if column.part_of is None else replace(column.part_of, raw=quote_name(column.part_of.raw, length))
-        return replace(column, name=quote_name(column.name, length), levels=levels, part_of=part)
-    of, level = column.category_of
-    title, word = quote_name(of, length // 2), quote_category(category_name(level), length // 2)
+        return replace(column, name=quote_name(column.name, length), categories=categories, part_of=part)
+    of, category = column.category_of
+    title, word = quote_name(of, length // 2), quote_category(category_name(category), length // 2)
     return replace(column, name=Quoted(f"{title} = {word}"), category_of=(title, word))
 
 

@@ -16,7 +16,7 @@ from bgn.explain.counterfactual.problem import (
     Limits,
     PlainInputs,
     Problem,
-    levels_to_fill,
+    categories_to_fill,
     plain_inputs,
     predicted,
     read_goals,
@@ -370,7 +370,7 @@ def read_tasks(
                 filled.append(column)
         if limits.max_changed is not None and len(filled) > limits.max_changed:
             continue
-        kept = [column for column in gaps if column not in filled or network.schema.columns[column].levels is not None]
+        kept = [column for column in gaps if column not in filled or network.schema.columns[column].categories is not None]
         tasks += [_task(network, row, raw, tuple(filled), kept, goal, limits) for goal in goals]
     return tasks
 
@@ -396,6 +396,6 @@ def _ways(network: Network, column: int, free: bool, bounds: Any) -> list[float 
     kind = network.schema.columns[column]
     if not free:
         return [_STAYS]
-    if kind.levels is not None:
-        return [_STAYS, *levels_to_fill(kind, bounds)]
+    if kind.categories is not None:
+        return [_STAYS, *categories_to_fill(kind, bounds)]
     return [_STAYS] if kind.typical is None else [_STAYS, kind.typical]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.subject import column_of, gap_of
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Bools, Floats
@@ -40,7 +40,7 @@ class Domain:
     low: Floats
     high: Floats
     whole: Bools
-    levels: tuple[tuple[int, ...] | None, ...]
+    categories: tuple[tuple[int, ...] | None, ...]
     missing: Bools
     start: Floats
     absent: frozenset[int] = frozenset()
@@ -58,16 +58,16 @@ def read_domain(network: Network, within: Any, missing: bool) -> Domain:
         told = {column_of(network, name, "within"): bounds for name, bounds in within.items()}
     seen = within == "seen"
     ends = [_ends(kind, told.get(j), seen) for j, kind in enumerate(columns)]
-    levels = tuple(_levels(kind, told.get(j)) for j, kind in enumerate(columns))
+    categories = tuple(_categories(kind, told.get(j)) for j, kind in enumerate(columns))
     low, high = np.array(ends).reshape(-1, 2).T
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
     sees = [gap_of(network, j) for j in range(len(columns))]
     visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
-    start = [_start(*each) for each in zip(columns, levels, low.tolist(), high.tolist(), strict=True)]
+    start = [_start(*each) for each in zip(columns, categories, low.tolist(), high.tolist(), strict=True)]
     without_values = frozenset(np.flatnonzero(absent).tolist())
-    return Domain(low, high, whole, levels, (visible & missing) | absent, np.array(start), without_values)
+    return Domain(low, high, whole, categories, (visible & missing) | absent, np.array(start), without_values)
 
 
 def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: float) -> float:
@@ -81,7 +81,7 @@ def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: fl
 
 def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
     """Return the range of a number."""
-    if column.levels is not None:
+    if column.categories is not None:
         return -np.inf, np.inf
     if bounds is None:
         return column.seen if seen and column.seen is not None else (-np.inf, np.inf)
@@ -95,22 +95,22 @@ def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
     return found
 
 
-def _levels(column: Column, bounds: Any) -> tuple[int, ...] | None:
+def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
     """Return the numbers of the levels that a category may have."""
-    if column.levels is None:
+    if column.categories is None:
         return None
     if bounds is None:
-        return tuple(range(len(column.levels)))
+        return tuple(range(len(column.categories)))
     wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
     if column.always_missing:
         raise ValueError(f"within names {column.name!r}, which has no levels: the model does not use it. Leave it out.")
-    unknown = [level for level in wanted if level not in column.levels]
+    unknown = [category for category in wanted if category not in column.categories]
     if unknown or not wanted:
         raise ValueError(
-            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.levels))}; "
+            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.categories))}; "
             f"got {bounds!r}."
         )
-    return tuple(sorted({column.levels.index(level) for level in wanted}))
+    return tuple(sorted({column.categories.index(category) for category in wanted}))
 
 
 # A column without ends is searched this many times farther than the farthest threshold in its way.
@@ -142,7 +142,7 @@ class ScoreProblem:
         problem of their own (:meth:`beyond`).
     """
 
-    neurons: tuple[Neuron, ...]
+    neurons: tuple[Oblique, ...]
     weights: Floats
     slopes: Floats
     domain: Domain
@@ -268,7 +268,7 @@ class ScoreProblem:
         return replace(self, domain=replace(self.domain, low=low, high=high))
 
 
-def _met(neurons: Sequence[Neuron], count: int) -> Floats:
+def _met(neurons: Sequence[Oblique], count: int) -> Floats:
     """Return how far from 0 the thresholds of two questions about the same two numbers meet, by column."""
     found, lines = np.zeros(count), dict[tuple[int, ...], list[list[float]]]()
     for neuron in neurons:
@@ -284,7 +284,7 @@ def _met(neurons: Sequence[Neuron], count: int) -> Floats:
     return found
 
 
-def _thrown(neuron: Neuron, reach: Floats) -> Iterator[tuple[int, float]]:
+def _thrown(neuron: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
     """Yield for every number that a neuron reads how far from 0 its threshold may lie."""
     pairs = list(zip(neuron.projection.columns, neuron.projection.coefficients, strict=True))
     sizes = [max(map(abs, each), default=0.0) if isinstance(each, tuple) else abs(each) * reach[j] for j, each in pairs]
