@@ -39,7 +39,7 @@ from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E40
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.inputs.refusal import Refused  # noqa: E402
-from bgn.model.layer import Neuron, Projection  # noqa: E402
+from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -516,7 +516,7 @@ def test_rows_answer_alike_whatever_was_asked_before():
     part, standing = Part(columns, target, None, loss), Standing()
     for step in range(200):
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
-        neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        neuron = Oblique(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
         output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
         put = (RowPart.put, min(slot, width), neuron)
         moved = (RowPart.move, slot % max(width, 1), 0)

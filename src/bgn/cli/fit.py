@@ -355,21 +355,21 @@ def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
     """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
     stand for a rare category."""
     columns = []
-    flags = np.asarray(X, np.float64) if any(column.level_of for column in read.columns) else np.empty((0, 0))
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
     for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.level_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical, rare=rare))
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare))
     return replace(schema, columns=tuple(columns), target=target)
 
 
 def _tell_of_rare(network: Network) -> None:
     """Warn of a column that the model asks about whose categories may tell who the rows are."""
     for column in (network.schema.columns[j] for j in network.features_used):
-        if column.levels is not None and len(column.rare) > MANY_RARE:
+        if column.categories is not None and len(column.rare) > MANY_RARE:
             note(
                 f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
-                f"{len(column.rare)} of its {len(column.levels)} categories: whoever has the model can read these. "
+                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
                 f"--drop {column.name!r} leaves the column out."
             )
 

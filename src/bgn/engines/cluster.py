@@ -54,8 +54,8 @@ from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_ro
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.tables import LARGEST_VALUE
-from bgn.model.layer import Neuron
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 from bgn.model.values import rows_where
 from bgn.require import require
 
@@ -238,8 +238,8 @@ class RawRowsOnCluster(RawRows):
 class Standing:
     """How far a layer has grown: the layers below, the neuron in every slot, the current output."""
 
-    below: tuple[tuple[Neuron, ...], ...] = ()
-    slots: tuple[Neuron | None, ...] = ()
+    below: tuple[tuple[Oblique, ...], ...] = ()
+    slots: tuple[Oblique | None, ...] = ()
     output: Output = NO_OUTPUT
 
     def after(self, request: Request[CellPart, Any]) -> Standing:
@@ -318,7 +318,7 @@ class PartsOnCluster(Parts[CellPart]):
         self._standing = self._standing.after(request)
         return replies
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnCluster:
+    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnCluster:
         return PartsOnCluster(self._tasks, self._shares, Standing((*self._standing.below, tuple(neurons))))
 
 
@@ -571,7 +571,7 @@ def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:
 
 def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any]:
     try:
-        rows = schema.encode(X, gaps=True)
+        rows = schema.encode(X, missing=True)
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from None
     return np.ascontiguousarray(rows.T, layout.dtype if schema.all_numbers else np.float64)
