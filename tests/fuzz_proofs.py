@@ -157,7 +157,7 @@ def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
     if fewest:
         options["costs"] = "fewest"
     fill = set(range(count)) if rng.random() < 0.6 else {j for j in range(count) if rng.random() < 0.3}
-    options["fill_gaps"] = True if len(fill) == count else [schema.names[j] for j in sorted(fill)]
+    options["fill_missing"] = True if len(fill) == count else [schema.names[j] for j in sorted(fill)]
     most = options["max_changed"] = None if rng.random() < 0.4 else int(rng.integers(1, 4))
     still, bounds = set(), {}
     for j, column in enumerate(schema.columns):

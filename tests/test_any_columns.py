@@ -32,7 +32,7 @@ def test_a_category_without_levels_is_always_missing(kind: str, tmp_path: Path) 
     rng = np.random.default_rng(0)
     X = table([kind, "number"], rng)
     y = X["number 1"] + rng.normal(0, 0.1, len(X))
-    model = bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, y)
     column = model.network_.schema.columns[0]
     assert column.categories == ()
     assert column.typical is None
@@ -69,7 +69,7 @@ def equal_fits(seed: int) -> None:
     X = table([str(kind) for kind in rng.choice(WEIGHTED, 3)], rng, 40)
     y, weight = target("numbers", X, rng), rng.integers(0, 3, 40).astype(float)
     keep = weight > 0
-    settings = {"max_width": 3, "random_state": 0, "cv": None, "sweeps": 0, "max_replacements": 1}
+    settings = {"max_terms": 3, "random_state": 0, "cv": None, "sweeps": 0, "max_replacements": 1}
     one = bgn.BGNRegressor(**settings).fit(X, y, sample_weight=weight)
     other = bgn.BGNRegressor(**settings).fit(X[keep], y[keep], sample_weight=weight[keep])
     assert one.network_ == other.network_, (seed, list(X))
@@ -95,7 +95,7 @@ def test_rows_of_weight_0_on_disk_are_not_there(place: str, tmp_path: Path) -> N
     rows["y"], weight = (rows.city == "Nice") + rng.normal(0, 0.1, 60), np.ones(60)
     rows.loc[:5, "city"], rows.loc[:5, "day"], weight[:6] = "Rome", pd.Timestamp("1999-01-01"), 0.0
     rows.assign(w=weight).to_parquet(tmp_path / "t.parquet")
-    settings = {"max_width": 2, "random_state": 0, "cv": None, "max_linear": 0}
+    settings = {"max_terms": 2, "random_state": 0, "cv": None, "max_linear": 0}
     given = {"sample_weight": "w"} if place == "column" else {"sample_weight": weight, "columns": ["city", "day"]}
     model = bgn.BGNRegressor(**settings).fit(tmp_path / "t.parquet", target="y", **given)
     assert model.network_.schema.columns[0].categories == ("Lille", "Nice")
@@ -108,7 +108,7 @@ def test_classes_are_balanced_by_the_rows_that_count() -> None:
     rng = np.random.default_rng(2)
     X, weight = rng.normal(size=(80, 2)), np.r_[np.zeros(30), np.ones(50)]
     y = np.where(X[:, 0] + rng.normal(0, 0.5, 80) > 0.3, "yes", "no")
-    settings = {"max_width": 2, "random_state": 0, "cv": None, "class_weight": "balanced"}
+    settings = {"max_terms": 2, "random_state": 0, "cv": None, "class_weight": "balanced"}
     one = bgn.BGNClassifier(**settings).fit(X, y, sample_weight=weight)
     other = bgn.BGNClassifier(**settings).fit(X[30:], y[30:])
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
@@ -118,7 +118,7 @@ def test_a_linear_term_says_what_a_missing_value_counts_as() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.normal(size=200).round(1), "b": rng.normal(size=200).round(1)})
     X.loc[::9, "a"] = np.nan
-    model = bgn.BGNRegressor(max_width=2, max_linear=2, random_state=0).fit(X, 3 * X.a.fillna(0) + X.b)
+    model = bgn.BGNRegressor(max_terms=2, max_linear=2, random_state=0).fit(X, 3 * X.a.fillna(0) + X.b)
     typical = model.network_.schema.columns[0].typical
     assert not model.network_.layers[0].takes_missing
     assert "a missing" in model.equation("html")

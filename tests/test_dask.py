@@ -38,12 +38,12 @@ from bgn.engines.memory import Part  # noqa: E402
 from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E402
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
-from bgn.inputs.refusal import Refused  # noqa: E402
+from bgn.inputs.errors import InputError  # noqa: E402
 from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL = {"max_terms": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ def test_conventions(two):
     assert DaskBGNRegressor(**SMALL).client_ is two
     assert clone(model).client is two
     assert clone(model).get_params() == model.get_params()
-    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
+    assert DaskBGNRegressor.as_in_paper(max_terms=3, client=two).direction == "lasso"
     model.fit(dX, dy)
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
@@ -234,7 +234,7 @@ def test_conventions(two):
     while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
         assert time.monotonic() < deadline, "the workers still hold rows"
         time.sleep(0.1)
-    model.set_params(callbacks=lambda record: record.width == 2, max_width=9).fit(dX, dy)
+    model.set_params(callbacks=lambda record: record.width == 2, max_terms=9).fit(dX, dy)
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"
@@ -612,5 +612,5 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InputError, match=message):
         Clustered(Wanted(source, choices, 0.2, 0, numbers=True), "tcp://nowhere")

@@ -261,7 +261,7 @@ def see_through(model: Any) -> SeenThrough:
     >>> import bgn
     >>> from bgn.pipelines import see_through
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    >>> pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_width=2, random_state=0)).fit(X, y)
+    >>> pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_terms=2, random_state=0)).fit(X, y)
     >>> seen = see_through(pipeline)
     >>> seen.whole, seen.model.network_.names[:3]
     (True, ('age', 'sex', 'bmi'))

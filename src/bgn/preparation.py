@@ -11,7 +11,7 @@ Examples
 >>> import bgn
 >>> raw = pd.DataFrame({"rooms": [2, 3, None, 4], "kind": ["flat", "flat", "house", "house"], "price": [1, 2, 4, 4]})
 >>> houses = bgn.preparation.fit(raw, target="price")
->>> model = bgn.BGNRegressor(max_width=1, validation_fraction=0, shrinkage=0.0).fit(houses.frame(), houses.y)
+>>> model = bgn.BGNRegressor(max_terms=1, validation_fraction=0, shrinkage=0.0).fit(houses.frame(), houses.y)
 >>> print(bgn.equation(model))
 prediction = 1.5
            + 2.5 [rooms >= 4 or rooms is missing]
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
-from bgn.inputs.file_format import GAPS, FileFormat, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
 from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
@@ -80,7 +80,7 @@ class Preparation:
     schema: Schema
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING_VALUES
     date_format: str | None = None
     merged: tuple[Category, ...] = ()
     header: bool = True
@@ -227,7 +227,7 @@ def fit(
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
-    gaps: Sequence[str] = GAPS,
+    gaps: Sequence[str] = MISSING_VALUES,
     sheet: str | None = None,
     header: bool | None = None,
 ) -> Prepared:

@@ -14,7 +14,7 @@ import pytest
 from pyarrow.parquet import write_table
 
 import bgn
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.inputs.training import labelled, tallied, target_of, target_values
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
@@ -252,15 +252,15 @@ def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -
 
 def test_labels_that_are_no_classes_are_refused() -> None:
     words = tallied(pa.chunked_array([["1", "2", "3", "n.b."]]))
-    with pytest.raises(Refused, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
+    with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
         target_of([tallied(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
-    with pytest.raises(Refused, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
+    with pytest.raises(InputError, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
         target_of([words], "y", None)
     assert target_of([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    told = json.loads(call("distil", left, table, "--max-width", 2, "--json").out)["fidelity"]
+    told = json.loads(call("distill", left, table, "--max-width", 2, "--json").out)["fidelity"]
     assert told["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")

@@ -118,7 +118,7 @@ def test_ids_are_no_words_to_learn_from_on_disk_either(tmp_path):
     x = np.random.default_rng(0).normal(size=200)
     frame = pd.DataFrame({"id": [f"c{k}" for k in range(200)], "x": x, "y": 3.0 * (x > 0.0)})
     frame.to_parquet(tmp_path / "ids.parquet", row_group_size=60)
-    settings = {"max_width": 1, "max_linear": 0, "cv": None, "random_state": 0}
+    settings = {"max_terms": 1, "max_linear": 0, "cv": None, "random_state": 0}
     with pytest.warns(UserWarning, match="column 'id' holds 200 different words in 200 rows, too many"):
         there = BGNRegressor(**settings).fit(tmp_path / "ids.parquet", target="y")
     with pytest.warns(UserWarning, match="too many to learn from"):

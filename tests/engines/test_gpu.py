@@ -206,7 +206,7 @@ def test_what_is_wrong_with_a_tensor_is_said():
 
 def test_tensors_in_the_memory_of_the_cpu_are_arrays():
     X, y = table(60)
-    model = BGNRegressor(max_width=2, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=2, random_state=0, cv=None)
     network = model.fit(X, y).network_
     assert model.fit(torch.from_numpy(X), torch.from_numpy(y)).network_ == network
     assert isinstance(model.predict(torch.from_numpy(X)), np.ndarray)
@@ -232,7 +232,7 @@ def test_shap_values_are_those_of_arrays(inputs):
 @needs_gpu
 def test_shap_values_on_a_gpu():
     X, y = table(300)
-    model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     expected = shap_values(model, X, X)
     for background in (X, on_device(X)):
         found = shap_values(model, on_device(X), background)
@@ -246,7 +246,7 @@ def test_shap_values_on_a_gpu():
 def test_a_model_on_a_gpu(kind):
     X, y = table(500)
     X, weight = X.astype(kind), np.arange(500) % 3
-    model = BGNRegressor(max_width=3, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None)
     expected = model.fit(X, y, weight, eval_set=(X, y)).network_
     for device in ("cuda", "cpu"):
         more = [torch.from_numpy(each).to(device) for each in (y, weight)]

@@ -26,7 +26,7 @@ def test_equal_to_trying_every_row(data, depth, fill, priced):
     prices = PRICES * ([2.0, 0.5, 1.0, 3.0, 0.25] if priced else 1.0)
     row = TABLE.encode([x], missing=True)[0]
     costs = dict(zip(TABLE.names, prices.tolist(), strict=True)) if priced else None
-    answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_gaps=fill, max_seconds=600)
+    answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_missing=fill, max_seconds=600)
     best = cheapest_table_row(network, row, wanted, prices, fill=range(5) if fill else ())
     assert answer.optimal
     assert answer.found == np.isfinite(best)
@@ -85,7 +85,7 @@ def test_numbers_stay_in_the_range_seen_and_whole_unless_told():
         ({"integer": ["city"]}, "integer has 'city', a category"),
         ({"constraints": "city <= 2"}, "constraints speaks of 'city', a category"),
         ({"constraints": "rooms <= age"}, "constraints speaks of 'age', which is missing in x"),
-        ({"fill_gaps": ["town"]}, "fill_gaps must name a column"),
+        ({"fill_missing": ["town"]}, "fill_missing must name a column"),
         ({"costs": {"city": 0.0}}, "costs must be a positive number"),
     ],
 )

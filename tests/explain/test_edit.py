@@ -112,7 +112,7 @@ def test_slopes_and_probabilities():
 
 def test_the_log_goes_with_the_model(tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 2))
-    model = bgn.BGNRegressor(max_width=3, random_state=0).fit(X, X[:, 0] > 0)
+    model = bgn.BGNRegressor(max_terms=3, random_state=0).fit(X, X[:, 0] > 0)
     done = edit(model, X, (X[:, 0] > 0).astype(float)).threshold(1, 0.25, why="experience <b>")
     assert type(done.model) is bgn.BGNRegressor
     assert done.model.network_ == done.network

@@ -212,7 +212,7 @@ def test_pipelines_are_seen_through():
 
     rng = np.random.default_rng(0)
     X = rng.normal(50, 10, (200, 2))
-    model = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_width=3, random_state=0)).fit(X, X[:, 0] > 50)
+    model = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_terms=3, random_state=0)).fit(X, X[:, 0] > 50)
     found = extremes(model)
     assert model.predict([found.high_row])[0] == pytest.approx(found.high)
 

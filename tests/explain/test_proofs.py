@@ -123,7 +123,7 @@ def test_a_number_that_is_filled_and_moved_changes_once():
     schema = Schema((Column("a", seen=(0.0, 10.0), typical=2.0), Column("b", seen=(0.0, 10.0), typical=2.0)))
     layer = Layer.of([Oblique(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
     network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
-    found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_gaps=True, max_changed=1)
+    found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
     assert found.found
     assert list(found.changes) == ["a"]
     assert found.x.tolist() == [5.0, 1.0]
@@ -133,6 +133,6 @@ def test_a_gap_is_filled_within_bounds():
     schema = Schema((Column("city", categories=("Lille", "Nice"), typical=0.0),))
     projection = Projection((0,), ((0.0, 1.0),))
     network = Network.of_layers([Layer.of([Oblique(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)
-    assert bgn.counterfactual(network, [None], at_least=1.0, fill_gaps=True).changes == {"city": (None, "Nice")}
-    bounded = {"fill_gaps": True, "bounds": {"city": ["Lille"]}}
+    assert bgn.counterfactual(network, [None], at_least=1.0, fill_missing=True).changes == {"city": (None, "Nice")}
+    bounded = {"fill_missing": True, "bounds": {"city": ["Lille"]}}
     assert bgn.counterfactual(network, [None], at_least=1.0, **bounded).unreachable

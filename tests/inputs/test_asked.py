@@ -18,11 +18,11 @@ from bgn.inputs import delimited as memory
 from bgn.inputs.classes import few_values, tally
 from bgn.inputs.delimited import BlankLines, even_part
 from bgn.inputs.files import open_table
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.persist import parts, read
 from tests.command import call
 
-QUICK: dict[str, Any] = {"max_width": 2, "cv": None, "max_replacements": 0, "random_state": 0}
+QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "max_replacements": 0, "random_state": 0}
 ROWS = 120
 
 
@@ -70,7 +70,7 @@ def test_a_regressor_asks_once_wherever_the_targets_are(frame: pd.DataFrame, tmp
     model = bgn.BGNRegressor(**QUICK, task="regression").fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").task == "regression"
-    assert warned(lambda: bgn.distil(model, X, max_width=2)) == []
+    assert warned(lambda: bgn.distill(model, X, max_terms=2)) == []
 
 
 def test_of_many_blocks_no_more_are_read_than_needed() -> None:
@@ -98,7 +98,7 @@ def test_the_command_asks_and_takes_the_answer(frame: pd.DataFrame, tmp_path: Pa
     assert "Say which: --task regression or --task classification" in call(*look).out
     assert "amounts or classes" not in call(*look, "--task", "classification").out
     assert "codes" not in call(*look, "--task", "classification").out  # the target is no code of a category
-    with pytest.raises(Refused, match="task='regression' or task='classification'"):
+    with pytest.raises(InputError, match="task='regression' or task='classification'"):
         bgn.preparation.fit(frame, "kind")
     assert bgn.preparation.fit(frame, "kind", task="classification").y.dtype.kind == "i"
 
@@ -144,7 +144,7 @@ def test_a_row_without_a_label_is_left_out_of_what_judges(frame: pd.DataFrame, t
     call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json")
     labels[[4, 40]], labels[50] = None, "perhaps"
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "u.csv", index=False)
-    for command in (("evaluate",), ("simplify",), ("distil", "--max-width", 2), ("report", "-o", tmp_path / "r.html")):
+    for command in (("evaluate",), ("simplify",), ("distill", "--max-width", 2), ("report", "-o", tmp_path / "r.html")):
         done = call(command[0], tmp_path / "m.json", tmp_path / "u.csv", *command[1:])
         assert "3 of 120 rows lack 'y' and are left out" in done.err, command
     assert call("evaluate", tmp_path / "m.json", tmp_path / "u.csv").out.startswith("117 rows")
@@ -274,7 +274,7 @@ def test_what_must_be_read_whole_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("bgn.inputs.delimited.available_memory", lambda: 10**6)
     monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
     for name in ("t.csv", "t.csv.gz"):
-        with pytest.raises(Refused, match=r"too large to be read whole.* more follow.* Make a Parquet file of it"):
+        with pytest.raises(InputError, match=r"too large to be read whole.* more follow.* Make a Parquet file of it"):
             bgn.preparation.fit(tmp_path / name, "y", task="regression")
 
 

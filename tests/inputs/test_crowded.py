@@ -75,7 +75,7 @@ def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:
     rows = table()[["customer", "age"]]
     target = rows["age"] * 2.0
     with pytest.warns(UserWarning, match="it is not used"):
-        model = bgn.BGNRegressor(max_width=3, max_linear=0, random_state=0).fit(rows, target)
+        model = bgn.BGNRegressor(max_terms=3, max_linear=0, random_state=0).fit(rows, target)
     assert model.feature_importances_[0] == 0 < model.feature_importances_[1]
     bgn.save(model, tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(rows), model.predict(rows))

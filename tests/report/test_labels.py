@@ -93,7 +93,7 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
     table = pd.DataFrame({"sold": pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 999, 200), unit="D")})
     table["a"] = rng.normal(size=200).round(2)
     y = np.where(table["a"] > 0, "Yes", "No")
-    model = bgn.BGNClassifier(max_width=3, random_state=0).fit(table, y)
+    model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(table, y)
     words = {"target": {"label": "customer", "levels": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
     told = PageLabels.of(model.network_.schema, words, None)
     assert told.schema.classes == ("No", "leaves")

@@ -240,7 +240,7 @@ def test_notebooks_show_a_drawing_and_a_card() -> None:
 
 def test_a_fitted_estimator_shows_its_card_and_an_unfitted_one_its_diagram() -> None:
     rows = np.random.default_rng(0).uniform(size=(60, 2))
-    model = bgn.BGNRegressor(max_width=2, random_state=0, cv=None)
+    model = bgn.BGNRegressor(max_terms=2, random_state=0, cv=None)
     assert "sk-top-container" in model._repr_html_()
     assert "sk-top-container" in model._repr_mimebundle_()["text/html"]
     model.fit(rows, rows[:, 0] > 0.5)
@@ -256,7 +256,7 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
         network_ = history_.network()
 
         def get_params(self) -> dict[str, object]:
-            return {"max_width": 4, "random_state": 7}
+            return {"max_terms": 4, "random_state": 7}
 
     rows = np.random.default_rng(0).uniform(size=(40, 2))
     text = bgn.write_report(Fitted(), rows, rows[:, 0], tmp_path / "r.html").read_text(encoding="utf-8")
@@ -284,7 +284,7 @@ def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path
 @pytest.mark.parametrize("every", [True, False])
 def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
     X = np.arange(40.0)[:, None]
-    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, cv=None).fit(X, np.sin(X[:, 0]))
+    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, cv=None).fit(X, np.sin(X[:, 0]))
     bgn.save(model, tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
     for number, step in enumerate(content["history"]["steps"]["values"]):

@@ -130,7 +130,7 @@ def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
     words["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
     words.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
     late = 2.0 * (words.sold >= "2011-03-05") + (words.city == "Nice")
-    settings = {"max_width": 8, "random_state": 0, "cv": None}
+    settings = {"max_terms": 8, "random_state": 0, "cv": None}
     return {
         "numbers": (bgn.BGNRegressor(**settings).fit(numbers, y), numbers, y),
         "deep": (bgn.BGNRegressor(max_layers=2, **settings).fit(numbers, y), numbers, y),
@@ -403,7 +403,7 @@ def told_apart(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.
     rows = rng.normal(size=(300, 4)).round(2)
     places = np.quantile(rows[:, 0], np.linspace(0, 1, classes + 1)[1:-1])
     y = np.array(["<b>no</b>", "yes", "&amp;", "maybe"])[np.digitize(rows[:, 0] + rng.normal(0, 0.4, 300), places)]
-    return bgn.BGNClassifier(max_width=5, max_layers=1 + deep, random_state=0).fit(rows, y), rows, y
+    return bgn.BGNClassifier(max_terms=5, max_layers=1 + deep, random_state=0).fit(rows, y), rows, y
 
 
 @pytest.mark.parametrize(("classes", "deep"), [(2, False), (4, False), (3, True)])

@@ -27,7 +27,7 @@ def churn() -> tuple[object, object, np.ndarray, dict]:
     })  # fmt: skip
     score = (table["tenure"] < 18) * 1.0 + (table["Contract"] == "Month-to-month") + rng.normal(0, 0.7, 300)
     y = np.where(score > 1, "Yes", "No")
-    model = bgn.BGNClassifier(max_width=6, random_state=0, cv=None).fit(table, y)
+    model = bgn.BGNClassifier(max_terms=6, random_state=0, cv=None).fit(table, y)
     return model, table, y, {"labels": {"columns": {"tenure": {"unit": "months", "description": "Since the start."}}}}
 
 

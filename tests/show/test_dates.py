@@ -92,7 +92,7 @@ def test_growth_on_dates_says_dates():
     days = rng.integers(0, 3000, 400)
     X = pd.DataFrame({"sold": pd.Timestamp("2006-01-15") + pd.to_timedelta(days, unit="D")})
     y = np.where(days >= 1875, 3.0, 1.0)
-    model = bgn.BGNRegressor(max_width=1, max_features=1, random_state=0, cv=None).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=1, max_features=1, random_state=0, cv=None).fit(X, y)
     (line,) = [line for line in bgn.equation(model).splitlines() if "sold >=" in line]
     first = pd.Timestamp(line.split(">= ")[1].rstrip("]"))
     np.testing.assert_array_equal(X.sold >= first, days >= 1875)

@@ -182,7 +182,7 @@ def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None
     hr, temp, workingday = rng.integers(0, 24, 300), rng.normal(15, 8, 300).round(1), rng.integers(0, 2, 300)
     X = np.column_stack([hr, temp, workingday]).astype(float)
     y = 3.0 * (hr + 6.0 * workingday > 12) + 2.0 * (temp + 5.0 * workingday > 10) + rng.normal(0, 0.3, 300)
-    model = bgn.BGNRegressor(max_width=6, max_layers=layers, max_linear=0, random_state=0).fit(X, y).network_
+    model = bgn.BGNRegressor(max_terms=6, max_layers=layers, max_linear=0, random_state=0).fit(X, y).network_
     beside = [X]
     for asked in model.layers[0].neurons:
         for j in set(asked.projection.columns) & {1}:

@@ -18,7 +18,7 @@ from bgn.cli.compare import compare
 from bgn.cli.completion import completion
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
-from bgn.cli.distil import distil
+from bgn.cli.distill import distill
 from bgn.cli.edit import edit
 from bgn.cli.effect import effect
 from bgn.cli.evaluate import evaluate
@@ -33,12 +33,12 @@ from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
-from bgn.inputs.refusal import spoken_to_a_shell
+from bgn.inputs.errors import spoken_to_a_shell
 from bgn.text import message
 
 
 class OneLine(click.Group):
-    """Turns a refusal into a line per problem on standard error and exit code 1; wrong usage stays 2."""
+    """Turns a errors into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():
@@ -93,6 +93,6 @@ def bgn() -> None:
 
 for _command in (
     check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
-    simplify, distil, report, serve, export, data, tutorial, completion,
+    simplify, distill, report, serve, export, data, tutorial, completion,
 ):  # fmt: skip
     bgn.add_command(_command)

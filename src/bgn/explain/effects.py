@@ -134,7 +134,7 @@ class Effect(Tabular):
     def errors(self, values: ArrayLike) -> Floats:
         """Return the standard errors of the mean prediction at each of `values`, from the networks of an average."""
         if len(self.each) < 2:
-            raise ValueError("errors need an average of several networks, whose effects differ; fit with n_networks=8.")
+            raise ValueError("errors need an average of several networks, whose effects differ; fit with ensemble=8.")
         return np.std([one(values) for one in self.each], axis=0, ddof=1)
 
     def __repr__(self) -> str:

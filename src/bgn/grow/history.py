@@ -186,7 +186,7 @@ class History(Tabular):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(max_width=4, max_linear=0, cv=None, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
@@ -329,7 +329,7 @@ class Monitor:
 
 
 @contextmanager
-def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[Callable[[Record], None] | None]:
+def progress_bar(verbose: int, max_terms: int, ensemble: int = 1) -> Iterator[Callable[[Record], None] | None]:
     """Yield a function that shows each record, or None when nobody wants to see."""
     if not verbose:
         yield None
@@ -337,7 +337,7 @@ def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[
     from tqdm.auto import tqdm
 
     widths: dict[int, int] = {}
-    with tqdm(total=max_width * n_networks, unit="neuron", desc="growing") as bar:
+    with tqdm(total=max_terms * ensemble, unit="neuron", desc="growing") as bar:
 
         def show(record: Record) -> None:
             widths[record.member] = record.width
@@ -345,7 +345,7 @@ def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[
             losses = f"training {record.train_loss:.4g}"
             if not math.isnan(record.validation_loss):
                 losses += f", validation {record.validation_loss:.4g}"
-            which = f"network {record.member + 1} of {n_networks}, " if n_networks > 1 else ""
+            which = f"network {record.member + 1} of {ensemble}, " if ensemble > 1 else ""
             bar.set_postfix_str(f"{which}layer {record.layer + 1}, mean loss: {losses}")
 
         yield show

@@ -36,7 +36,7 @@ _MOST_MORE = 3
 class LayerSettings:
     """What bounds the growth of a layer."""
 
-    max_width: int
+    max_terms: int
     max_replacements: int | None
     patience: int | None
     digits: int | None = None
@@ -81,9 +81,9 @@ class LayerGrowth:
 
     def grow(self) -> LayerPath:
         """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
-        reason = "max_width"
+        reason = "max_terms"
         try:
-            while self.state.size < self.settings.max_width and not self.monitor.out_of_time():
+            while self.state.size < self.settings.max_terms and not self.monitor.out_of_time():
                 if not self._add():
                     reason = "no gain"
                     break
@@ -238,7 +238,7 @@ class LayerGrowth:
 
     def _aside(self, slot: int) -> int:
         """Where the training rows keep the answers to a slot's question in short numbers."""
-        return self.settings.max_width + 1 + slot
+        return self.settings.max_terms + 1 + slot
 
     def _follow(self, slot: int | None) -> None:
         """Bring the other rows up to date."""

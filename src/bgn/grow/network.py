@@ -130,7 +130,7 @@ def _grow_layer(
         monitor.stopped = "interrupted"
     assert tries.best is not None
     straight = None
-    if settings.n_networks > 1 and tries.alone is not None:
+    if settings.ensemble > 1 and tries.alone is not None:
         alone, worse = tries.alone, tries.alone.loss - tries.best.loss
         straight = LinesAlone(
             alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
@@ -202,13 +202,13 @@ def _grown_on_all(
     enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
     if enough and settings.output == "full":
         stretch = stretches(scores, len(best.losses))
-    width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width, stretch=tuple(stretch))
+    width = max(1, min(settings.max_terms, len(best.losses) - 1))
+    final = replace(best.settings, digits=settings.digits, max_terms=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
-    stopped = best.stopped if path.stopped == "max_width" else path.stopped
+    stopped = best.stopped if path.stopped == "max_terms" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
     said = out_of_fold(scores, stretch, settings.bounds)
     return replace(path, path=told, records=known, stopped=stopped, out_of_fold=said)

@@ -21,7 +21,7 @@ from bgn.persist.network import category_in, category_out, ends_in, ends_out
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
-    from bgn.grow.ensemble import AverageHistory
+    from bgn.grow.ensemble import EnsembleHistory
     from bgn.grow.history import History, Record, Snapshot
     from bgn.model.term import Oblique
 
@@ -69,7 +69,7 @@ def _written(name: str, link: str) -> str:
 # -- out ----------------------------------------------------------------------------------------------------
 
 
-def history_out(history: History | AverageHistory) -> dict[str, Any] | None:
+def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
     """Return a history as plain values, of an average one per network; None when it is too long to keep."""
     members: Sequence[Any] = getattr(history, "members", (history,))
     entries = sum(
@@ -235,15 +235,15 @@ def _snapshot_in(value: Any, where: str, readers: Mapping[str, Reader[Any]], wid
     return losses | {"base": base if base.ndim else float(base), "output_weights": weights}
 
 
-def history_of(plain: Mapping[str, Any], network: Network) -> History | AverageHistory:
+def history_of(plain: Mapping[str, Any], network: Network) -> History | EnsembleHistory:
     """Build the history of `network`, or say why it is not its history."""
-    from bgn.grow.ensemble import AverageHistory
+    from bgn.grow.ensemble import EnsembleHistory
 
     try:
-        history: History | AverageHistory
+        history: History | EnsembleHistory
         if "members" in plain:
             members = tuple(_member_of(each, network) for each in plain["members"])
-            history = AverageHistory(members, **{name: plain[name] for name in _AVERAGE})
+            history = EnsembleHistory(members, **{name: plain[name] for name in _AVERAGE})
         else:
             history = _member_of(plain, network)
         grown = history.network()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
-from bgn.inputs.file_format import GAPS, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
@@ -54,7 +54,7 @@ def preparation_in(value: Any, where: str) -> Preparation:
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
         "merged": strict.array(category_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain: dict[str, Any] = {"written": (), "gaps": MISSING_VALUES, "date_format": None, "columns": ()}
     plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Intervals
-from bgn.explain.evaluate import JudgedRows, evaluation, of_classes
+from bgn.explain.evaluate import EvaluationRows, evaluation, of_classes
 from bgn.explain.frontier import logistic_scores, majority_scores
 from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
@@ -55,9 +55,9 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
     return {"words": words_of(network), "starts": starts, "rows": [list(row) for row in zip(*columns, strict=True)]}
 
 
-def judged_rows(facts: Facts) -> JudgedRows:
+def judged_rows(facts: Facts) -> EvaluationRows:
     """Return what the network says of the rows to judge by."""
-    found = JudgedRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
+    found = EvaluationRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
     return replace(found, evenly=int(facts.turned))
 
 
@@ -86,7 +86,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     ]
     found = []
     for name, told, scores in entries:
-        judged_by = JudgedRows.scored(labels, scores, facts.judged_target)
+        judged_by = EvaluationRows.scored(labels, scores, facts.judged_target)
         measured = evaluation(judged_by).scores
         by_row = of_classes(judged_by)
         found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}, "rows": by_row})

@@ -150,7 +150,7 @@ def counterfactual(
     probability: tuple[float, float] | None = None, costs: Any = None, bounds: Mapping[Any, Any] | None = None,
     immutable: Iterable[Any] = (), max_changed: int | None = None, integer: Iterable[Any] | None = None,
     constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1, background: Any = None,
-    fill_gaps: bool | Iterable[Any] = False, max_seconds: float = 10.0,
+    fill_missing: bool | Iterable[Any] = False, max_seconds: float = 10.0,
 ) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, or class, with proof.
 
@@ -183,7 +183,7 @@ def counterfactual(
     n : int, default 1
         Number of answers; each further one may not change all that an earlier one changes.
     background : array_like or frame, optional, whose standard deviation prices a change
-    fill_gaps : bool or sequence of columns, default False
+    fill_missing : bool or sequence of columns, default False
         Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
         When to stop with the best answer so far, and a gap.
@@ -203,7 +203,7 @@ def counterfactual(
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
     network = _whose_changes_can_be_proven(model, probability)
-    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_gaps)
+    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_missing)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 
@@ -345,19 +345,19 @@ class Task:
 
 
 def read_tasks(
-    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_gaps: bool | Iterable[Any]
+    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_missing: bool | Iterable[Any]
 ) -> list[Task]:
     """Return the problems whose cheapest answer is wanted."""
     raw = read_row(network, x)
     gaps = np.flatnonzero(np.isnan(raw)).tolist()
-    told = gaps if fill_gaps is True else [] if fill_gaps is False else columns_of(network, fill_gaps, "fill_gaps")
+    told = gaps if fill_missing is True else [] if fill_missing is False else columns_of(network, fill_missing, "fill_missing")
     still = columns_of(network, limits.immutable, "immutable")
     bounds = {column_of(network, name, "bounds"): each for name, each in (limits.bounds or {}).items()}
     free = [column for column in told if column not in still]
     ways = {column: _ways(network, column, column in free, bounds.get(column)) for column in gaps}
     if prod(map(len, ways.values())) > _MOST_WAYS:
         names = ", ".join(network.names[column] for column in told if column in gaps)
-        raise ValueError(f"fill_gaps allows too many ways to fill {names}. Name fewer columns: fill_gaps=['a', 'b'].")
+        raise ValueError(f"fill_missing allows too many ways to fill {names}. Name fewer columns: fill_missing=['a', 'b'].")
     tasks = []
     for chosen in product(*ways.values()):
         row, filled = raw.copy(), []
