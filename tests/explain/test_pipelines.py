@@ -235,7 +235,7 @@ def test_figures_take_the_table_itself(encoded):
 def test_searches_and_targets_are_seen_through():
     table = X[NUMBERS]
     inner = make_pipeline(StandardScaler(), small())
-    search = GridSearchCV(inner, {"bgnregressor__max_width": [2, 3]}, cv=2).fit(table, y)
+    search = GridSearchCV(inner, {"bgnregressor__max_terms": [2, 3]}, cv=2).fit(table, y)
     assert np.array_equal(network_of(search).predict(table), search.predict(table))
     plain = RandomizedSearchCV(small(), {"max_terms": [2, 3]}, n_iter=2, cv=2, random_state=0).fit(table, y)
     assert see_through(plain).model is plain.best_estimator_
