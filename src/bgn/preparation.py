@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 from bgn.text import count_of, quote_category, quote_name
@@ -67,7 +67,7 @@ class Preparation:
     --------
     >>> from bgn.preparation import Preparation
     >>> from bgn.model.schema import Column, Schema
-    >>> rooms = Preparation(Schema((Column("rooms"), Column("kind", levels=("flat", "house")))), decimal=",")
+    >>> rooms = Preparation(Schema((Column("rooms"), Column("kind", categories=("flat", "house")))), decimal=",")
     >>> rooms.apply({"kind": ["house", None], "rooms": ["2,5", "3"]}).X
     array([[2.5, 1. ],
            [3. , nan]])
@@ -195,7 +195,7 @@ class Prepared:
     @property
     def X(self) -> Floats:
         """The rows as a network reads them: a category as the number of its level, NaN for what is missing."""
-        return self.preparation.schema.encode(self.table, gaps=True)
+        return self.preparation.schema.encode(self.table, missing=True)
 
     @property
     def complete(self) -> Bools:

@@ -284,6 +284,7 @@ class BlocksOfFile:
     where there is one, decide on test rows, one counts missing values."""
 
     n_rows: int
+    target_name: str | None
     preparation: Preparation
 
     @abstractmethod

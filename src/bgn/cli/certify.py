@@ -92,6 +92,6 @@ def _told(each: Certificate) -> str:
 
 def _told_row(network: Network, row: Any) -> str:
     """Write the columns of a row that matter."""
-    coded = network.schema.encode(row[None], gaps=True)[0]
+    coded = network.schema.encode(row[None], missing=True)[0]
     pairs = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
     return ", ".join(f"{quote_name(column.name)} = {cell(column, value)}" for column, value in pairs)

@@ -49,7 +49,7 @@ def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None
     >>> from bgn.inputs.frames import schema_of
     >>> sold = [datetime.date(2006, 1, 15), datetime.date(2007, 1, 15), None]
     >>> schema = schema_of([[31, "Nice", sold[0]], [None, "Lille", sold[1]], [47, None, sold[2]]])
-    >>> schema.names, schema.columns[1].levels
+    >>> schema.names, schema.columns[1].categories
     (('x0', 'x1', 'x2 year', 'x2 weekday', 'x2, days since 2006-01-15'), ('Lille', 'Nice'))
     >>> schema.encode([[20, "Nice", sold[1]]])
     array([[2.000e+01, 1.000e+00, 2.007e+03, 1.000e+00, 3.650e+02]])
@@ -73,7 +73,7 @@ class TableKinds:
     --------
     >>> from bgn.inputs.frames import Kinds
     >>> first, second = Kinds.of([[1, "Nice"]]), Kinds.of([[2, "Lille"]])
-    >>> first.merged(second).schema().columns[1].levels
+    >>> first.merged(second).schema().columns[1].categories
     ('Lille', 'Nice')
     """
 

@@ -14,9 +14,9 @@ from bgn.inputs.errors import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
 from bgn.model.schema import Column
 from bgn.model.values import (
+    Category,
     Coded,
     Durations,
-    Category,
     Misread,
     Nothing,
     Numbers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.persist import strict, version1
-from bgn.persist.network import column_in, category_in, category_out, network_in, network_out, schema_out
+from bgn.persist.network import category_in, category_out, column_in, network_in, network_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
 
@@ -110,7 +110,10 @@ def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
     inputs = _threshold_rows(network)
     columns = [
-        [None if np.isnan(value) else value if column.categories is None else column.categories[int(value)] for value in values]
+        [
+            None if np.isnan(value) else value if column.categories is None else column.categories[int(value)]
+            for value in values
+        ]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
     ]
     table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
@@ -219,7 +222,11 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
     found: dict[str, Any] = {
         "groups": [
-            {"group": None if group is None else category_out(group), "rows": each.count, "scores": each.scores.tolist()}
+            {
+                "group": None if group is None else category_out(group),
+                "rows": each.count,
+                "scores": each.scores.tolist(),
+            }
             for group, each in intervals.calibrations.items()
         ]
     }

@@ -35,7 +35,7 @@ from bgn.engines.protocol import NO_OUTPUT, CellPart, Loss, Parts, RawBlock, Rep
 from bgn.engines.raw_rows import Plan, RawRows, Survey, row_hashes
 from bgn.engines.reduce import CellEngine, CellSums, Regions, merge, merge_regions
 from bgn.inputs.splits import Hashes
-from bgn.model.layer import Oblique
+from bgn.model.term import Oblique
 
 try:
     import fcntl
