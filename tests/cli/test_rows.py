@@ -50,24 +50,24 @@ def request_of(
     return TrainingRequest(DataFile(str(path)).open(), Choices("cost", drop, missing=missing), 0.2, seed, key=key)
 
 
-def test_targets(path: Path, *arguments, **options) -> list[float]:
+def targets_of(path: Path, *arguments, **options) -> list[float]:
     return training_rows(request_of(path, *arguments, **options)).y_test.tolist()
 
 
 def test_test_rows_do_not_depend_on_the_columns(folder: Path, tmp_path: Path) -> None:
-    rows = test_targets(folder / "visits.csv")
+    rows = targets_of(folder / "visits.csv")
     assert len(rows) == 80
-    assert test_targets(folder / "visits.csv", ("city", "height")) == rows
-    assert test_targets(folder / "visits.csv", seed=1) != rows
+    assert targets_of(folder / "visits.csv", ("city", "height")) == rows
+    assert targets_of(folder / "visits.csv", seed=1) != rows
     table = exact_csv(folder / "visits.csv")
     table.assign(new=1.5 * table["age"])[["cost", "new", "city"]].to_csv(tmp_path / "more.csv", index=False)
-    assert test_targets(tmp_path / "more.csv") == rows
+    assert targets_of(tmp_path / "more.csv") == rows
     table.loc[::7, "height"] = np.nan
     table.to_csv(tmp_path / "holes.csv", index=False)
-    some = test_targets(tmp_path / "holes.csv", missing="drop")
+    some = targets_of(tmp_path / "holes.csv", missing="drop")
     assert some == [y for y in rows if y in some]
     assert len(some) < 80
-    assert test_targets(tmp_path / "holes.csv", ("height",)) == rows
+    assert targets_of(tmp_path / "holes.csv", ("height",)) == rows
 
 
 def test_equal_keys_stay_on_one_side(folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_equal_keys_stay_on_one_side(folder: Path) -> None:
         assert not tested & set(table["person"][table["cost"].isin(rows.y)])
         assert 8 <= len(tested) <= 16
         assert "person" not in rows.preparation.schema.names
-    assert test_targets(folder / "visits.csv", ("city", "person"), "person") == rows.y_test.tolist()
+    assert targets_of(folder / "visits.csv", ("city", "person"), "person") == rows.y_test.tolist()
 
 
 @pytest.mark.parametrize("key", [None, "person"])
@@ -143,7 +143,7 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     assert "400" in out.read_text()
     assert f"{said}: these alone count here.\n" in call("report", model, data, "-o", out, "--rows", "train").err
     table = exact_csv(folder / "visits.csv")
-    held = table["cost"].isin(test_targets(folder / "visits.csv"))
+    held = table["cost"].isin(targets_of(folder / "visits.csv"))
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
