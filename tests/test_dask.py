@@ -38,7 +38,7 @@ from bgn.engines.memory import Part  # noqa: E402
 from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E402
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
-from bgn.inputs.refusal import Refused  # noqa: E402
+from bgn.inputs.errors import InputError  # noqa: E402
 from bgn.model.layer import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -612,5 +612,5 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InputError, match=message):
         Clustered(Wanted(source, choices, 0.2, 0, numbers=True), "tcp://nowhere")

@@ -18,7 +18,7 @@ from bgn.inputs import prepare
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.files import ArrowTable, open_table
 from bgn.inputs.frames import schema_of
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.schema import Column, Schema
 from bgn.preparation import Preparation
 
@@ -150,15 +150,15 @@ def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
     ],
 )
 def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str) -> None:
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InputError, match=message):
         prepare.learn(pa.table({"c": column}), ())
 
 
 def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
     (block,) = ArrowTable(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
-    with pytest.raises(Refused, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
+    with pytest.raises(InputError, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
         prepare.typed(Preparation(Schema((Column("b"),))), block, None, "t.csv", 7)
-    with pytest.raises(Refused, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
+    with pytest.raises(InputError, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
         prepare.typed(Preparation(Schema((Column("a"),))), block, None, "t.csv", 7)
 
 

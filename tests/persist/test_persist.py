@@ -1,4 +1,4 @@
-"""Saved models: exact round trips, refusal of everything else, whole files or none."""
+"""Saved models: exact round trips, errors of everything else, whole files or none."""
 
 from __future__ import annotations
 

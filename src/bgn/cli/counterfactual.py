@@ -15,7 +15,7 @@ import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
@@ -105,7 +105,7 @@ def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: 
     network = file.network
     if network.link == "identity":
         if to is not None:
-            raise Refused("--to is for classes, and the model predicts numbers; use --at-least or --at-most.")
+            raise InputError("--to is for classes, and the model predicts numbers; use --at-least or --at-most.")
         if at_least is None and at_most is None:
             raise click.UsageError("--at-least or --at-most must be given.")
         return {"at_least": at_least, "at_most": at_most}
@@ -185,7 +185,7 @@ def _pair(text: str) -> tuple[str, str]:
     """Split ``COL=VALUE`` at the last equals sign, so that ``season = winter=3`` works."""
     name, sign, value = text.rpartition("=")
     if not sign or not name:
-        raise Refused(f"write COL=VALUE; got {text!r}.")
+        raise InputError(f"write COL=VALUE; got {text!r}.")
     return name, value
 
 
@@ -199,7 +199,7 @@ def _bounds(text: str) -> str | tuple[Any, ...]:
     try:
         return tuple(float(end) if end.strip() else None for end in (low, high))
     except ValueError:
-        raise Refused(
+        raise InputError(
             f"--bounds must be COL=LOW:HIGH, COL={{a,b}}, COL=increase or COL=decrease; got {text!r}."
         ) from None
 

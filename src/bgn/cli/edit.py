@@ -13,7 +13,7 @@ from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.text import clean
@@ -83,12 +83,12 @@ def edit(
     while words:
         name = words.pop(0)
         if name not in _CHANGES or len(words) < _CHANGES[name][0]:
-            raise Refused(f"{name}: not a change that is known, or words are missing. Changes are: {_FORMS}.")
+            raise InputError(f"{name}: not a change that is known, or words are missing. Changes are: {_FORMS}.")
         count, change = _CHANGES[name]
         try:
             editor = change(editor, *words[:count], why)
         except ValueError as error:
-            raise Refused(f"{name} {' '.join(words[:count])}: {error}") from None
+            raise InputError(f"{name} {' '.join(words[:count])}: {error}") from None
         words = words[count:]
         lines.append(str(editor.receipt))
     log = (*file.edits, *editor.log)

@@ -14,7 +14,7 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
 from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
 from bgn.export.condition import bounds
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, as_told, outputs_of
 from bgn.model.schema import Column, level_word
@@ -72,13 +72,13 @@ def explain(
         note(f"row {row} was {'set aside and ' * held}{'not ' * (not learnt)}learnt from.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
-        raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
+        raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
     explained, others = decoded(file.network, explained), decoded(file.network, others)
     explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
     if values.ndim == 3 and out is not None:
-        raise Refused(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
+        raise InputError(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
         with table_writer(out, schema, raw=raw) as writer:
@@ -102,7 +102,7 @@ def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Exp
     """Return the explanation of the score that is asked for; of several classes, and rows, that of all scores."""
     if explanation.classes is None:
         if label is not None:
-            raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+            raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
         return explanation
     if label is not None:
         return explanation.of_class(explanation.classes[class_number(explanation.network, label, "--class")])
@@ -132,10 +132,10 @@ def output_of(network: Network, label: str | None) -> int | None:
     """Return the number of the class whose score is meant; None where there is one score alone."""
     if network.link != "softmax":
         if label is not None:
-            raise Refused("--class is for models of three classes or more; leave it out.")
+            raise InputError("--class is for models of three classes or more; leave it out.")
         return None
     if label is None:
-        raise Refused(f"--class must say of which class, {one_of(network)}.")
+        raise InputError(f"--class must say of which class, {one_of(network)}.")
     return class_number(network, label, "--class")
 
 

@@ -16,7 +16,7 @@ from bgn.explain.subject import class_labels, decoded
 from bgn.export import TARGETS
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import is_turned
 from bgn.model.schema import level_word
@@ -65,7 +65,7 @@ def export(
     if check is not None and target != "sql":
         raise click.UsageError(f"--check is no option of --to {target}.")
     if out is None and not chosen.text:
-        raise Refused(f"--to {target} is no text; say where to write it: --out FILE.")
+        raise InputError(f"--to {target} is no text; say where to write it: --out FILE.")
     if out is not None:
         check_place(out)
     if "reasons" in given:
@@ -116,7 +116,7 @@ def differing_rows(network: Network, X: Floats) -> int:
     """Return the number of rows of which SQLite computes another score than the model, to the last bit."""
     columns = network.schema.columns
     if any(column.part_of is not None for column in columns):
-        raise Refused("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
+        raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
     names = [_quoted(name) for name in (_KEY, *network.names)]
     types = ["INTEGER", *(_type(column.levels) for column in columns)]
     rows = [[k, *(_cell(value) for value in row)] for k, row in enumerate(decoded(network, X).tolist())]

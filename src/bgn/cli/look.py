@@ -15,7 +15,7 @@ from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import class_number
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
 from bgn.model.schema import level_word
@@ -66,7 +66,7 @@ def _seen_from(network: Network, label: str | None) -> Network:
     if label is None:
         return as_told(network)
     if network.link == "identity":
-        raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+        raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
     number = class_number(network, label, "--class")
     if network.link == "softmax":
         return outputs_of(network)[number]
@@ -165,7 +165,7 @@ def path(model: str, as_json: bool) -> None:
     file = read(model)
     loss = "mse" if file.network.link == "identity" else "log_loss"
     if file.history is None:
-        raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
+        raise InputError(f"{model} was saved without a history: only fitted estimators have one.")
     history = file.model().history_
     crossed = history.cross_validated
     rows = [

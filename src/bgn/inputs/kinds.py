@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.refusal import option
+from bgn.inputs.errors import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
 from bgn.model.schema import Column
 from bgn.model.values import (

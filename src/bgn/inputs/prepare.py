@@ -20,7 +20,7 @@ from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
 from bgn.inputs.kinds import crowded
-from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option, sheet_of
+from bgn.inputs.errors import Problems, InputError, did_you_mean, flag, option, sheet_of
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
@@ -63,7 +63,7 @@ class Choices:
         features = [name for name in names if name != self.target and name not in self.drop]
         if not features:
             beside = "" if self.target is None else f" beside {self.target!r}"
-            raise Refused(f"{origin} has no column left to learn from{beside}.")
+            raise InputError(f"{origin} has no column left to learn from{beside}.")
         return features
 
 
@@ -95,7 +95,7 @@ def _settled(name: str, column: pa.ChunkedArray, forced: bool) -> pa.ChunkedArra
     if known or cells.is_time(kind) or cells.is_number(kind):
         return column
     drop = option("drop", repr(name))
-    raise Refused(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
+    raise InputError(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
 
 
 def _without_infinity(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -124,7 +124,7 @@ def read_as_words(schema: Schema) -> list[str]:
             shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
             notes.append(
                 f"column {column.name!r} is read as words, though most of it looks like numbers: {shown} "
-                f"{'does' if one else 'do'} not fit the others. If they mean missing, say so with {option('gaps')}; if "
+                f"{'does' if one else 'do'} not fit the others. If they mean missing, say so with {option('missing_values')}; if "
                 "they are numbers, mend the file."
             )
     return notes
@@ -148,7 +148,7 @@ def imputed(table: pa.Table, learnt: Bools) -> tuple[pa.Table, pa.Table]:
         known = column.filter(pa.array(learnt)).drop_null()
         if not len(known):
             told = f"column {name!r} has no value in the rows to learn from"
-            raise Refused(f"{told}; leave it out with {option('drop')}.")
+            raise InputError(f"{told}; leave it out with {option('drop')}.")
         fill = _fill(known)
         column = column.cast(pa.float64(), safe=False) if column.null_count and cells.is_number(column.type) else column
         coded = pa.types.is_dictionary(column.type)
@@ -276,7 +276,7 @@ def placed(column: str, origin: str, first: int) -> Iterator[None]:
         yield
     except cells.Unreadable as error:
         row = "" if error.position is None else f"row {first + error.position}, "
-        raise Refused(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
+        raise InputError(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
 
 
 def finite(values: pa.ChunkedArray) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
-from bgn.inputs.file_format import GAPS, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
@@ -28,7 +28,7 @@ _CHECKS = 5
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    found |= {"gaps": list(preparation.missing_values), "date_format": preparation.date_format}
     if preparation.merged:
         found["merged"] = [*map(level_out, preparation.merged)]
     if not preparation.header:
@@ -54,7 +54,7 @@ def preparation_in(value: Any, where: str) -> Preparation:
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
         "merged": strict.array(level_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain: dict[str, Any] = {"written": (), "gaps": MISSING_VALUES, "date_format": None, "columns": ()}
     plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])

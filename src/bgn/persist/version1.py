@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bgn.inputs.file_format import USUAL_GAPS
+from bgn.inputs.file_format import USUAL_MISSING_VALUES
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, level_word
 from bgn.persist import strict
@@ -29,7 +29,7 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     if isinstance(settings := found["settings"], dict):
         found["settings"] = _SETTINGS | settings
     if isinstance(columns := found["preparation"], list):
-        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_GAPS), "columns": columns}
+        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_MISSING_VALUES), "columns": columns}
     if isinstance(history := found["history"], dict):
         below = _layers(history.get("inputs"), "history.inputs")
         if isinstance(paths := history.get("paths"), list) and len(below) == len(paths) > 0:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bgn.inputs.refusal import did_you_mean, listed
+from bgn.inputs.errors import did_you_mean, listed
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.text import clean
 
