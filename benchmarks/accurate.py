@@ -52,7 +52,7 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
         return (*_judged(model, X, y, rows), model.network_.widths[-1])
 
     def deep() -> tuple[float, ...]:
-        return accurate(max_layers=2, n_networks=4)
+        return accurate(max_layers=2, ensemble=4)
 
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingRegressor
@@ -137,8 +137,8 @@ def spread() -> None:
 
     for seed in range(10):
         X = rng.uniform(-1, 1, (500, 5))
-        settings: dict[str, Any] = {"max_width": 60, "max_replacements": 0, "shrinkage": 20.0, "patience": 20}
-        model = bgn.BGNRegressor(n_networks=8, random_state=seed, n_jobs=1, **settings)
+        settings: dict[str, Any] = {"max_terms": 60, "max_replacements": 0, "shrinkage": 20.0, "patience": 20}
+        model = bgn.BGNRegressor(ensemble=8, random_state=seed, n_jobs=1, **settings)
         model.fit(X, truth(X) + rng.normal(0, 0.4, 500))
         mean, error = model.predict(asked, return_std=True)
         predicted.append(mean)
@@ -170,7 +170,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="models to leave out: deep, ebm, lightgbm, lasso")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    bgn.BGNRegressor(max_width=2, cv=None).fit(np.arange(40.0).reshape(20, 2), np.arange(20.0))  # compiles
+    bgn.BGNRegressor(max_terms=2, cv=None).fit(np.arange(40.0).reshape(20, 2), np.arange(20.0))  # compiles
     if "numbers" in options.parts:
         table(numbers, data.TABLES, f"{'MSE':>12} {'seconds':>12} {'neurons':>12}", options)
     if "classes" in options.parts:

@@ -39,7 +39,7 @@ def fit(estimator: str, rows: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 6))
     y = X[:, 0] + (X[:, 1] > 0) + 0.5 * rng.normal(size=rows)
-    model = kind(max_width=10, random_state=0)
+    model = kind(max_terms=10, random_state=0)
     model.fit(X, y > 1 if estimator == "BGNClassifier" else y)
     print(imported - started, time.perf_counter() - imported)
 

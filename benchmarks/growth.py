@@ -77,7 +77,7 @@ def parking() -> None:
     """The one printed figure that stagewise growth does not explain."""
     from experiments.accuracy import LARGE
 
-    wide = {"max_width": 1000, "patience": 100, "max_replacements": 0, "shrinkage": 1.0}
+    wide = {"max_terms": 1000, "patience": 100, "max_replacements": 0, "shrinkage": 1.0}
     for setting in (wide, LARGE):
         print(f"Parking, output weights refitted, {setting}, seed 0")
         accuracy("parking", [0], lambda setting=setting, **more: BGNRegressor(**setting, **more), 6955, "printed")
@@ -99,7 +99,7 @@ def large() -> None:
     """Accuracy when size is no concern."""
     from experiments.accuracy import LARGE
 
-    larger = LARGE | {"max_width": 1500, "shrinkage": 500.0, "patience": 100}  # longer than the study's setting
+    larger = LARGE | {"max_terms": 1500, "shrinkage": 500.0, "patience": 100}  # longer than the study's setting
     print(f"Size no concern, {larger}, seeds 0-2")
     for name, limit in (("power_plant", 13.2), ("housing", 0.26), ("bike", 2900)):
         accuracy(name, range(3), lambda **more: BGNRegressor(**larger, **more), limit, "wanted")
@@ -111,7 +111,7 @@ def compact() -> None:
         print(f"max_linear=0, at most {width} neurons, seeds 0-2; then sweeps=0")
         for name in ("housing", "bike", "power_plant", "parking"):
             for sweeps in ("auto", 0):
-                setting = {"max_width": width, "max_linear": 0, "sweeps": sweeps}
+                setting = {"max_terms": width, "max_linear": 0, "sweeps": sweeps}
                 accuracy(name, range(3), lambda s=setting, **more: BGNRegressor(**s, **more))
 
 
@@ -176,7 +176,7 @@ def literal() -> None:
     _, (X, y, *_) = next(iter(splits("power_plant", [0])))
     residual = y - y.mean()
     for name, replacements in (("without replacements", 0), ("as in the paper", None)):
-        limits = {"max_layers": 1, "max_width": 50, "max_replacements": replacements, "patience": None}
+        limits = {"max_layers": 1, "max_terms": 50, "max_replacements": replacements, "patience": None}
         model = BGNRegressor.as_in_paper(**limits, n_jobs=1, random_state=0)
         slow, quick = by_turns([lambda: literal_neuron(X, residual), lambda m=model: m.fit(X, y)], 10)
         with patch.object(Lasso, "propose", autospec=True, side_effect=Lasso.propose) as look:
@@ -199,13 +199,13 @@ _MEMORY = """
 import numpy as np
 from bgn import BGNRegressor
 rng = np.random.default_rng(0)
-BGNRegressor(max_width=2).fit(rng.normal(size=(100, 20)), rng.normal(size=100))
+BGNRegressor(max_terms=2).fit(rng.normal(size=(100, 20)), rng.normal(size=100))
 X = rng.normal(size=(1_000_000, 20))
 y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 before = peak()
-BGNRegressor(max_width=50, max_replacements=0, patience=None, random_state=0).fit(X, y)
+BGNRegressor(max_terms=50, max_replacements=0, patience=None, random_state=0).fit(X, y)
 print((peak() - before) * 1024 / X.nbytes)
 """
 

@@ -14,7 +14,7 @@ from bgn import datasets
 def measured(X: np.ndarray, y: np.ndarray, seed: int, width: int, folds: bool) -> list[float]:
     """Return coverage, that of the fifths of predictions, mean width, and MAPIE's widths of split and CV+."""
     learnt, test, targets, truth = train_test_split(X, y, random_state=seed)
-    model = bgn.BGNRegressor(max_width=width, random_state=seed).fit(learnt, targets)
+    model = bgn.BGNRegressor(max_terms=width, random_state=seed).fit(learnt, targets)
     predictions, ends = model.predict(test, interval=0.9)
     inside = (truth >= ends[:, 0]) & (truth <= ends[:, 1])
     fifth = np.searchsorted(np.quantile(predictions, [0.2, 0.4, 0.6, 0.8]), predictions, side="right")

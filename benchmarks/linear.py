@@ -48,7 +48,7 @@ def large() -> None:
                 errors = []
                 for seed, (X, X_test, y, y_test) in splits(name, range(3)):
                     rest = train_test_split(X, y, test_size=0.2, random_state=seed)
-                    model = BGNRegressor(max_width=width, max_linear=most, random_state=seed)
+                    model = BGNRegressor(max_terms=width, max_linear=most, random_state=seed)
                     model.fit(rest[0], rest[2], eval_set=(rest[1], rest[3]))
                     errors.append(error(model, X_test, y_test))
                 found[most] = np.mean(errors)
@@ -66,7 +66,7 @@ def tiny() -> None:
         for width in (5, 10, 50):
             errors = []
             for seed, (X, X_test, y, y_test) in splits(name, range(10)):
-                errors.append(error(BGNRegressor(max_width=width, random_state=seed).fit(X, y), X_test, y_test))
+                errors.append(error(BGNRegressor(max_terms=width, random_state=seed).fit(X, y), X_test, y_test))
             most = min(limit, 1.04 * lasso) if width == 50 else limit
             print(f"{name:12} at most {width:2}: {np.mean(errors):.5g}, LassoCV {lasso:.5g}, at most {most:.5g}")
 
@@ -74,7 +74,7 @@ def tiny() -> None:
 def seconds() -> None:
     """Print how long a default fit on 300 rows takes."""
     _, (X, _, y, _) = next(splits("diabetes", [0]))
-    BGNRegressor(max_width=3, random_state=0).fit(X[:100], y[:100])
+    BGNRegressor(max_terms=3, random_state=0).fit(X[:100], y[:100])
     started = time.perf_counter()
     BGNRegressor(random_state=0).fit(X[:300], y[:300])
     print(f"a default fit on 300 rows: {time.perf_counter() - started:.1f} s, at most 5")

@@ -77,7 +77,7 @@ def words(seeds: int) -> None:
             for seed in range(seeds):
                 train, test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
                 plain, plain_test = copied(train, test)
-                settings = {"max_width": width, "random_state": seed}
+                settings = {"max_terms": width, "random_state": seed}
                 native, seconds = fitted(bgn.BGNRegressor(**settings), train, y_train, test, y_test)
                 copy, slower = fitted(bgn.BGNRegressor(**settings), plain, y_train, plain_test, y_test)
                 rows = plain.to_numpy(), y_train.to_numpy(), plain_test.to_numpy(), y_test
@@ -102,7 +102,7 @@ def gaps(seeds: int) -> None:
             marked, marked_test = (
                 np.hstack([made, np.isnan(each)]) for made, each in ((filled, train), (filled_test, test))
             )
-            settings = {"max_width": 20, "random_state": seed}
+            settings = {"max_terms": 20, "random_state": seed}
             found = [
                 fitted(bgn.BGNRegressor(**settings), a, y_train, b, y_test)[0]
                 for a, b in ((train, test), (filled, filled_test), (marked, marked_test))

@@ -58,7 +58,7 @@ def fitted(classes: bool, width: int, seed: int, X: Any, y: Any, **wanted: Any) 
     """Return a model and the seconds of fitting."""
     make = bgn.BGNClassifier if classes else bgn.BGNRegressor
     start = time.perf_counter()
-    model = make(max_width=width, random_state=seed, **wanted).fit(X, y)
+    model = make(max_terms=width, random_state=seed, **wanted).fit(X, y)
     return model, time.perf_counter() - start
 
 

@@ -69,19 +69,19 @@ def on_cluster(model: BGNRegressor, X: Any, y: Any) -> BGNRegressor:
 def plan() -> Iterator[tuple[str, str, Callable[..., BGNRegressor], BGNRegressor, str]]:
     """Yield name, table, where it is fitted, model, and what is done to the rows before."""
     for table in (*SMALL, *LARGE):
-        yield f"{table}, defaults", table, in_memory, BGNRegressor(max_width=20, random_state=0), ""
+        yield f"{table}, defaults", table, in_memory, BGNRegressor(max_terms=20, random_state=0), ""
         yield f"{table}, as in the paper", table, in_memory, BGNRegressor.as_in_paper(
-            max_layers=2, max_width=12, random_state=1), ""  # fmt: skip
+            max_layers=2, max_terms=12, random_state=1), ""  # fmt: skip
     for table in ("diabetes", "housing", "power_plant"):
-        yield f"{table}, deep", table, in_memory, BGNRegressor(max_layers=3, max_width=12, random_state=2), ""
-        yield f"{table}, weighted", table, in_memory, BGNRegressor(max_width=12, random_state=3), "weighted"
-        yield f"{table}, disk", table, on_disk, BGNRegressor(max_width=10, random_state=4), ""
-        yield f"{table}, cluster", table, on_cluster, BGNRegressor(max_width=6, max_layers=2, random_state=5), ""
-        yield f"{table}, single precision", table, in_memory, BGNRegressor(max_width=12, random_state=6), "single"
+        yield f"{table}, deep", table, in_memory, BGNRegressor(max_layers=3, max_terms=12, random_state=2), ""
+        yield f"{table}, weighted", table, in_memory, BGNRegressor(max_terms=12, random_state=3), "weighted"
+        yield f"{table}, disk", table, on_disk, BGNRegressor(max_terms=10, random_state=4), ""
+        yield f"{table}, cluster", table, on_cluster, BGNRegressor(max_terms=6, max_layers=2, random_state=5), ""
+        yield f"{table}, single precision", table, in_memory, BGNRegressor(max_terms=12, random_state=6), "single"
     for table, features in (("bike", 3), ("housing", 4), ("chickenpox", 3)):
-        model = BGNRegressor(max_width=12, max_features=features, random_state=7)
+        model = BGNRegressor(max_terms=12, max_features=features, random_state=7)
         yield f"{table}, {features} features", table, in_memory, model, ""
-    slow = BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=40, random_state=8)
+    slow = BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_terms=40, random_state=8)
     yield "istanbul, small steps", "istanbul", in_memory, slow, ""
 
 

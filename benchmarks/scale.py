@@ -52,7 +52,7 @@ def rows() -> None:
         clock: list[float] = []
         watch = [lambda record, clock=clock: clock.append(time.process_time())]
         model = BGNRegressor(
-            max_width=6, max_replacements=2, patience=None, n_jobs=1, callbacks=watch, random_state=0
+            max_terms=6, max_replacements=2, patience=None, n_jobs=1, callbacks=watch, random_state=0
         ).fit(X, y)
         seconds[number] = (clock[-1] - clock[0]) / (model.history_.records[-1].width - 1)
         print(f"{number:>11,} rows: {seconds[number]:8.3f} s a neuron, replacements included", flush=True)
@@ -68,7 +68,7 @@ import bgn
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) / 2**20
 path, out = sys.argv[1:]
-model = bgn.BGNRegressor(max_width=5, random_state=0)
+model = bgn.BGNRegressor(max_terms=5, random_state=0)
 imported, started = peak(), time.perf_counter()
 model.fit(path, target="y" if path.endswith(".parquet") else -1)
 fitted = time.perf_counter()

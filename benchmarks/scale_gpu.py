@@ -21,8 +21,8 @@ from bgn.whole_file import write_whole
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "lasso": {"max_width": 20, "max_replacements": 20, "direction": "lasso", "output": "stagewise"},
-    "search": {"max_width": 20, "max_replacements": 20},
+    "lasso": {"max_terms": 20, "max_replacements": 20, "direction": "lasso", "output": "stagewise"},
+    "search": {"max_terms": 20, "max_replacements": 20},
 }
 
 
@@ -67,7 +67,7 @@ def gpu() -> None:
     from experiments.code import commit
 
     told: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "commit": commit()}
-    fitted(*rows(10_000), max_width=2)
+    fitted(*rows(10_000), max_terms=2)
     for part in (cut, neurons, against_two_cores, largest):
         told[part.__name__] = part()
         torch.cuda.empty_cache()
@@ -103,7 +103,7 @@ def neurons() -> dict[str, Any]:
     """Seconds a neuron, and the slope of its logarithm against that of the rows."""
     told: dict[str, Any] = {}
     for number in (100_000, 1_000_000, 10_000_000, 100_000_000):
-        seconds, _ = min((fitted(*rows(number), max_width=5, max_replacements=5) for _ in range(2)), key=lambda f: f[0])
+        seconds, _ = min((fitted(*rows(number), max_terms=5, max_replacements=5) for _ in range(2)), key=lambda f: f[0])
         told[str(number)] = seconds / 5
         print(f"{number:>11,} rows x 10: {seconds / 5:.4f} s a neuron", flush=True)
     per_neuron = [told[key] for key in told]
@@ -135,7 +135,7 @@ def largest(number: int = 100_000_000) -> dict[str, Any]:
 
     X, y = rows(number)
     torch.cuda.reset_peak_memory_stats()
-    seconds, model = fitted(X, y, max_width=20, max_replacements=20)
+    seconds, model = fitted(X, y, max_terms=20, max_replacements=20)
     steps = len(model.history_.records)
     peak = torch.cuda.max_memory_allocated() / 2**30
     started = time.perf_counter()

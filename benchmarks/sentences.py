@@ -35,14 +35,14 @@ def networks() -> Iterator[tuple[str, Network, np.ndarray]]:
         grown = BGNRegressor(patience=None, max_linear=0, random_state=0).fit(X, y).history_
         for width in (5, 10, 50):
             yield f"{name}, {width}", grown.network(min(width, len(grown.paths[0]) - 1)), X
-        deep = BGNRegressor(max_layers=2, max_width=12, max_linear=0, random_state=0).fit(X, y).history_
+        deep = BGNRegressor(max_layers=2, max_terms=12, max_linear=0, random_state=0).fit(X, y).history_
         yield f"{name}, deep", deep.network(layer=len(deep.paths) - 1, width=len(deep.paths[-1]) - 1), X
     for name in ("diabetes", "housing"):
         data = datasets.load(name)
         X, y = np.asarray(data.X, float), np.asarray(data.y, float)
         yield (
             f"{name}, paper",
-            BGNRegressor.as_in_paper(max_layers=1, max_width=8, random_state=0).fit(X, y).network_,
+            BGNRegressor.as_in_paper(max_layers=1, max_terms=8, random_state=0).fit(X, y).network_,
             X,
         )
 

@@ -29,10 +29,10 @@ def rules(X_train, y_train):
     """Return at most ten conditions: rules about the hour may differ on days off, all others name one column."""
     apart = [{name} for name in X if name not in ("hour", "day_off")]
     model = bgn.BGNRegressor(
-        max_width=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, np.inf), random_state=0
+        max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, np.inf), random_state=0
     ).fit(X_train, y_train)
     while conditions(model) > SIZE:
-        model = model.at_width(model.network_.widths[0] - 1)
+        model = model.with_terms(model.network_.widths[0] - 1)
     return model
 
 

@@ -15,7 +15,7 @@ import bgn
 
 data = bgn.datasets.load("bike_sharing")
 X_train, X_test, y_train, y_test = train_test_split(data.X, data.y, random_state=0)
-model = bgn.BGNRegressor(max_width=20, random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_terms=20, random_state=0).fit(X_train, y_train)
 print(f"R2 on the test rows: {model.score(X_test, y_test):.2f}")
 
 # %%

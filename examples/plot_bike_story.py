@@ -24,7 +24,7 @@ print(bgn.check(X.assign(rentals=y), target="rentals"))
 # Growing keeps every size. The curve shows what one more rule gains; a linear model stands beside it. Trees of the
 # numeric columns are drawn by their number of splits.
 
-model = bgn.BGNRegressor(max_width=30, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_terms=30, max_linear=0, random_state=0).fit(X_train, y_train)
 ax = bgn.plots.frontier(model, X_train, y_train, X_test, y_test)
 numbers = [each.select_dtypes("number").drop(columns="humidity") for each in (X_train, X_test)]
 trees = [DecisionTreeRegressor(max_leaf_nodes=k + 1, random_state=0).fit(numbers[0], y_train) for k in (5, 10, 20, 30)]
@@ -38,7 +38,7 @@ ax.legend()
 
 apart = [{name} for name in X if name not in ("hour", "day_off")]
 six = bgn.BGNRegressor(
-    max_width=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, float("inf")), random_state=0
+    max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, float("inf")), random_state=0
 ).fit(X_train, y_train)
 print(six.equation(units=units))
 

@@ -17,7 +17,7 @@ import bgn
 data = bgn.datasets.load("bike")
 X_train, X_test, y_train, y_test = train_test_split(data.X, data.y, random_state=0)
 
-model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_terms=5, max_linear=0, random_state=0).fit(X_train, y_train)
 tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X_train, y_train)
 conditions = np.count_nonzero(model.network_.layers[0].reads)
 for name, one in ((f"5 rules with {conditions} conditions", model), ("tree of depth 3 (7 splits)", tree)):
@@ -56,5 +56,5 @@ ax = bgn.plots.regions(model, X_train, (int(first), int(second)), steps=True)
 # Size against error: networks of one path, beside trees of as many splits. A rule counts as one here, even about two
 # columns.
 
-larger = bgn.BGNRegressor(max_width=15, max_linear=0, random_state=0).fit(X_train, y_train)
+larger = bgn.BGNRegressor(max_terms=15, max_linear=0, random_state=0).fit(X_train, y_train)
 ax = bgn.plots.tree_comparison(larger, X_train, y_train, X_test, y_test)

@@ -39,7 +39,7 @@ print(bgn.check(X.assign(customer=y), target="customer"))
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 y_train, y_test = y_train == "leaves", y_test == "leaves"
-model = bgn.BGNClassifier(max_width=8, monotonic_cst={"tenure": -1, "charges": 1}, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_terms=8, monotonic_cst={"tenure": -1, "charges": 1}, random_state=0).fit(X_train, y_train)
 print(model.equation())
 
 # %%

@@ -23,7 +23,7 @@ print(X.isna().sum().to_frame("missing values").T)
 # Rules about one column each
 # ---------------------------
 
-model = bgn.BGNClassifier(max_width=6, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_terms=6, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
 print(model.equation())
 
 # %%

@@ -13,7 +13,7 @@ import bgn
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = bgn.BGNRegressor(max_width=8, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_terms=8, max_linear=0, random_state=0).fit(X_train, y_train)
 print(bgn.equation(model))
 print(f"\nR2 on the test rows: {model.score(X_test, y_test):.2f}")
 

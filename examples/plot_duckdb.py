@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes
 import bgn
 
 known, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = bgn.BGNRegressor(max_width=20, random_state=0).fit(known, y)
+model = bgn.BGNRegressor(max_terms=20, random_state=0).fit(known, y)
 print(bgn.equation(model))
 
 # %%

@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 import bgn
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = bgn.BGNRegressor(max_width=8, max_linear=0, random_state=0).fit(X, y)
+model = bgn.BGNRegressor(max_terms=8, max_linear=0, random_state=0).fit(X, y)
 print(bgn.equation(model))
 
 # %%

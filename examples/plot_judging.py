@@ -14,7 +14,7 @@ import bgn
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target.map({0: "malignant", 1: "benign"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, stratify=y, random_state=0)
-model = bgn.BGNClassifier(max_width=5, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_terms=5, random_state=0).fit(X_train, y_train)
 print(bgn.equation(model))
 
 # %%

@@ -16,7 +16,7 @@ import bgn
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target.map({0: "malignant", 1: "benign"}).rename("tumour")
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
-model = bgn.BGNClassifier(max_width=5, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_terms=5, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
 print(bgn.equation(model))
 
 # %%

@@ -14,7 +14,7 @@ import bgn
 data = load_wine(as_frame=True)
 X, y = data.data, data.target.map({0: "first", 1: "second", 2: "third"}).rename("grower")
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
-model = bgn.BGNClassifier(max_width=6, max_linear=0, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_terms=6, max_linear=0, random_state=0).fit(X_train, y_train)
 print(bgn.equation(model))
 print(f"\nshare of test wines told right: {model.score(X_test, y_test):.2f}")
 

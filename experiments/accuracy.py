@@ -119,7 +119,7 @@ def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
     model = BGNRegressor(**task.parameters, **data.ALONE, random_state=task.seed, n_jobs=1)
-    clone(model).set_params(max_width=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
+    clone(model).set_params(max_terms=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     return rows.mse(model) | {

@@ -46,7 +46,7 @@ def preset(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN's preset for accuracy."""
     model = bgn.BGNClassifier.accurate(n_jobs=1, random_state=seed)
     if size:
-        model.set_params(max_width=size, n_networks=2)
+        model.set_params(max_terms=size, ensemble=2)
     return _answer(model, timed(lambda: model.fit(rows.X, rows.y)), rows.X_test)
 
 

@@ -23,20 +23,20 @@ def at_sizes(**setting: Any) -> Family:
 
     def family(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
         sizes = sorted({max(1, round(most / 2**k)) for k in range(5)})
-        return (_grown(BGNRegressor(max_width=size, **setting), rows, seed) for size in sizes)
+        return (_grown(BGNRegressor(max_terms=size, **setting), rows, seed) for size in sizes)
 
     return family
 
 
 def default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
     """Yield BGN as it comes."""
-    yield _grown(BGNRegressor(max_width=min(50, most)), rows, seed)
+    yield _grown(BGNRegressor(max_terms=min(50, most)), rows, seed)
 
 
 def accurate(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
     """Yield the preset for accuracy, whose networks choose their validation rows among the training rows."""
     model = BGNRegressor.accurate()
-    yield _grown(model.set_params(max_width=min(model.max_width, most)), rows, seed, held=False)
+    yield _grown(model.set_params(max_terms=min(model.max_terms, most)), rows, seed, held=False)
 
 
 def _grown(model: BGNRegressor, rows: Rows, seed: int, held: bool = True) -> Candidate:
@@ -48,4 +48,4 @@ def _grown(model: BGNRegressor, rows: Rows, seed: int, held: bool = True) -> Can
     network = model.network_
     terms = len(network.linear_terms)
     columns = int(np.count_nonzero(network.layers[0].reads)) + terms
-    return Candidate(f"at most {model.max_width}", sum(network.widths), terms, model.predict, seconds, columns, True)
+    return Candidate(f"at most {model.max_terms}", sum(network.widths), terms, model.predict, seconds, columns, True)

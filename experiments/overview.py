@@ -56,7 +56,7 @@ def run(task: Task) -> dict[str, Any]:
     if task.method in TRAINED:
         return _trained(task)
     rows = data.split(task)
-    model = BGNRegressor.as_in_paper(max_width=task.parameters["width"], max_layers=1, random_state=task.seed)
+    model = BGNRegressor.as_in_paper(max_terms=task.parameters["width"], max_layers=1, random_state=task.seed)
     layer = model.fit(rows.X, rows.y).network_.layers[0]
     sums = rows.X @ layer.weights.T + layer.bias
     return {"weights": _levels(layer.weights), "activations": _levels(np.where(sums >= 0, 1.0, -1.0)),

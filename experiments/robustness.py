@@ -128,7 +128,7 @@ DISTURBANCES: dict[str, Callable[[Disturbed, np.random.Generator], Disturbed]] =
 def _bgn(setting: dict[str, Any]) -> Fit:
     def fit(table: Disturbed, size: int, seed: int) -> Asked:
         made = bgn.BGNRegressor if table.y.dtype.kind == "f" else bgn.BGNClassifier
-        model = made(max_width=size, max_linear=0, n_jobs=1, random_state=seed, **setting).fit(table.X, table.y)
+        model = made(max_terms=size, max_linear=0, n_jobs=1, random_state=seed, **setting).fit(table.X, table.y)
         network = model.network_
         used = {table.X.columns[k] for k in np.flatnonzero(network.layers[0].reads.any(axis=0))}
         said = model.predict if table.y.dtype.kind == "f" else model.predict_proba

@@ -51,7 +51,7 @@ def run(task: Task) -> dict[str, Any]:
     """Grow the first neurons literally and our way."""
     rows, neurons = data.split(task), task.parameters["neurons"]
     model = BGNRegressor.as_in_paper(
-        max_layers=1, max_width=neurons, max_replacements=0, patience=None, validation_fraction=0, n_jobs=1,
+        max_layers=1, max_terms=neurons, max_replacements=0, patience=None, validation_fraction=0, n_jobs=1,
         random_state=task.seed,
     )  # fmt: skip
     model.fit(rows.X, rows.y)

@@ -36,7 +36,7 @@ REFUSED = {
     "certify": ("only numbers and", "has no order"),
     "simplify to points": ("point",),
     "scorecard": ("whole", "point"),
-    "distil": ("has 1 class",),  # the large model predicts one alone
+    "distill": ("has 1 class",),  # the large model predicts one alone
     "export to sql": ("no plain words for",),
     "export to javascript": ("no plain words for",),
     "export to excel": ("no plain words for",),
@@ -71,7 +71,7 @@ def questions(
         "permutation": lambda: model.importance(X, kind="shap").to_frame(),
         "simplify": lambda: model.simplify(X, y, digits=2),
         "simplify to points": lambda: bgn.scorecard(model.simplify(X, y, points=5).network),
-        "distil": lambda: bgn.distil(model, X, max_width=2, cv=None, random_state=0).predict(X[:3]),
+        "distill": lambda: bgn.distill(model, X, max_terms=2, cv=None, random_state=0).predict(X[:3]),
         "frontier": lambda: model.frontier(),
         "terms": lambda: as_terms(model),
         "card": lambda: model._repr_html_(),
@@ -140,7 +140,7 @@ def case(number: int, folder: Path) -> list[str]:
     y = target(label, X, rng)
     of_classes = label not in ("numbers", "whole numbers")
     make: Any = bgn.BGNClassifier if of_classes else bgn.BGNRegressor
-    settings = {"max_width": int(rng.integers(1, 6)), "random_state": 0, "cv": None, "sweeps": 0, "max_replacements": 1}
+    settings = {"max_terms": int(rng.integers(1, 6)), "random_state": 0, "cv": None, "sweeps": 0, "max_replacements": 1}
     settings |= {"max_linear": rng.choice(["auto", "0"]), "validation_fraction": float(rng.choice([0.0, 0.2]))}
     settings["max_linear"] = 0 if settings["max_linear"] == "0" else "auto"
     about = f"{number}: {kinds}, {label}, {len(X)} rows"

@@ -41,11 +41,11 @@ def originals(folder: Path) -> list[bytes]:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (80, 3)).astype(float)
     y = X[:, 0] * 2 - X[:, 1] + rng.normal(size=80)
-    flat = BGNRegressor(max_width=6, max_replacements=2, random_state=0, cv=None).fit(X, y)
-    deep = BGNRegressor(max_width=4, max_layers=2, shrinkage=5.0, max_replacements=0, random_state=3).fit(X, y)
-    two = BGNClassifier(max_width=3, class_weight={"no": 1, "yes": 2.5}, random_state=0)
+    flat = BGNRegressor(max_terms=6, max_replacements=2, random_state=0, cv=None).fit(X, y)
+    deep = BGNRegressor(max_terms=4, max_layers=2, shrinkage=5.0, max_replacements=0, random_state=3).fit(X, y)
+    two = BGNClassifier(max_terms=3, class_weight={"no": 1, "yes": 2.5}, random_state=0)
     two.fit(X, np.where(y > 1, "yes", "no"))
-    three = BGNClassifier(max_width=3, max_layers=2, max_replacements=0, random_state=0).fit(X, np.digitize(y, [0, 3]))
+    three = BGNClassifier(max_terms=3, max_layers=2, max_replacements=0, random_state=0).fit(X, np.digitize(y, [0, 3]))
     preparation = prepared(
         number("rooms", fill=3.0),
         category("kind", ("flat", "house"), "flat"),
@@ -275,7 +275,7 @@ def use(path: Path, tally: Tally, report: bool) -> None:
     network = file.network
     rng = np.random.default_rng(0)
     if not network.plain:
-        row = [0.5 if column.levels is None else next(iter(column.levels), None) for column in network.schema.columns]
+        row = [0.5 if column.categories is None else next(iter(column.categories), None) for column in network.schema.columns]
         with suppress(ValueError), np.errstate(all="ignore"):  # a category without levels, where gaps are refused
             assert len(network.predict(np.array([row], dtype=object).reshape(1, -1))) == 1
         assert repr(network)

@@ -58,7 +58,7 @@ def same_report(model: Any, found: Any, X: Any, y: Any) -> None:
 def settings(rng: np.random.Generator) -> dict[str, Any]:
     """Return settings, most of them those of a hurried user."""
     choices: dict[str, list[Any]] = {
-        "max_layers": [1, 1, 2, 3], "max_width": [1, 4, 8], "max_features": [1, 2, None],
+        "max_layers": [1, 1, 2, 3], "max_terms": [1, 4, 8], "max_features": [1, 2, None],
         "direction": ["search", "search", "lasso", "debiased"], "output": ["full", "full", "stagewise"],
         "shrinkage": ["auto", 0.0, 1.0, 30.0, 1e6], "learning_rate": [1.0, 0.3], "max_replacements": [0, 2],
         "patience": [3, None], "validation_fraction": [0.0, 0.2], "cv": [None, "auto"],
@@ -84,7 +84,7 @@ def case(number: int, seed: int, folder: Path) -> str:
     elif kind == "frame":
         given, y = pd.DataFrame(X, columns=[f"näme {k} \"'<\t" for k in range(X.shape[1])]), pd.Series(y, name="ŷ")
     elif kind == "paper":
-        model = BGNRegressor.as_in_paper(max_width=6, random_state=np.random.RandomState(0))
+        model = BGNRegressor.as_in_paper(max_terms=6, random_state=np.random.RandomState(0))
     elif kind == "stopped":
         calls = itertools.count()
         model.set_params(callbacks=[lambda record: next(calls) == 2])

@@ -21,13 +21,13 @@ def rows() -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def model(rows: tuple[Any, Any]) -> bgn.BGNRegressor:
-    return bgn.BGNRegressor(max_width=6, random_state=0, cv=None).fit(*rows)
+    return bgn.BGNRegressor(max_terms=6, random_state=0, cv=None).fit(*rows)
 
 
 def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:
     before, chosen = model.network_, model.history_.best_width
     for width in range(len(model.history_.paths[0])):
-        other = model.at_width(width)
+        other = model.with_terms(width)
         assert other.network_ == model.history_.network(width)
         assert (other.history_.best_width, other.history_.best_layer) == (width, 0)
         assert other.get_params() == model.get_params()
@@ -36,7 +36,7 @@ def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[
         bgn.save(other, tmp_path / "m.json")
         again = bgn.load(tmp_path / "m.json")
         assert again.network_ == other.network_
-        assert again.at_width(chosen).network_ == before  # larger again
+        assert again.with_terms(chosen).network_ == before  # larger again
     assert model.network_ is before
     assert model.history_.best_width == chosen
 
@@ -44,37 +44,37 @@ def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[
 def test_width_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:
     most = len(model.history_.paths[0]) - 1
     with pytest.raises(ValueError, match=f"width must be one that was grown, 0 to {most}; got 99"):
-        model.at_width(99)
+        model.with_terms(99)
     for wrong in (-1, 2.0, "2", None, True):
         with pytest.raises(ValueError, match="width must be a whole number, at least 0; got"):
-            model.at_width(wrong)
+            model.with_terms(wrong)
     with pytest.raises(ValueError, match="layer must be between 0 and 0; got 1"):
-        model.at_width(1, layer=1)
+        model.with_terms(1, layer=1)
     with pytest.raises(NotFittedError):
-        clone(model).at_width(1)
-    without = model.at_width(1)
+        clone(model).with_terms(1)
+    without = model.with_terms(1)
     del without.history_
     with pytest.raises(ValueError, match="the model has no history_"):
-        without.at_width(1)
-    assert model.at_width(np.int64(1)).network_ == model.history_.network(1)
+        without.with_terms(1)
+    assert model.with_terms(np.int64(1)).network_ == model.history_.network(1)
 
 
 def test_layers_of_deep_models(rows: tuple[Any, Any]) -> None:
-    deep = bgn.BGNRegressor(max_layers=2, max_width=3, random_state=0, patience=None).fit(*rows)
+    deep = bgn.BGNRegressor(max_layers=2, max_terms=3, random_state=0, patience=None).fit(*rows)
     below = deep.history_.inputs[0].width
-    assert deep.at_width(2, layer=1).network_.widths == (below, 2)
-    first = deep.at_width(1, layer=0)
+    assert deep.with_terms(2, layer=1).network_.widths == (below, 2)
+    first = deep.with_terms(1, layer=0)
     assert first.network_.widths == (1,)
     assert first.history_.network() == first.network_
-    assert first.at_width(2).network_.widths == (2,)
+    assert first.with_terms(2).network_.widths == (2,)
 
 
 def test_models_of_a_cluster_too(model: bgn.BGNRegressor) -> None:
     from bgn.dask import DaskBGNRegressor
     from bgn.estimator_base import take_over
 
-    on_cluster = take_over(DaskBGNRegressor(client="a client", max_width=6), model)
-    other = on_cluster.at_width(2)
+    on_cluster = take_over(DaskBGNRegressor(client="a client", max_terms=6), model)
+    other = on_cluster.with_terms(2)
     assert isinstance(other, DaskBGNRegressor)
     assert (other.client, on_cluster.network_) == ("a client", model.network_)
     assert other.to_local().network_ == model.history_.network(2)

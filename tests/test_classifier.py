@@ -17,10 +17,10 @@ from bgn import BGNClassifier
 from bgn.engines.memory import MemoryEngine, part_of
 from bgn.grow.losses import Logistic, Softmax
 from bgn.grow.refit import Full
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import same
 
-QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
 
 
 def table(classes, rows=240, seed=0):
@@ -145,7 +145,7 @@ def test_too_many_classes_are_refused():
 
 def test_separable_tables_do_not_run_away():
     X, y = load_breast_cancer(return_X_y=True)
-    model = BGNClassifier(max_width=10, random_state=0, cv=None).fit(X[::2], y[::2])
+    model = BGNClassifier(max_terms=10, random_state=0, cv=None).fit(X[::2], y[::2])
     assert log_loss(y[1::2], model.predict_proba(X[1::2])) < 0.35
     assert np.abs(model.decision_function(X)).max() < 50
 
@@ -163,7 +163,7 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
         rule = Full(penalty)
         state = rule.start(rows)
         for slot in range(3):
-            fired = [Neuron(Projection((slot,), (1.0,)), 0.1)]
+            fired = [Oblique(Projection((slot,), (1.0,)), 0.1)]
             from bgn.engines.protocol import Cut
 
             state = rule.admit(rows, state, slot, Cut(fired[0], 1.0, 1, 1, 1, 1, 0.0, 0.0)) or state
@@ -177,8 +177,8 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
 
 def test_every_width_is_kept_and_numbers_are_short():
     X, y = load_iris(return_X_y=True)
-    model = BGNClassifier(max_width=5, max_linear=0, random_state=0).fit(X, y)
-    small = model.at_width(2)
+    model = BGNClassifier(max_terms=5, max_linear=0, random_state=0).fit(X, y)
+    small = model.with_terms(2)
     assert small.network_.widths == (2,)
     assert small.predict_proba(X).shape == (150, 3)
     weights = model.network_.output_weights

@@ -27,14 +27,14 @@ def houses() -> tuple[pd.DataFrame, pd.Series]:
 
 @pytest.fixture(scope="module")
 def model(houses: tuple[pd.DataFrame, pd.Series]) -> Any:
-    return bgn.BGNRegressor(max_width=4, max_linear=0, cv=None, random_state=0).fit(*houses)
+    return bgn.BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(*houses)
 
 
 def test_methods_are_the_functions(model: Any, houses: tuple[pd.DataFrame, pd.Series], tmp_path: Path) -> None:
     X, y = houses
     assert model.equation() == bgn.equation(model)
     np.testing.assert_array_equal(model.explain(X, X).values, bgn.shap_values(model, X, background=X).values)
-    np.testing.assert_array_equal(model.effect("rooms", X).levels, bgn.effect(model, "rooms", X).levels)
+    np.testing.assert_array_equal(model.effect("rooms", X).categories, bgn.effect(model, "rooms", X).categories)
     np.testing.assert_array_equal(model.margin(X[:5]).distance, bgn.margin(model, X[:5]).distance)
     assert repr(model.counterfactual(X.iloc[0], at_least=500)) == repr(
         bgn.counterfactual(model, X.iloc[0], at_least=500)
@@ -59,20 +59,20 @@ def test_the_background_is_some_training_rows(model: Any, houses: tuple[pd.DataF
     importances = model.feature_importances_
     assert importances.sum() == pytest.approx(1.0)
     assert importances.argmax() == 0
-    small = bgn.BGNRegressor(max_width=3, cv=None, random_state=0)
+    small = bgn.BGNRegressor(max_terms=3, cv=None, random_state=0)
     selected = SelectFromModel(small, max_features=1, threshold=-np.inf)
     assert selected.fit(X[["rooms", "age"]], y).get_support().tolist() == [True, False]
     many = np.random.default_rng(1).normal(size=(1500, 2))
-    fitted = bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(many, many[:, 0])
+    fitted = bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(many, many[:, 0])
     order = np.random.default_rng(2).permutation(1500)
-    again = bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(many[order], many[order, 0])
+    again = bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(many[order], many[order, 0])
     assert fitted.background_.shape == (1000, 2)
     assert {*map(tuple, fitted.background_)} == {*map(tuple, again.background_)}
 
 
 def test_a_pipeline_does_not_compare_with_scaled_rows(houses: tuple[pd.DataFrame, pd.Series]) -> None:
     X, y = houses[0][["rooms", "age"]], houses[1]
-    pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_width=3, cv=None, random_state=0)).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_terms=3, cv=None, random_state=0)).fit(X, y)
     with pytest.raises(ValueError, match="background must be a table of rows"):
         bgn.effect(pipeline, "rooms")
 
@@ -93,7 +93,7 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
     plain = bgn.Network.of_layers([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
     (found["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
     found["certificate"] = found["certificates"]["rooms"]
-    found["fidelity"] = bgn.distil(model, X, y, max_width=2, random_state=0).fidelity_
+    found["fidelity"] = bgn.distill(model, X, y, max_terms=2, random_state=0).fidelity_
     return found
 
 

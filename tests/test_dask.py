@@ -39,11 +39,11 @@ from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E40
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.inputs.errors import InputError  # noqa: E402
-from bgn.model.layer import Neuron, Projection  # noqa: E402
+from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL = {"max_terms": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ def test_conventions(two):
     assert DaskBGNRegressor(**SMALL).client_ is two
     assert clone(model).client is two
     assert clone(model).get_params() == model.get_params()
-    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
+    assert DaskBGNRegressor.as_in_paper(max_terms=3, client=two).direction == "lasso"
     model.fit(dX, dy)
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
@@ -234,7 +234,7 @@ def test_conventions(two):
     while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
         assert time.monotonic() < deadline, "the workers still hold rows"
         time.sleep(0.1)
-    model.set_params(callbacks=lambda record: record.width == 2, max_width=9).fit(dX, dy)
+    model.set_params(callbacks=lambda record: record.width == 2, max_terms=9).fit(dX, dy)
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"
@@ -516,7 +516,7 @@ def test_rows_answer_alike_whatever_was_asked_before():
     part, standing = Part(columns, target, None, loss), Standing()
     for step in range(200):
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
-        neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        neuron = Oblique(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
         output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
         put = (RowPart.put, min(slot, width), neuron)
         moved = (RowPart.move, slot % max(width, 1), 0)

@@ -28,7 +28,7 @@ class Teacher:
 def test_what_two_questions_say_is_learnt_exactly():
     X, truth = rows()
     y = truth + np.random.default_rng(1).normal(size=len(truth))
-    small = bgn.distil(Teacher(), X, y, max_width=2, random_state=0, shrinkage=0.0, validation_fraction=0)
+    small = bgn.distill(Teacher(), X, y, max_terms=2, random_state=0, shrinkage=0.0, validation_fraction=0)
     assert isinstance(small, bgn.BGNRegressor)
     assert small.network_.widths == (2,)
     assert small.fidelity_.r2 > 0.95
@@ -36,25 +36,25 @@ def test_what_two_questions_say_is_learnt_exactly():
     assert math.isnan(small.fidelity_.agreement)
     assert small.fidelity_.error == pytest.approx(small.fidelity_.teacher_error, rel=0.1)
     assert "R2" in str(small.fidelity_)
-    assert math.isnan(bgn.distil(Teacher(), X, max_width=2, random_state=0).fidelity_.error)
+    assert math.isnan(bgn.distill(Teacher(), X, max_terms=2, random_state=0).fidelity_.error)
 
 
 def test_test_rows_of_ones_own_are_not_learned_from():
     """All other rows are, and the fidelity is that on the test rows."""
     X, y = rows()
-    small = bgn.distil(Teacher(), X[:150], X_test=X[150:], y_test=y[150:], max_width=2, random_state=0)
+    small = bgn.distill(Teacher(), X[:150], X_test=X[150:], y_test=y[150:], max_terms=2, random_state=0)
     assert small.fidelity_.n_rows == 50
     assert small.fidelity_.error == pytest.approx(np.mean((small.predict(X[150:]) - y[150:]) ** 2))
-    other = bgn.distil(Teacher(), X[:150], X_test=-X[150:], max_width=2, random_state=0)
+    other = bgn.distill(Teacher(), X[:150], X_test=-X[150:], max_terms=2, random_state=0)
     assert other.network_ == small.network_
-    whole = bgn.BGNRegressor(max_width=2, random_state=0).fit(X[:150], Teacher().predict(X[:150]))
+    whole = bgn.BGNRegressor(max_terms=2, random_state=0).fit(X[:150], Teacher().predict(X[:150]))
     assert whole.network_ == small.network_
 
 
 def test_fidelity_is_of_rows_that_were_not_learnt_from():
     """From the definition, on rows that the teacher is asked about after the seeded permutation."""
     X, _ = rows()
-    small = bgn.distil(Teacher(), X, max_width=1, random_state=3)
+    small = bgn.distill(Teacher(), X, max_terms=1, random_state=3)
     held = np.sort(np.random.default_rng(3).permutation(200)[:40])
     wanted, found = Teacher().predict(X[held]), small.predict(X[held])
     assert small.fidelity_.r2 == pytest.approx(
@@ -67,13 +67,13 @@ def test_classes_are_learnt_from_probabilities(labels):
     X, score = rows()
     y = np.array(labels)[np.digitize(score + X[:, 2], [1.0, 2.5][: len(labels) - 1])]
     large = LogisticRegression().fit(X, y)
-    small = bgn.distil(large, X, y, max_width=4, random_state=0, cv=None)
+    small = bgn.distill(large, X, y, max_terms=4, random_state=0, cv=None)
     assert isinstance(small, bgn.BGNClassifier)
     assert small.classes_.tolist() == labels
     assert small.fidelity_.r2 > 0.5
     assert 0.6 < small.fidelity_.agreement <= 1
     assert small.fidelity_.error < 1.5
-    again = bgn.distil(small.network_, X, max_width=2, random_state=0)
+    again = bgn.distill(small.network_, X, max_terms=2, random_state=0)
     assert again.classes_.tolist() == labels
 
 
@@ -81,26 +81,26 @@ def test_classes_are_learnt_from_probabilities(labels):
 def test_frames_keep_their_names(name):
     library, (X, _) = pytest.importorskip(name), rows()
     frame = library.DataFrame({name: X[:, j] for j, name in enumerate("abc")})
-    small = bgn.distil(Teacher(), frame, max_width=2, random_state=0)
+    small = bgn.distill(Teacher(), frame, max_terms=2, random_state=0)
     assert [*small.network_.names] == ["a", "b", "c"]
-    same = bgn.distil(Teacher(), X, max_width=2, random_state=0)
+    same = bgn.distill(Teacher(), X, max_terms=2, random_state=0)
     np.testing.assert_array_equal(small.predict(frame), same.predict(X))
 
 
 def test_wrong_arguments():
     X, y = rows(20)
     with pytest.raises(TypeError, match="model must be fitted and have `predict`"):
-        bgn.distil(3, X)
+        bgn.distill(3, X)
     with pytest.raises(ValueError, match="y must have one value per row of X, 20; got 3"):
-        bgn.distil(Teacher(), X, y[:3])
+        bgn.distill(Teacher(), X, y[:3])
     with pytest.raises(ValueError, match="test_fraction must be a number above 0"):
-        bgn.distil(Teacher(), X, test_fraction=0)
+        bgn.distill(Teacher(), X, test_fraction=0)
     with pytest.raises(ValueError, match="rows to learn from and some to judge by; got 2"):
-        bgn.distil(Teacher(), X[:2])
+        bgn.distill(Teacher(), X[:2])
     with pytest.raises(ValueError, match="y_test needs the rows it belongs to"):
-        bgn.distil(Teacher(), X, y_test=y)
+        bgn.distill(Teacher(), X, y_test=y)
     with pytest.raises(ValueError, match="y_test must have one value per row of X_test, 4"):
-        bgn.distil(Teacher(), X, X_test=X[:4], y_test=y)
+        bgn.distill(Teacher(), X, X_test=X[:4], y_test=y)
 
 
 def test_in_a_shell(tmp_path):
@@ -118,10 +118,10 @@ def test_in_a_shell(tmp_path):
         run(command, ["fit", table, "--target", "y", "--task", "regression", "--sweeps", "1", "-o", large]).exit_code
         == 0
     )
-    done = run(command, ["distil", large, table, "--max-width", "3", "-o", small])
+    done = run(command, ["distill", large, table, "--max-width", "3", "-o", small])
     assert done.exit_code == 0, done.output
     assert "against the large model on 40 rows" in done.output
-    told = json.loads(run(command, ["distil", large, table, "--max-width", "3", "--json"]).stdout)
+    told = json.loads(run(command, ["distill", large, table, "--max-width", "3", "--json"]).stdout)
     assert told["fidelity"]["r2"] > 0.9
     assert bgn.load(small).network_.widths == (3,)
     assert run(command, ["predict", small, table, "-o", str(tmp_path / "p.csv")]).exit_code == 0

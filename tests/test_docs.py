@@ -40,7 +40,7 @@ SMALLER = {
     "scale.rst": [
         ("tcp://10.0.0.1:8786", "{scheduler}"),
         ("s3://bucket/houses/", "houses/"),
-        ("max_width=20", "max_width=3"),
+        ("max_terms=20", "max_terms=3"),
         ("100_000_000", "10_000"),
         ("100_000]", "1_000]"),
     ],

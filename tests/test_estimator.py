@@ -21,7 +21,7 @@ from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.optional import pyarrow as pa
 
-QUICK = {"max_width": 4, "shrinkage": 10.0, "random_state": 0, "cv": None}
+QUICK = {"max_terms": 4, "shrinkage": 10.0, "random_state": 0, "cv": None}
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,8 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
     X, y = diabetes
     model = BGNRegressor(**QUICK)
     assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.2
-    search = GridSearchCV(model, {"max_width": [1, 4]}, cv=2).fit(X, y)
-    assert search.best_params_["max_width"] in (1, 4)
+    search = GridSearchCV(model, {"max_terms": [1, 4]}, cv=2).fit(X, y)
+    assert search.best_params_["max_terms"] in (1, 4)
     fitted = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
     np.testing.assert_array_equal(fitted.predict(X), clone(model).fit(X, y).predict(X))
 
@@ -55,7 +55,7 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
     ("change", "message"),
     [
         ({"max_layers": 0}, "max_layers must be a whole number, at least 1; got 0."),
-        ({"max_width": 2.5}, "max_width must be a whole number, at least 1; got 2.5."),
+        ({"max_terms": 2.5}, "max_terms must be a whole number, at least 1; got 2.5."),
         ({"max_features": 0}, "max_features must be a whole number, at least 1; got 0. Use None for no limit."),
         ({"direction": "ridge"}, "direction must be one of 'search', 'debiased', 'lasso'; got 'ridge'."),
         ({"output": None}, "output must be one of 'full', 'stagewise'; got None."),
@@ -160,7 +160,7 @@ def test_more_columns_than_rows():
     X = rng.normal(size=(30, 200))
     y = X[:, 3] * 3 + 0.1 * rng.normal(size=30)
     for direction in ("search", "lasso", "debiased"):
-        model = BGNRegressor(direction=direction, max_width=5, random_state=0, cv=None).fit(X, y)
+        model = BGNRegressor(direction=direction, max_terms=5, random_state=0, cv=None).fit(X, y)
         assert 3 in model.network_.features_used
 
 
@@ -173,7 +173,7 @@ def test_extreme_magnitudes_work(factor_x, factor_y, direction):
     X = rng.uniform(-1, 1, size=(200, 3))
     y = np.where(X[:, 0] > 0.2, 1.0, 0.0) + 0.1 * X[:, 1]
     X = X * [factor_x, 1.0, factor_x]
-    model = BGNRegressor(direction=direction, max_width=6, shrinkage=1.0, random_state=0, cv=None).fit(X, y * factor_y)
+    model = BGNRegressor(direction=direction, max_terms=6, shrinkage=1.0, random_state=0, cv=None).fit(X, y * factor_y)
     assert np.mean(np.abs(model.predict(X) / factor_y - y)) < 0.2
     assert 0 in model.network_.features_used
 
@@ -200,7 +200,7 @@ def test_neighbouring_floats_are_told_apart(start, direction):
     number, noise, y = number_beside_noise()
     for steps in (number, number > 1):
         X = np.column_stack([start + np.spacing(start) * steps, noise])
-        model = BGNRegressor(direction=direction, max_width=4, shrinkage=1.0, random_state=0, cv=None).fit(X, y)
+        model = BGNRegressor(direction=direction, max_terms=4, shrinkage=1.0, random_state=0, cv=None).fit(X, y)
         assert np.mean(np.abs(model.predict(X) - y)) < 0.05
 
 
@@ -241,10 +241,10 @@ def test_validation_rows_follow_content():
 
 def test_seed_decides_and_none_is_allowed(diabetes):
     X, y = diabetes
-    same = [BGNRegressor(max_width=4, shrinkage=10.0, random_state=5, cv=None).fit(X, y).network_ for _ in range(2)]
+    same = [BGNRegressor(max_terms=4, shrinkage=10.0, random_state=5, cv=None).fit(X, y).network_ for _ in range(2)]
     assert same[0] == same[1]
-    assert BGNRegressor(max_width=2, cv=None).fit(X, y).network_.widths[0] <= 2
-    assert BGNRegressor(max_width=2, random_state=np.random.RandomState(0), cv=None).fit(X, y).network_ is not None
+    assert BGNRegressor(max_terms=2, cv=None).fit(X, y).network_.widths[0] <= 2
+    assert BGNRegressor(max_terms=2, random_state=np.random.RandomState(0), cv=None).fit(X, y).network_ is not None
 
 
 def test_fractional_weights_shift_the_base():
@@ -259,9 +259,9 @@ def test_max_features_none_and_three():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 4))
     y = np.where(X[:, 0] + X[:, 1] + X[:, 2] > 0, 1.0, 0.0)
-    two = BGNRegressor(max_width=1, max_features=2, random_state=0, cv=None).fit(X, y)
-    three = BGNRegressor(max_width=1, max_features=3, random_state=0, cv=None).fit(X, y)
-    free = BGNRegressor(max_width=1, max_features=None, random_state=0, cv=None).fit(X, y)
+    two = BGNRegressor(max_terms=1, max_features=2, random_state=0, cv=None).fit(X, y)
+    three = BGNRegressor(max_terms=1, max_features=3, random_state=0, cv=None).fit(X, y)
+    free = BGNRegressor(max_terms=1, max_features=None, random_state=0, cv=None).fit(X, y)
     assert two.network_.max_features == 2
     assert three.network_.max_features == 3
     assert two.score(X, y) < three.score(X, y) - 0.1
@@ -272,9 +272,9 @@ def test_float32_is_what_predict_sees():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3)).astype(np.float32)
     y = X[:, 0] + X[:, 1] * X[:, 2]
-    model = BGNRegressor(max_width=5, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=5, random_state=0, cv=None).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.predict(X.astype(np.float64)))
-    assert BGNRegressor(max_width=2, cv=None).fit(pd.DataFrame(X).rename(columns=str), y) is not None
+    assert BGNRegressor(max_terms=2, cv=None).fit(pd.DataFrame(X).rename(columns=str), y) is not None
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def rows_and_files(tmp_path):
 
 def test_targets_and_weights_by_path_and_targets_by_position(rows_and_files):
     X, y, folder = rows_and_files
-    model = BGNRegressor(max_width=3, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None)
     wanted = model.fit(X, y, np.arange(80.0)).network_
     assert clone(model).fit(X, folder / "y.npy", str(folder / "w.npy")).network_ == wanted
     everything = np.column_stack([X, y])
@@ -299,7 +299,7 @@ def test_targets_and_weights_by_path_and_targets_by_position(rows_and_files):
 def test_score_wherever_the_rows_are(rows_and_files):
     X, y, folder = rows_and_files
     weight = np.arange(80.0)
-    model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     for w in (None, weight):
         wanted = r2_score(y, model.predict(X), sample_weight=w)
         path = None if w is None else folder / "w.npy"
@@ -320,7 +320,7 @@ def test_columns_are_named_once(rows_and_files, columns):
 
 def test_a_network_wants_rows_and_not_their_path(rows_and_files):
     X, y, folder = rows_and_files
-    network = BGNRegressor(max_width=2, random_state=0, cv=None).fit(X, y).network_
+    network = BGNRegressor(max_terms=2, random_state=0, cv=None).fit(X, y).network_
     with pytest.raises(ValueError, match=r"got the path '.*X\.npy'\. Loop over bgn\.read_blocks of it"):
         network.predict(folder / "X.npy")
 
@@ -344,12 +344,12 @@ def test_what_names_rows_and_columns_is_judged(rows_and_files, arguments, messag
     X, y, _ = rows_and_files
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, when=pd.date_range("2020", periods=80))
     with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
-        BGNRegressor(max_width=2, cv=None).fit(frame, **arguments)
+        BGNRegressor(max_terms=2, cv=None).fit(frame, **arguments)
 
 
 def test_columns_of_an_array_may_be_counted_from_the_right(rows_and_files):
     X, y, _ = rows_and_files
-    model = BGNRegressor(max_width=3, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None)
     wanted = model.fit(X[:, [0, 2]], y).network_
     assert clone(model).fit(np.column_stack([X, y]), target=-1, columns=[0, -2]).network_ == wanted
     for columns, message in (([0.0], "columns must be positions"), ([3], "columns must leave out the target; got 3")):
@@ -360,7 +360,7 @@ def test_columns_of_an_array_may_be_counted_from_the_right(rows_and_files):
 def test_a_frame_with_more_columns_is_scored_by_name(rows_and_files):
     X, y, _ = rows_and_files
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
-    model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(frame, target="y", columns=["c", "a"])
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(frame, target="y", columns=["c", "a"])
     assert model.score(frame, target="y") == model.score(frame[["c", "a"]], y)
     with pytest.raises(ValueError, match="Negative values"):
         model.score(frame, sample_weight=-np.ones(80), target="y")
@@ -417,7 +417,7 @@ def test_a_fit_that_fails_leaves_the_model_of_the_fit_before():
 def test_a_column_without_a_part_in_the_target_is_not_in_the_equation(direction):
     for seed in range(5):
         X = np.random.default_rng(seed).normal(size=(100, 2))
-        model = BGNRegressor(max_width=1, shrinkage=1.0, random_state=0, direction=direction, cv=None).fit(X, X[:, 0])
+        model = BGNRegressor(max_terms=1, shrinkage=1.0, random_state=0, direction=direction, cv=None).fit(X, X[:, 0])
         assert model.network_.features_used == (0,)
 
 
@@ -468,7 +468,7 @@ def test_a_refit_is_seen_whole_or_not_at_all():
     rng = np.random.default_rng(0)
     wide, y = rng.normal(size=(40, 3)), rng.normal(size=40)
     narrow = pd.DataFrame(wide[:, :2], columns=["a", "b"])
-    model = BGNRegressor(max_width=1, max_replacements=0, shrinkage=1.0, n_jobs=1, cv=None).fit(narrow, y)
+    model = BGNRegressor(max_terms=1, max_replacements=0, shrinkage=1.0, n_jobs=1, cv=None).fit(narrow, y)
     ended = threading.Event()
 
     def refit():

@@ -8,8 +8,8 @@ from bgn import BGNClassifier, BGNRegressor
 
 @parametrize_with_checks(
     [
-        BGNRegressor(max_width=3, max_replacements=2, sweeps=0),
-        BGNClassifier(max_width=3, max_replacements=0, sweeps=0),
+        BGNRegressor(max_terms=3, max_replacements=2, sweeps=0),
+        BGNClassifier(max_terms=3, max_replacements=0, sweeps=0),
     ]
 )
 def test_scikit_learn_check(estimator, check):
@@ -21,9 +21,9 @@ def test_scikit_learn_check(estimator, check):
     [
         BGNRegressor(),
         BGNClassifier(),
-        BGNRegressor.as_in_paper(max_width=20),
-        BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
-        BGNClassifier(max_width=10, cv=None),
+        BGNRegressor.as_in_paper(max_terms=20),
+        BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_terms=20, max_layers=2),
+        BGNClassifier(max_terms=10, cv=None),
     ]
 )
 def test_scikit_learn_check_of_other_settings(estimator, check):

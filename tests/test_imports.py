@@ -89,7 +89,7 @@ def test_exports_load_nothing_heavy_and_name_the_extra():
 def test_the_core_works_without_any_extra(tmp_path):
     code = (
         "import numpy as np, bgn; X = np.random.default_rng(0).normal(size=(60, 3));"
-        "model = bgn.BGNRegressor(max_width=2, max_linear=0, random_state=0).fit(X, X[:, 0].round(1));"
+        "model = bgn.BGNRegressor(max_terms=2, max_linear=0, random_state=0).fit(X, X[:, 0].round(1));"
         f"path = {str(tmp_path / 'model.json')!r}; bgn.save(model, path); again = bgn.load(path);"
         "assert (again.predict(X) == model.predict(X)).all();"
         "print(bgn.equation(model), bgn.shap_values(model, X[:2], X), bgn.margin(model, X[:1]))"

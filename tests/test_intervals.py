@@ -57,7 +57,7 @@ def test_the_rows_that_validate_are_known_again(seed, weighted, share):
 
 def test_a_fit_keeps_them_and_a_file_too(tmp_path):
     X, y = rows(800)
-    model = BGNRegressor(max_width=6, cv=None, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=6, cv=None, random_state=0).fit(X, y)
     predictions, ends = model.predict(X, interval=0.9)
     np.testing.assert_array_equal(predictions, model.predict(X))
     assert ends.shape == (800, 2)
@@ -65,7 +65,7 @@ def test_a_fit_keeps_them_and_a_file_too(tmp_path):
     assert ((wide[:, 0] <= ends[:, 0]) & (ends[:, 1] <= wide[:, 1])).all()
     bgn.save(model, tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X, interval=0.9)[1], ends)
-    small = model.at_width(1)
+    small = model.with_terms(1)
     assert small.intervals_.network == small.network_
     assert np.isfinite(small.predict(X, interval=0.9)[1]).all()
     again = bgn.intervals(model, *model.validation_rows_)
@@ -75,7 +75,7 @@ def test_a_fit_keeps_them_and_a_file_too(tmp_path):
 
 def test_without_rows_to_tell_by_it_says_so():
     X, y = rows(100)
-    model = BGNRegressor(max_width=2, cv=None, validation_fraction=0, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=2, cv=None, validation_fraction=0, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"no rows to tell by.*bgn\.intervals\(model, X, y\)"):
         model.predict(X, interval=0.9)
     model.intervals_ = bgn.intervals(model, *rows(300, 1))
@@ -127,7 +127,7 @@ def test_a_classifier_has_sets():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.normal(size=600) > 0, "yes", "no")
-    model = bgn.BGNClassifier(max_width=4, cv=None, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_terms=4, cv=None, random_state=0).fit(X, y)
     labels, sets = model.predict(X, interval=0.9)
     assert (labels == model.predict(X)).all()
     assert sets[np.arange(600), np.searchsorted(model.classes_, y)].mean() > 0.8
@@ -135,7 +135,7 @@ def test_a_classifier_has_sets():
 
 def test_cv_plus_is_the_definitions():
     X, y = rows(150)
-    model = BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=2, random_state=0).fit(X, y)
     found = bgn.intervals(model, X, y, cv=5, scaled=False)
     assert found.method == "cv+"
     new = rows(20, 1)[0]
@@ -151,7 +151,7 @@ def test_cv_plus_is_the_definitions():
 
 def test_folds_go_through_a_file(tmp_path):
     X, y = rows(90)
-    model = BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=2, random_state=0).fit(X, y)
     model.intervals_ = bgn.intervals(model, X, y, cv=3)
     bgn.save(model, tmp_path / "m.json")
     again = bgn.load(tmp_path / "m.json")
@@ -162,7 +162,7 @@ def test_mapie_says_the_same():
     mapie = pytest.importorskip("mapie.regression", reason="MAPIE is compared with where it is installed")
     X, y = rows(250)
     new = rows(50, 1)[0]
-    model = BGNRegressor(max_width=3, random_state=0).fit(*rows(300, 2))
+    model = BGNRegressor(max_terms=3, random_state=0).fit(*rows(300, 2))
     theirs = mapie.SplitConformalRegressor(model, confidence_level=0.9, prefit=True).conformalize(X, y)
     _, ends = theirs.predict_interval(new)
     np.testing.assert_allclose(bgn.intervals(model, X, y, scaled=False).predict(new, 0.9), ends[:, :, 0])
@@ -173,7 +173,7 @@ def test_mapie_says_the_same_of_folds():
     from sklearn.model_selection import KFold
 
     X, y = rows(120)
-    new, model = rows(30, 1)[0], BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    new, model = rows(30, 1)[0], BGNRegressor(max_terms=2, random_state=0).fit(X, y)
     folds = KFold(5, shuffle=True, random_state=0)
     theirs = mapie.CrossConformalRegressor(model, confidence_level=0.9, method="plus", cv=folds)
     _, ends = theirs.fit_conformalize(X, y).predict_interval(new)
@@ -186,7 +186,7 @@ def test_the_command_and_the_report(tmp_path):
     from tests.command import call
 
     X, y = rows(400)
-    model = BGNRegressor(max_width=3, cv=None, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=3, cv=None, random_state=0).fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     bgn.save(model.network_, tmp_path / "n.json")
     (tmp_path / "d.csv").write_text("x0\n1.5\n0.2\n")
@@ -209,7 +209,7 @@ def test_the_command_and_the_report(tmp_path):
 def test_folds_tell_where_all_rows_were_learnt_from():
     """Every row is predicted by the network of the fold that it was left out of, at every width."""
     X, y = rows(300)
-    model = BGNRegressor(max_width=4, digits=None, max_replacements=0, shrinkage=1.0, max_features=1, random_state=0)
+    model = BGNRegressor(max_terms=4, digits=None, max_replacements=0, shrinkage=1.0, max_features=1, random_state=0)
     model.fit(X, y)
     assert model.history_.cross_validated
     assert model.history_.out_of_fold is None
@@ -219,14 +219,14 @@ def test_folds_tell_where_all_rows_were_learnt_from():
     for width, snapshot in enumerate(model.history_.paths[0]):
         loss = np.mean((found.predictions[:, width] - found.targets) ** 2)
         assert loss == pytest.approx(snapshot.validation_mse, rel=1e-6)
-    small = model.at_width(0)
+    small = model.with_terms(0)
     assert small.intervals_.network == small.network_
     assert not np.array_equal(small.predict(X, interval=0.9)[1], model.predict(X, interval=0.9)[1])
 
 
 def test_folds_hold_their_share(tmp_path):
     X, y = rows(1000)
-    model = BGNRegressor(max_width=4, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=4, random_state=0).fit(X, y)
     new, truth = rows(20_000, 1)
     ends = model.predict(new, interval=0.9)[1]
     assert abs(((truth >= ends[:, 0]) & (truth <= ends[:, 1])).mean() - 0.9) < 0.03
@@ -239,7 +239,7 @@ def test_folds_of_classes_have_sets(classes):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
     y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
-    model = bgn.BGNClassifier(max_width=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_terms=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
     found = model.out_of_fold_
     width = model.history_.best_width
     chances = found.predictions[:, width]
@@ -258,7 +258,7 @@ def test_the_command_and_the_report_name_sets_of_classes(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1))
     y = np.where(X[:, 0] + rng.normal(size=400) > 0, "yes", "no")
-    model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     (tmp_path / "d.csv").write_text("x0\n2.5\n0.02\n")
     lines = call("predict", tmp_path / "m.json", tmp_path / "d.csv", "--interval", "0.9").out.splitlines()
@@ -292,7 +292,7 @@ def test_fits_of_counts_hold_about_the_share(cv):
         rng = np.random.default_rng(seed)
         X = rng.uniform(size=(1200, 3))
         y = rng.poisson(np.exp(0.3 + 1.2 * X[:, 0] + 0.8 * (X[:, 1] > 0.5))).astype(float)
-        quick = {"max_width": 4, "max_replacements": 0, "max_features": 1, "max_linear": 0, "n_jobs": 1}
+        quick = {"max_terms": 4, "max_replacements": 0, "max_features": 1, "max_linear": 0, "n_jobs": 1}
         model = BGNRegressor(**quick, cv=cv, random_state=seed).fit(X[:300], y[:300])
         low, high = model.predict(X[300:], interval=0.8)[1].T
         inside.append(np.mean((y[300:] >= low) & (y[300:] <= high)))

@@ -21,7 +21,7 @@ from bgn import BGNRegressor
 from bgn.grow.rows import assign_roles
 from tests.every_engine import in_blocks, in_tensors, local_cluster
 
-QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
 
 
 def houses(rows=300, seed=0):
@@ -59,7 +59,7 @@ def on_disk(X, y):
 
 def test_a_frame_goes_in_as_it_is():
     X, y = houses()
-    model = BGNRegressor(max_width=10, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=10, random_state=0, cv=None).fit(X, y)
     assert model.score(X, y) > 0.75
     assert model.n_features_in_ == 6
     assert "sold year" in model.network_.names
@@ -146,7 +146,7 @@ def test_any_table_gives_one_network_everywhere(case):
 
 def test_growth_measures_the_network_it_returns():
     X, y = houses(400, seed=3)
-    model = BGNRegressor(max_width=12, random_state=0, validation_fraction=0).fit(X, y)
+    model = BGNRegressor(max_terms=12, random_state=0, validation_fraction=0).fit(X, y)
     path = model.history_.paths[0]
     for width in range(len(path)):
         error = np.mean((model.history_.network(width).predict(X) - y) ** 2)
@@ -158,7 +158,7 @@ def test_numbers_may_be_categories():
     X = np.column_stack([rng.integers(0, 5, 200).astype(float), rng.normal(size=200)])
     y = np.isin(X[:, 0], [1, 4]) * 3.0
     model = BGNRegressor(**QUICK, categorical_features=[0]).fit(X, y)
-    assert model.network_.schema.columns[0].levels == (0.0, 1.0, 2.0, 3.0, 4.0)
+    assert model.network_.schema.columns[0].categories == (0.0, 1.0, 2.0, 3.0, 4.0)
     assert model.history_.paths[0][1].train_mse < 0.1
     by_mask = BGNRegressor(**QUICK, categorical_features=[True, False]).fit(X, y)
     assert by_mask.network_ == model.network_
@@ -188,7 +188,7 @@ def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"street": [f"street {k}" for k in rng.integers(0, 400, 4000)], "x": rng.normal(size=4000)})
     y = X["street"].str.endswith("7") * 2.0 + X["x"]
-    model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     assert kept[0][0].train.n_columns == 2
     assert model.score(X, y) > 0.5
 
@@ -203,7 +203,7 @@ def test_gaps_in_target_and_weights_stay_errors():
 
 def test_grid_search_takes_frames():
     X, y = houses(120)
-    found = GridSearchCV(BGNRegressor(**QUICK), {"max_width": [1, 3]}, cv=2).fit(X, y)
+    found = GridSearchCV(BGNRegressor(**QUICK), {"max_terms": [1, 3]}, cv=2).fit(X, y)
     assert found.best_estimator_.network_.widths[0] <= 3
 
 
@@ -224,7 +224,7 @@ def test_the_same_network_on_a_gpu(device, weighted):
         pytest.skip("no GPU")
     X, y = houses(3000)
     rows, weight = as_numbers(X), np.random.default_rng(0).integers(0, 4, len(y)).astype(float) if weighted else None
-    settings = {**QUICK, "max_width": 12, "categorical_features": [2]}
+    settings = {**QUICK, "max_terms": 12, "categorical_features": [2]}
     model = BGNRegressor(**settings).fit(rows, y, weight)
     if device == "cpu":
         assert in_tensors(BGNRegressor(**settings), rows, y, weight).network_ == model.network_

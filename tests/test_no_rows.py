@@ -26,7 +26,7 @@ from tests.planted import NAMES, Secrets, patients
 
 TABLE = patients()
 SECRETS = Secrets.of(TABLE)
-SMALL: dict[str, Any] = {"max_width": 4, "max_replacements": 0, "random_state": 0, "cv": None}
+SMALL: dict[str, Any] = {"max_terms": 4, "max_replacements": 0, "random_state": 0, "cv": None}
 
 
 def tells(*outputs: Path | str | bytes) -> list[str]:
@@ -63,8 +63,8 @@ def test_a_fit_leaves_no_row(folder: Path) -> None:
     assert tells(folder / "model.json", folder / "fit.html", folder / "card.json") == []
     model = read(folder / "model.json")
     columns = {model.network.names[j]: model.network.schema.columns[j] for j in range(model.network.n_inputs)}
-    assert columns["doctor"].levels == ()
-    assert columns["town"].levels == ("Lille", "Nice", "Rome")
+    assert columns["doctor"].categories == ()
+    assert columns["town"].categories == ("Lille", "Nice", "Rome")
 
 
 def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behind(tmp_path: Path) -> None:
@@ -72,22 +72,22 @@ def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behi
     rare = np.arange(len(TABLE)) < 9
     X = TABLE[["income", "doctor", "town"]].assign(town=TABLE["town"].mask(rare, "Sète"))
     y = 10.0 * (X["income"] > 5e6) + 2.0 * X["doctor"].isin(NAMES[::2])
-    model = bgn.BGNRegressor(**SMALL).fit(X, y).at_width(1)
+    model = bgn.BGNRegressor(**SMALL).fit(X, y).with_terms(1)
     assert model.network_.features_used == (0,)
-    assert 1 in model.at_width(2).network_.features_used
+    assert 1 in model.with_terms(2).network_.features_used
     model.save(tmp_path / "model.json")
     assert tells(tmp_path / "model.json") == []
     loaded = bgn.load(tmp_path / "model.json")
-    levels = [column.levels for column in loaded.network_.schema.columns]
-    assert levels == [None, (), ("Lille", "Nice", "Rome")]
+    categories = [column.categories for column in loaded.network_.schema.columns]
+    assert categories == [None, (), ("Lille", "Nice", "Rome")]
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     new = model.network_.schema.encode(X)
     new[:, 1] = np.nan
-    np.testing.assert_array_equal(loaded.at_width(2).predict(X), model.at_width(2).network_.predict_encoded(new))
-    model.at_width(2).save(tmp_path / "wide.json")  # which asks about them: they are the model
+    np.testing.assert_array_equal(loaded.with_terms(2).predict(X), model.with_terms(2).network_.predict_encoded(new))
+    model.with_terms(2).save(tmp_path / "wide.json")  # which asks about them: they are the model
     wide = bgn.load(tmp_path / "wide.json")
-    assert wide.network_.schema.columns[1].levels == tuple(sorted(NAMES))
-    np.testing.assert_array_equal(wide.predict(X), model.at_width(2).predict(X))
+    assert wide.network_.schema.columns[1].categories == tuple(sorted(NAMES))
+    np.testing.assert_array_equal(wide.predict(X), model.with_terms(2).predict(X))
 
 
 REPORTS = [("--key", "key"), ("--rows", "all"), ("--rows", "train", "--key", "mail"), ("--width", "12")]
@@ -110,7 +110,7 @@ def test_a_page_without_rows_has_none(folder: Path, tmp_path: Path, options: tup
 COMMANDS = {
     "show": (), "path": (), "explain": ("data",), "effect": ("data", "income"), "evaluate": ("data",), "certify": (),
     "compare": ("data", "--groups", "town", "--between", "Lille", "Nice"),
-    "simplify": ("data", "--points", "5", "-o", "out"), "distil": ("data", "--max-width", "2", "-o", "out"),
+    "simplify": ("data", "--points", "5", "-o", "out"), "distill": ("data", "--max-width", "2", "-o", "out"),
     "edit": ("data", "drop", "1", "-o", "out"),
 }  # fmt: skip
 
@@ -180,7 +180,7 @@ def test_a_server_with_rows_says_how_many_it_can_look_up() -> None:
 
 
 KINDS: dict[str, dict[str, Any]] = {
-    "numbers": {}, "folds": {"cv": 3}, "average": {"n_networks": 2}, "deep": {"max_layers": 2},
+    "numbers": {}, "folds": {"cv": 3}, "average": {"ensemble": 2}, "deep": {"max_layers": 2},
     "two classes": {"cut": [5]}, "three classes": {"cut": [4, 7]},
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bgn import preparation as preparation
     from bgn import theory as theory
     from bgn.conformal import intervals as intervals
-    from bgn.distillation import distil as distil
+    from bgn.distillation import distill as distill
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNClassifier as BGNClassifier
     from bgn.estimators import BGNRegressor as BGNRegressor
@@ -63,7 +63,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "bgn": "__version__ baselines dask datasets export pipelines plots preparation theory",
         "bgn.conformal": "intervals",
-        "bgn.distillation": "distil",
+        "bgn.distillation": "distill",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNClassifier BGNRegressor",
         "bgn.explain.certify": "certify",

@@ -277,7 +277,7 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
     >>> from bgn.dask import DaskBGNRegressor
     >>> X, y = (da.from_array(rows, chunks=100) for rows in load_diabetes(return_X_y=True))
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
-    ...     model = DaskBGNRegressor(max_width=1, max_linear=0, shrinkage=1.0, random_state=0, client=client).fit(X, y)
+    ...     model = DaskBGNRegressor(max_terms=1, max_linear=0, shrinkage=1.0, random_state=0, client=client).fit(X, y)
     ...     predicted = model.predict(X).compute()
     >>> model.network_.widths, predicted.shape
     ((1,), (442,))
@@ -358,7 +358,7 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
     >>> from bgn.dask import DaskBGNClassifier
     >>> X, y = (da.from_array(rows, chunks=200) for rows in load_breast_cancer(return_X_y=True))
     >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
-    ...     model = DaskBGNClassifier(max_width=1, shrinkage=1.0, random_state=0, cv=None, client=client).fit(X, y)
+    ...     model = DaskBGNClassifier(max_terms=1, shrinkage=1.0, random_state=0, cv=None, client=client).fit(X, y)
     ...     predicted = model.predict_proba(X).compute()
     >>> model.network_.widths, predicted.shape
     ((1,), (569, 2))

@@ -62,8 +62,8 @@ class Fidelity(Tabular):
         return ", ".join(told)
 
 
-def distil(
-    model: Any, X: Any, y: Any = None, *, max_width: int = 10, test_fraction: float = 0.2, X_test: Any = None,
+def distill(
+    model: Any, X: Any, y: Any = None, *, max_terms: int = 10, test_fraction: float = 0.2, X_test: Any = None,
     y_test: Any = None, random_state: int | None = None, **parameters: Any,
 ) -> BGNRegressor | BGNClassifier:  # fmt: skip
     """Grow a small network on the predictions of a large model.
@@ -80,7 +80,7 @@ def distil(
         `X_test`.
     y : array_like of shape (rows,), optional
         The true targets, to tell the errors of both models. Nothing is learned from them.
-    max_width : int, default 10
+    max_terms : int, default 10
         Most neurons of the small network.
     test_fraction : float, default 0.2
         Share of the rows of X to set aside, on which ``fidelity_`` is measured, unless `X_test` is given.
@@ -103,13 +103,13 @@ def distil(
     >>> from sklearn.linear_model import LassoCV
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> small = bgn.distil(LassoCV().fit(X, y), X, y, max_width=5, max_linear=0, random_state=0)
+    >>> small = bgn.distill(LassoCV().fit(X, y), X, y, max_terms=5, max_linear=0, random_state=0)
     >>> small.network_.widths
     (5,)
     >>> small.fidelity_.r2 > 0.7
     True
     """
-    arguments.whole("max_width", max_width, 1)
+    arguments.whole("max_terms", max_terms, 1)
     arguments.real("test_fraction", test_fraction, 0.0, 1.0, open_low=True, open_high=True)
     if X_test is None and y_test is not None:
         raise ValueError("y_test needs the rows it belongs to; pass X_test too.")
@@ -126,7 +126,7 @@ def distil(
         known = None if y_test is None else np.asarray(array_of(y_test))
         if known is not None and len(known) != len(wanted):
             raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
-    parameters = _constraints(model) | parameters | {"max_width": max_width, "random_state": random_state}
+    parameters = _constraints(model) | parameters | {"max_terms": max_terms, "random_state": random_state}
     student: Any
     if teacher.classes is None:
         given = {"task": "regression"} | _bounds(model) | parameters
@@ -152,7 +152,7 @@ def _constraints(model: Any) -> dict[str, Any]:
     if told and not found:
         warnings.warn(
             f"the model keeps {' and '.join(told)} for the columns that its last step reads; the small model is not "
-            f"told. Pass {told[0]} for the columns of X to distil.",
+            f"told. Pass {told[0]} for the columns of X to distill.",
             stacklevel=3,
         )
     return found

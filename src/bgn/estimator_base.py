@@ -37,7 +37,7 @@ from bgn.engines.raw_rows import (
 from bgn.engines.sources import RowArguments, _in_memory, known_columns, opened_again, rows_in_memory, source_of
 from bgn.explain.subject import decoded
 from bgn.grow.constraints import Constraints
-from bgn.grow.ensemble import AverageHistory, grow_average, member_seeds
+from bgn.grow.ensemble import EnsembleHistory, grow_average, member_seeds
 from bgn.grow.history import History, OutOfFold, Record, progress_bar
 from bgn.grow.layer import Monitor
 from bgn.grow.losses import loss_of
@@ -133,10 +133,10 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     for name, choices in _CHOICES.items():
         arguments.chosen(name, getattr(estimator, name), choices)
     arguments.whole("max_layers", estimator.max_layers, 1)
-    arguments.whole("max_width", estimator.max_width, 1)
+    arguments.whole("max_terms", estimator.max_terms, 1)
     arguments.whole("max_features", estimator.max_features, 1, none="no limit")
     arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
-    arguments.whole("n_networks", estimator.n_networks, 1)
+    arguments.whole("ensemble", estimator.ensemble, 1)
     if not (isinstance(estimator.sweeps, str) and estimator.sweeps == "auto"):
         arguments.whole("sweeps", estimator.sweeps, 0, also=' or "auto"')
     arguments.whole("patience", estimator.patience, 1, none="no limit")
@@ -151,9 +151,9 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
     arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
     arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
-    if estimator.n_networks > 1 and not estimator.validation_fraction > 0:
+    if estimator.ensemble > 1 and not estimator.validation_fraction > 0:
         raise ValueError(
-            f"validation_fraction must be above 0 where n_networks is above 1, since each network leaves out such a "
+            f"validation_fraction must be above 0 where ensemble is above 1, since each network leaves out such a "
             f"share of the rows; got {estimator.validation_fraction!r}."
         )
     if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
@@ -234,7 +234,7 @@ class EveryWidth:
     history_: Any
     network_: Any
 
-    def at_width(self, width: int, layer: int | None = None) -> Self:
+    def with_terms(self, width: int, layer: int | None = None) -> Self:
         """Return a fitted estimator like this one, with the network as it was when it had so many neurons.
 
         Growing keeps every width: a model is made smaller, or larger again, without fitting. This one stays as it is.
@@ -259,8 +259,8 @@ class EveryWidth:
         >>> from sklearn.datasets import load_diabetes
         >>> import bgn
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X, y)
-        >>> small = model.at_width(2)
+        >>> model = bgn.BGNRegressor(max_terms=5, max_linear=0, random_state=0).fit(X, y)
+        >>> small = model.with_terms(2)
         >>> small.network_.widths, small.history_.best_width
         ((2,), 2)
         """
@@ -503,7 +503,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
 
     _predicts: ClassVar[str] = "numbers"
     # What `accurate` sets for numbers; classes have their own.
-    _accurate: ClassVar[dict[str, Any]] = {"n_networks": 8, "shrinkage": 30.0}
+    _accurate: ClassVar[dict[str, Any]] = {"ensemble": 8, "shrinkage": 30.0}
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -511,7 +511,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         self,
         *,
         max_layers: int = 1,
-        max_width: int = 50,
+        max_terms: int = 50,
         max_features: int | None = 2,
         direction: str = "search",
         output: str = "full",
@@ -522,7 +522,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         patience: int | None = 10,
         validation_fraction: float = 0.2,
         cv: Any = "auto",
-        n_networks: int = 1,
+        ensemble: int = 1,
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
@@ -538,7 +538,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.max_layers = max_layers
-        self.max_width = max_width
+        self.max_terms = max_terms
         self.max_features = max_features
         self.direction = direction
         self.output = output
@@ -549,7 +549,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.cv = cv
-        self.n_networks = n_networks
+        self.ensemble = ensemble
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
@@ -590,10 +590,10 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         Examples
         --------
         >>> from bgn import BGNRegressor
-        >>> BGNRegressor.accurate(random_state=0).n_networks
+        >>> BGNRegressor.accurate(random_state=0).ensemble
         8
         """
-        size: dict[str, Any] = {"max_width": 1000, "max_features": 4, "max_replacements": 0}
+        size: dict[str, Any] = {"max_terms": 1000, "max_features": 4, "max_replacements": 0}
         return cls(**(cls._accurate | size | {"patience": 60, "validation_fraction": 0.15} | changes))
 
     def fit(
@@ -642,7 +642,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         compile_ahead(self._predicts)
         settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
-        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width, self.n_networks) as show:
+        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_terms, self.ensemble) as show:
             given, held_out, classes = self._with_classes(given, given.to_validate(eval_set))
             source, schema = self._source(given, scratch, seed)
             self._look_at_targets(given)
@@ -650,10 +650,10 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
             schema, monitor = replace(schema, classes=classes), Monitor(self.max_seconds, callbacks, show)
             settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
             folds = folds_of(settings.folds, source, given, seed)
-            seeds = member_seeds(seed, self.n_networks)
+            seeds = member_seeds(seed, self.ensemble)
             grow = partial(self._grown, settings, folds, schema)
-            self.history_: History | AverageHistory
-            if self.n_networks == 1:
+            self.history_: History | EnsembleHistory
+            if self.ensemble == 1:
                 self.history_ = grow(source, evaluation, seed, threads, monitor)
             else:
                 self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, self.select)
@@ -661,7 +661,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
             self._keep_background(source, seed)
         self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated
-        if apart and self.n_networks > 1 and held_out is None:
+        if apart and self.ensemble > 1 and held_out is None:
             self._calibrate_average(given, schema, seeds)
         elif apart:  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)
@@ -673,7 +673,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         """Give every row its role, and grow one network."""
         engines, scaled = assign_roles(
             source, evaluation, self.validation_fraction, seed, threads, loss_of(schema.classes), schema.columns, folds,
-            always=self.n_networks > 1, bounds=settings.bounds, drafted=settings.drafted,
+            always=self.ensemble > 1, bounds=settings.bounds, drafted=settings.drafted,
         )  # fmt: skip
         if self.direction != "search":
             numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
@@ -715,7 +715,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         network, members = self.network_, self.network_.members
         if members is None:
             raise ValueError(
-                "return_std needs an average, whose members differ: fit with n_networks=8, or ask for interval=0.9."
+                "return_std needs an average, whose members differ: fit with ensemble=8, or ask for interval=0.9."
             )
         if on_disk(X):
             pieces = known_columns(self, opened_again(self, RowArguments(X))).pieces(BLOCK_BYTES)

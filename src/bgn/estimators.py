@@ -34,7 +34,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     ----------
     max_layers : int, default 1
         Most hidden layers. The layer that validates best is the last one.
-    max_width : int, default 50
+    max_terms : int, default 50
         Most neurons of a layer, linear terms included.
     max_features : int or None, default 2
         Most columns a neuron may look at; None for no limit.
@@ -49,19 +49,19 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
         small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
     learning_rate : float, default 1.0
-        Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
+        Step size, for ``output="stagewise"``. Small steps want a large `max_terms` and generalise better.
     max_replacements : int or None, default 10
         After each new neuron, how many times to try to replace one at random; None for as many as there are.
     sweeps : int or "auto", default "auto"
         How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every width, of
         20 neurons and 3 more at most; for ``direction="search"`` and ``output="full"`` with replacements. "auto" is 60
-        divided by `max_width`, 1 above 20, and 0 up to 5,000 rows to learn from or where `cv` chooses: what fits few
+        divided by `max_terms`, 1 above 20, and 0 up to 5,000 rows to learn from or where `cv` chooses: what fits few
         rows better predicts others worse. 0 for growing once: faster, but small networks are worse.
     patience : int or None, default 10
         Stop when the validation error has not fallen for so many neurons; None to go on.
     validation_fraction : float, default 0.2
         Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
-        for none: then growth ends at `max_width`, or when nothing is gained. There are none either where at most 50
+        for none: then growth ends at `max_terms`, or when nothing is gained. There are none either where at most 50
         rows are different and each is there ten times on average: without one of them, growth would not see a group.
     cv : int, "auto", None, splitter or pairs of positions, default "auto"
         Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
@@ -69,7 +69,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         takes five folds up to 6,000 rows (three where rows times columns exceed 2,097,152), unless there is an
         `eval_set` or a `validation_fraction` of 0; None never does. Several layers always take rows set apart.
         Splitters of scikit-learn and pairs (train, test) are for rows in memory.
-    n_networks : int, default 1
+    ensemble : int, default 1
         Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
         predict their mean, which is more accurate and wider. It is one network, in which equal questions are one. They
         grow side by side where rows are in memory. There is no cross-validation then.
@@ -81,7 +81,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         prints is then what the network stores. None for the numbers that growth found.
     max_linear : int or "auto", default "auto"
         Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
-        have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
+        have, beside the questions. Each counts as one condition: `max_terms` and every width of the path include it.
         They join the questions where that lowers the validation error by a quarter of its standard error (above 16,384
         rows by a whole one). They stand alone, without questions, unless questions lower it by more than its standard
         error: a model that is linear should look so. In an average all networks decide together. 0 for none, which is
@@ -122,8 +122,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     ----------
     network_ : Network
         What was grown, in the columns' own units.
-    history_ : History or AverageHistory
-        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator. Of an
+    history_ : History or EnsembleHistory
+        Every step, and the network at every width: ``history_.network(5)``, or ``with_terms(5)`` as an estimator. Of an
         average ``history_.members``, one per network.
     intervals_ : Intervals
         How far off it was on the rows that validated, where those were in memory, or fold by fold on those left out.
@@ -136,7 +136,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = BGNRegressor(max_width=3, max_linear=0, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_terms=3, max_linear=0, random_state=0).fit(X, y)
     >>> model.network_.widths
     (3,)
     >>> model.predict(X.head(2)).shape
@@ -170,7 +170,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         >>> BGNRegressor.as_in_paper(random_state=0).direction
         'lasso'
         """
-        size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
+        size: dict[str, Any] = {"max_layers": 3, "max_terms": 1000, "max_replacements": None, "patience": 100}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
         kind |= {"cv": None, "max_linear": 0, "sweeps": 0}
         return cls(**(size | kind | changes))
@@ -291,7 +291,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     ----------
     network_ : Network
         What was grown: its raw scores are log-odds, its predictions probabilities.
-    history_ : History or AverageHistory
+    history_ : History or EnsembleHistory
         Every step, and the network at every width; losses are mean log losses.
     classes_ : ndarray
         The labels, in order.
@@ -304,13 +304,13 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from bgn import BGNClassifier
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = BGNClassifier(max_width=3, random_state=0).fit(X, y)
+    >>> model = BGNClassifier(max_terms=3, random_state=0).fit(X, y)
     >>> model.classes_, model.predict_proba(X.head(2)).shape
     (array([0, 1]), (2, 2))
     """
 
     _predicts = "classes"
-    _accurate: ClassVar[dict[str, Any]] = {"n_networks": 16}
+    _accurate: ClassVar[dict[str, Any]] = {"ensemble": 16}
 
     classes_: NDArray[Any]
 

@@ -260,7 +260,7 @@ def test_labels_that_are_no_classes_are_refused() -> None:
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    told = json.loads(call("distil", left, table, "--max-width", 2, "--json").out)["fidelity"]
+    told = json.loads(call("distill", left, table, "--max-width", 2, "--json").out)["fidelity"]
     assert told["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")

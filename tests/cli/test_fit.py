@@ -76,7 +76,7 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
     model = bgn.load(fitted / "model.json")
     file = read(fitted / "model.json")
     assert isinstance(model, bgn.BGNRegressor)
-    assert model.max_width == 3
+    assert model.max_terms == 3
     assert list(model.feature_names_in_) == ["area", "kind", "listed", "lift", "floor"]
     assert file.preparation.schema == model.network_.schema
     assert model.network_.target_name == "rent"
@@ -141,7 +141,7 @@ def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> No
     assert card["files"] == {"model": str(tmp_path / "m.json")}
     settings = read(tmp_path / "m.json").settings
     wanted = {
-        "max_width": 2, "max_features": 1, "max_layers": 2, "direction": "debiased", "output": "full", "shrinkage": 3.0,
+        "max_terms": 2, "max_features": 1, "max_layers": 2, "direction": "debiased", "output": "full", "shrinkage": 3.0,
         "learning_rate": 0.5, "max_replacements": 1, "patience": 5, "select": "compact", "validation_fraction": 0.3,
         "max_seconds": 60.0, "random_state": 7,
     }  # fmt: skip
@@ -159,7 +159,7 @@ def test_nothing_given_is_told_what_to_give() -> None:
 def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
-    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0, task="regression").get_params()
+    wanted = bgn.BGNRegressor.as_in_paper(max_terms=5, max_layers=1, random_state=0, task="regression").get_params()
     assert found == json.loads(json.dumps(wanted))
 
 
@@ -293,5 +293,5 @@ def test_a_kill_leaves_no_file_or_a_whole_one(fitted: Path, tmp_path: Path) -> N
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         if out.exists():
-            assert bgn.load(out).max_width == 3
+            assert bgn.load(out).max_terms == 3
             out.unlink()

@@ -32,11 +32,11 @@ Step = tuple[Any, ...]
 # A step is a command and its options; each reads the model of the one before.
 CHAINS: dict[str, list[Step]] = {
     "many": [
-        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), POINTS, ("distil", "--max-width", 2),
+        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), POINTS, ("distill", "--max-width", 2),
         ("edit", "round", 1),
     ],
     "width": [(*POINTS, "--width", 2), ("edit", "round", 2), ("simplify", "--digits", 1)],
-    "distilled": [("distil", "--max-width", 3), ("simplify", "--max-loss", 1.0)],
+    "distilled": [("distill", "--max-width", 3), ("simplify", "--max-loss", 1.0)],
 }  # fmt: skip
 
 

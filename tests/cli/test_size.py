@@ -86,8 +86,8 @@ def test_a_size_is_grown_for_itself(folder: Path, tmp_path: Path) -> None:
     for options, size in (((), SIZE), (("--size", 4), 4)):
         card = call(*fit, *options).out
         model = bgn.load(tmp_path / "m.json")
-        alike = bgn.BGNRegressor(max_width=size, random_state=0).fit(rows[["a", "b"]], rows["y"])
-        assert model.max_width == size == len(model.history_.paths[0]) - 1
+        alike = bgn.BGNRegressor(max_terms=size, random_state=0).fit(rows[["a", "b"]], rows["y"])
+        assert model.max_terms == size == len(model.history_.paths[0]) - 1
         np.testing.assert_array_equal(model.predict(rows[["a", "b"]]), alike.predict(rows[["a", "b"]]))
         assert f"error was still falling at {size} " in card
         assert "--size" in card
@@ -151,7 +151,7 @@ def test_sizes_that_are_asked_for(
 def test_a_saved_model_is_asked_at_another_width(folder: Path, tmp_path: Path) -> None:
     path, table = folder / "m.json", folder / "t.csv"
     model = bgn.load(path)
-    wide = model.at_width(20)
+    wide = model.with_terms(20)
     assert call("show", path, "--width", 20).out == bgn.equation(wide, units={"y": "km"}) + "\n"
     done = call("predict", path, table, "--width", 20)
     rows = pd.read_csv(table)[["a", "b"]]

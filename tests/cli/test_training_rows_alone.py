@@ -62,7 +62,7 @@ AFTER: dict[str, list[tuple[Any, ...]]] = {
         (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
          "amount", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "level", 1, "Lille", "yes"),
     ],
-    "distil": [("--max-width", 2), ("--seed", 2, "--max-width", 1, "--rows", "train", "--width", 2)],
+    "distill": [("--max-width", 2), ("--seed", 2, "--max-width", 1, "--rows", "train", "--width", 2)],
     "serve": [
         ("--no-browser", "--save", "{out}", "--key", "person"),
         ("--no-browser", "--rows", "train", "--width", 2, "--save", "{out}"),

@@ -26,7 +26,7 @@ from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.optional import pyarrow as pa
 
-QUICK = {"max_width": 3, "max_replacements": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 3, "max_replacements": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
 NAMES = ["a", "b", "c", "d", "e"]
 
 
@@ -383,10 +383,10 @@ def ending(record):
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):  # a shell may have told its background to ignore some
     signal.signal(number, signal.SIG_DFL)
 before = handlers()
-BGNRegressor(max_width=2, max_replacements=0, n_jobs=1, cv=None).fit(path, target=0)
+BGNRegressor(max_terms=2, max_replacements=0, n_jobs=1, cv=None).fit(path, target=0)
 for end in ends:
     if not os.fork():
-        BGNRegressor(max_width=2, max_replacements=0, n_jobs=1, callbacks=ending, cv=None).fit(path, target=0)
+        BGNRegressor(max_terms=2, max_replacements=0, n_jobs=1, callbacks=ending, cv=None).fit(path, target=0)
 for _ in ends:
     os.wait()
 """
@@ -451,7 +451,7 @@ from bgn import BGNRegressor, read_blocks
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
 rng = np.random.default_rng(0)
-BGNRegressor(max_width=2, random_state=0, cv=None).fit(rng.normal(size=(200, 2)), rng.normal(size=200))
+BGNRegressor(max_terms=2, random_state=0, cv=None).fit(rng.normal(size=(200, 2)), rng.normal(size=200))
 path, rows = sys.argv[1], 4_600_000
 before = peak()
 array = np.lib.format.open_memmap(path, "w+", np.float64, (rows, 11))
@@ -462,7 +462,7 @@ for start in range(0, rows, 100_000):
     array._mmap.madvise(4)
 size = array.nbytes
 del array
-model = BGNRegressor(max_width=2, max_replacements=0, random_state=0, n_jobs=2, cv=None).fit(path, target=10)
+model = BGNRegressor(max_terms=2, max_replacements=0, random_state=0, n_jobs=2, cv=None).fit(path, target=10)
 with open(path + ".predicted", "wb") as out:
     for rows in read_blocks(path, range(10)):
         model.predict(rows).tofile(out)
@@ -491,8 +491,8 @@ def test_a_damaged_file_is_named_and_a_home_folder_found(tmp_path, monkeypatch):
     frame = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "y"])
     frame.to_parquet(tmp_path / "rows.parquet")
     monkeypatch.setenv("HOME", str(tmp_path))
-    expected = BGNRegressor(max_width=2, random_state=0, cv=None).fit(frame[["a", "b"]], frame["y"])
-    model = BGNRegressor(max_width=2, random_state=0, cv=None).fit("~/rows.parquet", target="y")
+    expected = BGNRegressor(max_terms=2, random_state=0, cv=None).fit(frame[["a", "b"]], frame["y"])
+    model = BGNRegressor(max_terms=2, random_state=0, cv=None).fit("~/rows.parquet", target="y")
     assert model.network_ == expected.network_
     whole = bytearray((tmp_path / "rows.parquet").read_bytes())
     whole[4:4000] = bytes(3996)

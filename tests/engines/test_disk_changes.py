@@ -22,7 +22,7 @@ from bgn.cli.source import DataFile
 from bgn.cli.training_rows import Wanted
 from bgn.inputs.prepare import Choices
 
-QUICK = {"max_width": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
 ROWS = np.random.default_rng(0).normal(size=(90, 3))
 
 
@@ -170,7 +170,7 @@ path, = sys.argv[1:]
 rows = np.random.default_rng(0).normal(size=(20_000, 3))
 np.save(path, rows)
 X = np.load(path, mmap_mode="r")
-model = BGNRegressor(max_width=1, max_replacements=0, random_state=0, cv=None).fit(X, rows[:, 0])
+model = BGNRegressor(max_terms=1, max_replacements=0, random_state=0, cv=None).fit(X, rows[:, 0])
 for use in (
     lambda: model.predict(X), lambda: model.predict(X[5:]), lambda: model.fit(X, rows[:, 0]), lambda: [*read_blocks(X)],
     lambda: model.fit(rows, X[:, 0]), lambda: model.score(X, rows[:, 0]), lambda: model.score(rows, X[:, 0]),

@@ -195,7 +195,7 @@ def test_equal_scores_are_the_first_class():
 
 def test_a_grown_classifier_is_explained():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = bgn.BGNClassifier(max_width=4, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_terms=4, random_state=0).fit(X, y)
     found = bgn.shap_values(model, X.iloc[:5], X)
     np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), model.decision_function(X.iloc[:5]))
     np.testing.assert_array_equal(found.probabilities, model.predict_proba(X.iloc[:5]))

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import bgn
-from bgn.explain.evaluate import JudgedRows, evaluation
+from bgn.explain.evaluate import EvaluationRows, evaluation
 from bgn.explain.frontier import majority_scores
 
 LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
 
 
 @st.composite
-def judged_rows(draw: st.DrawFn, ties: bool = True) -> JudgedRows:
+def judged_rows(draw: st.DrawFn, ties: bool = True) -> EvaluationRows:
     classes = draw(st.sampled_from(list(LABELS)))
     rows = draw(st.integers(classes, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -26,12 +26,12 @@ def judged_rows(draw: st.DrawFn, ties: bool = True) -> JudgedRows:
     scores = rng.normal(size=shape).round(draw(st.integers(0, 2))) * draw(st.sampled_from([0.5, 2.0]))
     codes = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
     weight = draw(st.sampled_from([None, rng.integers(1, 4, rows), rng.uniform(0.1, 3.0, rows)]))
-    return JudgedRows.scored(LABELS[classes], scores, codes, weight)
+    return EvaluationRows.scored(LABELS[classes], scores, codes, weight)
 
 
 @given(judged_rows(), st.sampled_from([0.5, 0.2, 0.9]))
 @settings(max_examples=150)
-def test_scores_are_scikit_learns(judged: JudgedRows, threshold: float) -> None:
+def test_scores_are_scikit_learns(judged: EvaluationRows, threshold: float) -> None:
     found, weight = evaluation(judged, threshold).scores, judged.weight
     truth, chances = judged.codes, judged.probabilities
     expected = {"log_loss": metrics.log_loss(truth, chances, sample_weight=weight)}
@@ -67,7 +67,7 @@ def test_scores_are_scikit_learns(judged: JudgedRows, threshold: float) -> None:
 
 
 @given(judged_rows())
-def test_curves_are_scikit_learns(judged: JudgedRows) -> None:
+def test_curves_are_scikit_learns(judged: EvaluationRows) -> None:
     one = judged.of_class(len(judged.classes) - 1)
     across, up = one.roc()
     false, true, _ = metrics.roc_curve(one.member, one.order, sample_weight=one.weight, drop_intermediate=False)
@@ -79,7 +79,7 @@ def test_curves_are_scikit_learns(judged: JudgedRows) -> None:
 
 
 @given(judged_rows(), st.integers(1, 12))
-def test_bins_hold_all_rows_and_keep_equal_ones_together(judged: JudgedRows, count: int) -> None:
+def test_bins_hold_all_rows_and_keep_equal_ones_together(judged: EvaluationRows, count: int) -> None:
     one = judged.of_class(1)
     found = one.bins(count)
     assert len(found.weight) <= count
@@ -93,11 +93,11 @@ def test_bins_hold_all_rows_and_keep_equal_ones_together(judged: JudgedRows, cou
 
 
 @given(judged_rows())
-def test_a_weight_of_two_is_the_row_twice(judged: JudgedRows) -> None:
+def test_a_weight_of_two_is_the_row_twice(judged: EvaluationRows) -> None:
     times = np.random.default_rng(0).integers(1, 3, len(judged.codes))
-    heavy = JudgedRows(judged.classes, judged.codes, judged.scores, times.astype(float))
+    heavy = EvaluationRows(judged.classes, judged.codes, judged.scores, times.astype(float))
     twice = np.repeat(np.arange(len(times)), times)
-    plain = JudgedRows(judged.classes, judged.codes[twice], judged.scores[twice], np.ones(len(twice)))
+    plain = EvaluationRows(judged.classes, judged.codes[twice], judged.scores[twice], np.ones(len(twice)))
     assert evaluation(heavy).scores == pytest.approx(evaluation(plain).scores, nan_ok=True)
 
 
@@ -106,14 +106,14 @@ def test_standard_errors_are_those_of_repeated_tables() -> None:
     found = []
     for _ in range(300):
         codes = rng.integers(0, 2, 200)
-        found.append(evaluation(JudgedRows.scored(("no", "yes"), codes + rng.normal(size=200), codes)))
+        found.append(evaluation(EvaluationRows.scored(("no", "yes"), codes + rng.normal(size=200), codes)))
     for name in ("auc", "log_loss", "brier", "accuracy", "sensitivity", "specificity", "precision"):
         spread = np.std([each.scores[name] for each in found])
         assert np.mean([each.errors[name] for each in found]) == pytest.approx(spread, rel=0.2)
 
 
 def test_net_benefit_is_its_definition() -> None:
-    judged = JudgedRows.scored(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
+    judged = EvaluationRows.scored(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
     assert judged.of_class(1).net_benefit(np.array([0.5, 0.1])) == pytest.approx([0.0, (2 - 0.1 / 0.9) / 4])
 
 
@@ -121,7 +121,7 @@ def test_a_model_is_judged_as_it_predicts() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     for y in (X[:, 0] + X[:, 1] > 0, np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]):
-        model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y)
+        model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y)
         found = bgn.evaluate(model, X, y)
         assert found.scores["accuracy"] == pytest.approx(model.score(X, y))
         assert found.scores["log_loss"] == pytest.approx(metrics.log_loss(y, model.predict_proba(X)))
@@ -133,7 +133,7 @@ def test_a_model_is_judged_as_it_predicts() -> None:
 
 def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
     X = np.arange(12.0).reshape(6, 2)
-    model = bgn.BGNClassifier(max_width=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
+    model = bgn.BGNClassifier(max_terms=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match="y holds the label 'c', which fit did not see"):
         bgn.evaluate(model, X, ["a", "a", "a", "b", "b", "c"])
     with pytest.raises(ValueError, match="threshold must be"):
@@ -149,7 +149,7 @@ def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
 
 
 def test_a_class_without_rows_is_named_beside_its_recall():
-    judged = JudgedRows.scored(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
+    judged = EvaluationRows.scored(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
     lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluation(judged)).splitlines()}
     assert lines["AUC"] == "(no test rows of b, c)"
     assert lines["recall of b"] == lines["recall of c"] == "(no test rows)"
@@ -161,13 +161,13 @@ def test_the_calibration_error_by_chance_is_that_of_exact_probabilities(weighted
     rng = np.random.default_rng(0)
     scores, weight = rng.normal(size=600) * 1.5, rng.integers(1, 4, 600) if weighted else None
     drawn = rng.random((400, 600)) < 1.0 / (1.0 + np.exp(-scores))
-    bins = [JudgedRows.scored(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
+    bins = [EvaluationRows.scored(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
     assert bins[0].by_chance == pytest.approx(np.mean([each.expected_error for each in bins]), rel=0.05)
 
 
 def test_the_shares_of_two_classes_are_judged_as_probabilities():
     """Scores in two columns are those of a softmax, here logarithms of probabilities."""
     codes = np.array([0, 0, 0, 1, 1])
-    judged = JudgedRows.scored(("no", "yes"), majority_scores(codes, 5, 2), codes)
+    judged = EvaluationRows.scored(("no", "yes"), majority_scores(codes, 5, 2), codes)
     assert np.allclose(judged.probabilities, [[0.6, 0.4]] * 5)
     assert evaluation(judged).scores["brier"] == pytest.approx(0.6 * 0.4)

@@ -35,7 +35,7 @@ def drawn(seed, classes):
     y = np.sin(X["a"]) * 2 + X["a"] / 3 + X["b"] * (X["c"] > 0) - X["c"] + np.abs(X["grade"].cat.codes - 1)
     y = y + rng.normal(size=80)
     wanted = {"a": 1, "b": int(rng.choice([1, -1, 0])), "c": int(rng.choice([-1, 0])), "grade": int(rng.choice([1, 0]))}
-    told = {"max_width": 6, "max_linear": 0, "random_state": 0, "monotonic_cst": wanted, "cv": None}
+    told = {"max_terms": 6, "max_linear": 0, "random_state": 0, "monotonic_cst": wanted, "cv": None}
     if classes:
         y = y > np.median(y)
     make = bgn.BGNClassifier if classes else bgn.BGNRegressor
@@ -47,9 +47,9 @@ def made_of(model, X, y, points):
     yield bgn.simplify(model, X, y, points=points).network
     yield bgn.simplify(model, X, ~y if y.dtype == bool else -y, points=points).network  # rows that want the opposite
     yield bgn.simplify(model, X, y, digits=1).network
-    yield bgn.distil(model, X, y, max_width=4, max_linear=0, random_state=0).network_
+    yield bgn.distill(model, X, y, max_terms=4, max_linear=0, random_state=0).network_
     yield bgn.edit(model, X, y).round(1).network
-    yield model.at_width(2).network_
+    yield model.with_terms(2).network_
 
 
 @settings(max_examples=4, deadline=None)
@@ -70,9 +70,9 @@ def test_columns_move_the_prediction_as_told_of_many(seed):
 
 def test_a_small_model_asks_together_what_the_large_one_may():
     X, y, _ = drawn(0, False)
-    told = {"max_width": 4, "random_state": 0, "interaction_cst": "no_interactions", "bounds": (-5, None), "cv": None}
+    told = {"max_terms": 4, "random_state": 0, "interaction_cst": "no_interactions", "bounds": (-5, None), "cv": None}
     large = bgn.BGNRegressor(**told).fit(X, y)
-    small = bgn.distil(large, X, y, max_width=3, random_state=0, cv=None)
+    small = bgn.distill(large, X, y, max_terms=3, random_state=0, cv=None)
     assert small.interaction_cst == "no_interactions"
     assert all(len(neuron.projection.columns) == 1 for neuron in small.network_.layers[0].neurons)
     assert small.network_.bounds == large.network_.bounds
@@ -86,10 +86,10 @@ def test_a_foreign_model_is_asked_too_and_a_pipeline_warned_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     large = HistGradientBoostingRegressor(max_iter=5, monotonic_cst=[1, 0]).fit(X, X[:, 0])
-    keeps(bgn.distil(large, X, max_width=3, random_state=0).network_, (1, 0))
+    keeps(bgn.distill(large, X, max_terms=3, random_state=0).network_, (1, 0))
     inside = make_pipeline(StandardScaler(), large).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match="the model keeps monotonic_cst for the columns that its last step reads"):
-        bgn.distil(inside, X, max_width=2, random_state=0)
+        bgn.distill(inside, X, max_terms=2, random_state=0)
 
 
 def test_the_command_line_keeps_them(tmp_path):
@@ -97,7 +97,7 @@ def test_the_command_line_keeps_them(tmp_path):
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     X.drop(columns="grade").assign(y=y).to_csv(table, index=False)
     call("fit", table, "--target", "y", "--size", "6", "--increasing", "a", "--max-linear", "0", "-o", model)
-    for command in (["simplify", model, table, "--points", "3"], ["distil", model, table, "--max-width", "4"]):
+    for command in (["simplify", model, table, "--points", "3"], ["distill", model, table, "--max-width", "4"]):
         out = tmp_path / f"{command[0]}.json"
         call(*command, "-o", out)
         small = bgn.load(out)

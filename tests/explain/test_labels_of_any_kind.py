@@ -36,7 +36,7 @@ def labels_of(kind, codes):
 def fitted(kind, count):
     X, codes = rows(count)
     y = codes if kind is None else labels_of(kind, codes)
-    return bgn.BGNClassifier(max_width=3, max_linear=0, random_state=0).fit(X[:60], y[:60])
+    return bgn.BGNClassifier(max_terms=3, max_linear=0, random_state=0).fit(X[:60], y[:60])
 
 
 @lru_cache
@@ -51,7 +51,7 @@ def figures(kind, count):
         "sizes": np.concatenate([*bgn.frontier(model, X[:60], y[:60], X[60:], y[60:]).errors.values()]).tolist(),
         "report": [value for each in quality(Facts.of(model, X[:60], y[:60], X[60:], y[60:]))
                    for value in each.values() if isinstance(value, float)],
-        "distilled": [*vars(bgn.distil(model, X, y, max_width=2, max_linear=0, random_state=0).fidelity_).values()],
+        "distilled": [*vars(bgn.distill(model, X, y, max_terms=2, max_linear=0, random_state=0).fidelity_).values()],
         "gap": bgn.compare_groups(model, X, list(y), random_state=0).columns.tolist() if count == 2 else [],
     }  # fmt: skip
     if count == 2:

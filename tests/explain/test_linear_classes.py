@@ -89,7 +89,7 @@ def test_a_probability_of_several_classes_is_refused() -> None:
 @pytest.fixture(scope="module", params=["two", "several"])
 def model(request: Any) -> Any:
     y = TWO if request.param == "two" else SEVERAL
-    found = BGNClassifier(max_width=5, max_linear=2, cv=None, random_state=0).fit(X, y)
+    found = BGNClassifier(max_terms=5, max_linear=2, cv=None, random_state=0).fit(X, y)
     assert found.network_.linear_terms
     return found, y
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.rescaled import Source, rescaled
 from bgn.model.schema import Column, Schema
 from bgn.pipelines import see_through
@@ -54,7 +54,7 @@ BY_NAME = make_column_transformer(
 
 
 def small(**settings):
-    return bgn.BGNRegressor(**{"max_width": 5, "random_state": 0, "n_jobs": 1, "cv": None, "max_linear": 0, **settings})
+    return bgn.BGNRegressor(**{"max_terms": 5, "random_state": 0, "n_jobs": 1, "cv": None, "max_linear": 0, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +109,16 @@ def see_through_steps(fitted):
 
 
 def test_gaps_and_categories_stay_what_they_are():
-    schema = Schema((Column("age", typical=0.5), Column("hour"), Column("city", levels=("Lille", "Nice", "Rome"))))
+    schema = Schema((Column("age", typical=0.5), Column("hour"), Column("city", categories=("Lille", "Nice", "Rome"))))
     layer = Layer.of(
         [
-            Neuron(Projection((0,), (1.0,)), 0.25),
-            Neuron(Projection((1,), (-1.0,)), -0.5, missing=True),
-            Neuron(Projection((1,), (0.0,)), 1.0, missing=True),
-            Neuron(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
-            Neuron(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
-            Neuron(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
-            Neuron(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
+            Oblique(Projection((0,), (1.0,)), 0.25),
+            Oblique(Projection((1,), (-1.0,)), -0.5, missing=True),
+            Oblique(Projection((1,), (0.0,)), 1.0, missing=True),
+            Oblique(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
+            Oblique(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
+            Oblique(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
+            Oblique(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
         ],
         3,
     )
@@ -161,7 +161,7 @@ def test_an_imputer_is_undone_with_its_gaps():
 
 
 def test_the_equation_speaks_the_tables_units(encoded):
-    pipeline = make_pipeline(MinMaxScaler(), small(max_width=1, max_features=1)).fit(X[["age"]], y)
+    pipeline = make_pipeline(MinMaxScaler(), small(max_terms=1, max_features=1)).fit(X[["age"]], y)
     text = bgn.equation(pipeline)
     assert "[age >= 4" in text
     assert text.endswith("Numbers are in the table's own units: scaling was undone, exact up to rounding.")
@@ -237,7 +237,7 @@ def test_searches_and_targets_are_seen_through():
     inner = make_pipeline(StandardScaler(), small())
     search = GridSearchCV(inner, {"bgnregressor__max_width": [2, 3]}, cv=2).fit(table, y)
     assert np.array_equal(network_of(search).predict(table), search.predict(table))
-    plain = RandomizedSearchCV(small(), {"max_width": [2, 3]}, n_iter=2, cv=2, random_state=0).fit(table, y)
+    plain = RandomizedSearchCV(small(), {"max_terms": [2, 3]}, n_iter=2, cv=2, random_state=0).fit(table, y)
     assert see_through(plain).model is plain.best_estimator_
     assert bgn.equation(plain) == bgn.equation(plain.best_estimator_)
     both = TransformedTargetRegressor(search.best_estimator_, transformer=MinMaxScaler()).fit(table, y)
@@ -265,7 +265,7 @@ def test_a_target_that_cannot_be_undone_is_named():
         (make_pipeline(StandardScaler(), small()), "got a Pipeline whose BGNRegressor is not. Call fit"),
         (make_pipeline(StandardScaler(), Ridge()), r"the last step of this Pipeline is 'ridge' \(Ridge\). Fit a bgn"),
         (GridSearchCV(small(), {}), "model must be fitted; got a GridSearchCV whose GridSearchCV is not"),
-        (GridSearchCV(small(), {"max_width": [1]}, cv=2, refit=False).fit(X[["age"]], y), "refit=False. Fit it with"),
+        (GridSearchCV(small(), {"max_terms": [1]}, cv=2, refit=False).fit(X[["age"]], y), "refit=False. Fit it with"),
         (TransformedTargetRegressor(small()), "whose TransformedTargetRegressor is not. Call fit first"),
         (TransformedTargetRegressor(Ridge()).fit(X[["age"]], y), "got a TransformedTargetRegressor around a Ridge"),
         (LassoCV(), "got LassoCV. Call fit first"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn.explain.evaluate import JudgedRows
+from bgn.explain.evaluate import EvaluationRows
 from bgn.model.readings import affirmed, as_told, is_turned, swapped
 from bgn.report.facts import Facts
 from tests.command import call
@@ -71,7 +71,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
 def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
-    judged = JudgedRows.of(network, rows, y)
+    judged = EvaluationRows.of(network, rows, y)
     turned = judged.turned()
     np.testing.assert_array_equal(
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
@@ -101,7 +101,7 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     X = pd.DataFrame({"Jahre": rng.integers(0, 40, 200), "Stadt": rng.choice(["Ulm", "Bonn"], 200)})
     bought = X["Jahre"] + 10 * (X["Stadt"] == "Ulm") + rng.normal(0, 5, 200) > 22
     fits = [
-        bgn.BGNClassifier(max_width=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(words, name="gekauft"))
+        bgn.BGNClassifier(max_terms=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(words, name="gekauft"))
         for words in (np.where(bought, "ja", "nein"), np.where(bought, "a", "b"))
     ]
     assert list(fits[0].classes_) == ["ja", "nein"]

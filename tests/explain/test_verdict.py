@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import bgn
 from bgn.explain.evaluate import (
     LARGER_IS_BETTER,
-    JudgedRows,
+    EvaluationRows,
     evaluation,
     is_clearly_larger,
     of_classes,
@@ -29,14 +29,14 @@ from bgn.report.classes import MEASURES
 SHARE_OF_ONE = 0.317  # of a normal variable beyond one standard deviation
 
 
-def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[JudgedRows, JudgedRows]:
+def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[EvaluationRows, EvaluationRows]:
     """Return two models' rows of one truth; scores and classes tie now and then."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, count, rows)
     shape = rows if count == 2 else (rows, count)
     scores = [rng.normal(size=shape).round(int(rng.integers(0, 3))) * rng.choice([0.0, 0.3, 3.0]) for _ in range(2)]
     weight = rng.integers(0, 4, rows) + (np.arange(rows) == 0) if weighted else None
-    one, other = (JudgedRows.scored(range(count), each, codes, weight) for each in scores)
+    one, other = (EvaluationRows.scored(range(count), each, codes, weight) for each in scores)
     return one, other
 
 
@@ -104,7 +104,7 @@ def test_equal_models_are_told_apart_as_often_as_one_standard_error_says():
     better, worse = dict.fromkeys(MEASURES, 0), dict.fromkeys(MEASURES, 0)
     for _ in range(trials):
         codes = rng.integers(0, 2, rows)
-        models = [JudgedRows.scored((0, 1), codes - 0.5 + rng.normal(size=rows), codes) for _ in range(2)]
+        models = [EvaluationRows.scored((0, 1), codes - 0.5 + rng.normal(size=rows), codes) for _ in range(2)]
         found = verdict("the other", *map(of_classes, models), {name: name for name in MEASURES})
         for name in found.better:
             better[name] += 1
@@ -140,7 +140,7 @@ def test_numbers_are_evaluated_through_wrappers_in_the_units_of_the_target():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = 100.0 * (X[:, 0] > 0) + rng.normal(size=120)
-    inside = bgn.BGNRegressor(max_width=2, max_linear=0, cv=None, random_state=0)
+    inside = bgn.BGNRegressor(max_terms=2, max_linear=0, cv=None, random_state=0)
     model = TransformedTargetRegressor(make_pipeline(StandardScaler(), inside), transformer=StandardScaler()).fit(X, y)
     found = bgn.evaluate(model, X, y)
     assert found.scores["rmse"] == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))

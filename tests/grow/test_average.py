@@ -15,15 +15,15 @@ import bgn
 from bgn import BGNClassifier, BGNRegressor, Layer, Network
 from bgn.explain.crossings import crossings, fires
 from bgn.explain.shap import count_in_cells
-from bgn.grow.ensemble import AverageHistory, member_seeds
+from bgn.grow.ensemble import EnsembleHistory, member_seeds
 from bgn.model.ensemble import mean_of
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.every_engine import ENGINES
 from tests.reference.explain import shapley
 from tests.round_trips import bits
 
 X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
-SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 2, "max_linear": 0, "random_state": 0}
+SMALL: dict[str, Any] = {"max_terms": 6, "max_replacements": 2, "max_linear": 0, "random_state": 0}
 
 
 def _written(number: float) -> Fraction:
@@ -64,7 +64,7 @@ def test_the_mean_is_the_mean(networks: list[Network]) -> None:
 
 def test_layers_of_different_depth_stand_side_by_side() -> None:
     deep = [
-        BGNRegressor(max_layers=layers, max_width=5, cv=None, random_state=seed).fit(X, Y).history_
+        BGNRegressor(max_layers=layers, max_terms=5, cv=None, random_state=seed).fit(X, Y).history_
         for layers, seed in ((1, 0), (2, 1), (3, 2), (2, 3))
     ]
     networks = [history.network(4, len(history.paths) - 1) for history in deep]
@@ -75,8 +75,8 @@ def test_layers_of_different_depth_stand_side_by_side() -> None:
 
 
 def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
-    model = BGNRegressor(n_networks=4, **SMALL).fit(X, Y)
-    assert isinstance(model.history_, AverageHistory)
+    model = BGNRegressor(ensemble=4, **SMALL).fit(X, Y)
+    assert isinstance(model.history_, EnsembleHistory)
     networks = [member.network() for member in model.history_.members]
     assert len({repr(bits(network)) for network in networks}) == 4
     assert np.allclose(model.predict(X), np.mean([each.predict(X) for each in networks], axis=0), atol=1e-12)
@@ -87,15 +87,15 @@ def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_same_bits_everywhere(engine: str) -> None:
-    wanted = BGNRegressor(n_networks=3, n_jobs=1, **SMALL).fit(X, Y)
-    found = ENGINES[engine](BGNRegressor(n_networks=3, n_jobs=2, **SMALL), X, Y)
+    wanted = BGNRegressor(ensemble=3, n_jobs=1, **SMALL).fit(X, Y)
+    found = ENGINES[engine](BGNRegressor(ensemble=3, n_jobs=2, **SMALL), X, Y)
     assert bits(found.network_) == bits(wanted.network_)
     assert found.network_.members == wanted.network_.members
 
 
 def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
     held = (X[300:], Y[300:])
-    model = BGNRegressor(n_networks=3, **SMALL).fit(X[:300], Y[:300], eval_set=held)
+    model = BGNRegressor(ensemble=3, **SMALL).fit(X[:300], Y[:300], eval_set=held)
     networks = [member.network() for member in model.history_.members]
     assert len({repr(bits(network)) for network in networks}) == 3
     assert all(member.n_validation == 100 for member in model.history_.members)
@@ -103,7 +103,7 @@ def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
 
 
 def test_intervals_come_from_the_networks_without_a_row() -> None:
-    model = BGNRegressor(n_networks=4, **SMALL).fit(X[:300], Y[:300])
+    model = BGNRegressor(ensemble=4, **SMALL).fit(X[:300], Y[:300])
     _, ends = model.predict(X[300:], interval=0.8)
     inside = np.mean((Y[300:] >= ends[:, 0]) & (Y[300:] <= ends[:, 1]))
     assert 0.65 <= inside <= 1.0
@@ -113,20 +113,20 @@ def test_intervals_come_from_the_networks_without_a_row() -> None:
 def test_classes() -> None:
     labels = np.digitize(Y, [11.0, 16.0])
     for y in (labels > 0, labels):
-        model = BGNClassifier(n_networks=2, max_width=2, max_replacements=0, shrinkage=5.0, random_state=0).fit(X, y)
+        model = BGNClassifier(ensemble=2, max_terms=2, max_replacements=0, shrinkage=5.0, random_state=0).fit(X, y)
         scores = [member.network().raw_score(X) for member in model.history_.members]
         assert np.allclose(model.decision_function(X), np.mean(scores, axis=0), atol=1e-12)
 
 
 def test_widths_of_an_average() -> None:
-    model = BGNRegressor(n_networks=2, **SMALL).fit(X, Y)
-    small = model.at_width(2)
+    model = BGNRegressor(ensemble=2, **SMALL).fit(X, Y)
+    small = model.with_terms(2)
     assert small.network_.widths[0] <= 4
     parts = [member.network(min(2, member.best_width)).predict(X) for member in model.history_.members]
     assert np.allclose(small.predict(X), np.mean(parts, axis=0), atol=1e-12)
-    assert bits(small.at_width(model.history_.best_width).network_) == bits(model.network_)
+    assert bits(small.with_terms(model.history_.best_width).network_) == bits(model.network_)
     with pytest.raises(ValueError, match="width must be one that was grown"):
-        model.at_width(7)
+        model.with_terms(7)
 
 
 def test_stopping_keeps_what_has_grown() -> None:
@@ -136,11 +136,11 @@ def test_stopping_keeps_what_has_grown() -> None:
         told.append(record.member)
         return record.member == 1 and record.width == 2
 
-    model = BGNRegressor(n_networks=4, callbacks=stop, n_jobs=2, **SMALL).fit(X, Y)
+    model = BGNRegressor(ensemble=4, callbacks=stop, n_jobs=2, **SMALL).fit(X, Y)
     assert told == sorted(told)
     assert len(model.history_.members) == 2
     assert model.history_.stopped == "callback"
-    hurried = BGNRegressor(n_networks=4, max_seconds=0.0, **SMALL).fit(X, Y)
+    hurried = BGNRegressor(ensemble=4, max_seconds=0.0, **SMALL).fit(X, Y)
     assert len(hurried.history_.members) == 1
     assert hurried.history_.stopped == "max_seconds"
 
@@ -151,30 +151,30 @@ def test_an_interrupt_keeps_what_has_grown() -> None:
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(n_networks=4, callbacks=interrupt, **SMALL).fit(X, Y)
+        model = BGNRegressor(ensemble=4, callbacks=interrupt, **SMALL).fit(X, Y)
     assert len(model.history_.members) == 2
     assert model.history_.stopped == "interrupted"
 
 
 def test_no_rows_left_out_is_refused() -> None:
-    with pytest.raises(ValueError, match="validation_fraction must be above 0 where n_networks"):
-        BGNRegressor(n_networks=2, validation_fraction=0.0).fit(X, Y)
+    with pytest.raises(ValueError, match="validation_fraction must be above 0 where ensemble"):
+        BGNRegressor(ensemble=2, validation_fraction=0.0).fit(X, Y)
 
 
 def test_standard_errors_are_the_spread_of_the_members() -> None:
-    model = BGNRegressor(n_networks=4, **SMALL).fit(X, Y)
+    model = BGNRegressor(ensemble=4, **SMALL).fit(X, Y)
     predicted, errors = model.predict(X[:7], return_std=True)
     each = [member.network().predict(X[:7]) for member in model.history_.members]
     assert np.array_equal(predicted, model.predict(X[:7]))
     assert np.allclose(errors, np.std(each, axis=0, ddof=1))
     labels = Y > 14.0
-    sure = BGNClassifier(n_networks=2, max_width=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
+    sure = BGNClassifier(ensemble=2, max_terms=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
     chances, apart = sure.predict_proba(X[:7], return_std=True)
     each = [member.network().predict(X[:7]) for member in sure.history_.members]
     assert chances.shape == apart.shape == (7, 2)
     assert np.allclose(apart[:, 1], np.std(each, axis=0, ddof=1))
     with pytest.raises(ValueError, match="return_std needs an average"):
-        BGNRegressor(max_width=1).fit(X, Y).predict(X, return_std=True)
+        BGNRegressor(max_terms=1).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="for two calls"):
         model.predict(X, interval=0.9, return_std=True)
 
@@ -188,7 +188,7 @@ def _wide(count: int, networks: int) -> Network:
         for _ in range(count // networks):
             columns = np.sort(rng.choice(5, rng.integers(1, 5), replace=False))
             factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
-            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
+            neurons.append(Oblique(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
         weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
         found.append(Network.of_layers([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
     return mean_of(found)

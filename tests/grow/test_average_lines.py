@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNRegressor, Layer, Network
-from bgn.grow.ensemble import AverageHistory
+from bgn.grow.ensemble import EnsembleHistory
 from bgn.grow.history import History, LinesAlone, Snapshot
 from bgn.model.ensemble import mean_of
 from bgn.model.schema import Schema
@@ -23,7 +23,7 @@ from tests.round_trips import bits
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 Y = 3 * X[:, 0] - 2 * X[:, 1] + np.where(X[:, 2] >= 0.3, 4.0, 0.0) + RNG.normal(0, 0.5, 300)
-SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 0, "random_state": 0, "n_networks": 3}
+SMALL: dict[str, Any] = {"max_terms": 6, "max_replacements": 0, "random_state": 0, "ensemble": 3}
 ENDS = np.array([[-2.0, 1.5], [0.0, 4.0]])
 
 
@@ -175,6 +175,6 @@ def _grown(worse: float, noise: float) -> History:
     ids=["better", "noise", "worse", "far worse"],
 )
 def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
-    found = AverageHistory.of([_grown(each, noise) for each in worse])
+    found = EnsembleHistory.of([_grown(each, noise) for each in worse])
     assert [k for k, member in enumerate(found.members) if member.shrinkage == 5.0] == straight
     assert all(member.straight is None for member in found.members)

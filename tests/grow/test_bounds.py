@@ -17,7 +17,7 @@ from tests.growing import table
 @pytest.mark.parametrize(
     "change",
     [
-        {}, {"digits": None}, {"cv": 3}, {"max_features": 1, "sweeps": 1}, {"max_layers": 2}, {"n_networks": 2},
+        {}, {"digits": None}, {"cv": 3}, {"max_features": 1, "sweeps": 1}, {"max_layers": 2}, {"ensemble": 2},
         {"output": "stagewise"}, {"select": "compact"},
     ],
 )  # fmt: skip
@@ -119,7 +119,7 @@ def test_bounds_with_signs_and_lines():
 @pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_the_same_network_from_every_engine(engine):
     X, y = table(150, 3, 5)
-    settings = QUICK | {"max_width": 4}
+    settings = QUICK | {"max_terms": 4}
     model = BGNRegressor(**settings, bounds=(5, 20)).fit(X, y)
     other = ENGINES[engine](BGNRegressor(**settings, bounds=(5, 20)), X, y)
     assert other.network_ == model.network_

@@ -17,7 +17,7 @@ from tests.every_engine import in_blocks, in_tensors
 from tests.growing import table
 from tests.reference.growth import held_by_trying
 
-QUICK = {"max_width": 6, "max_replacements": 3, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 6, "max_replacements": 3, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
 QUICK["sweeps"] = 0
 WANTED = {1: ("increasing", "constant"), -1: ("decreasing", "constant")}
 
@@ -136,7 +136,7 @@ def test_constraints_hold_on_every_engine(kind, engine):
     X, y = table(200, 3, 5)
     y = y if kind is BGNRegressor else (y > np.median(y)) * 1.0
     signs = [1, -1, 0, -1, 1]
-    settings = QUICK | {"max_width": 4, "sweeps": 1, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
+    settings = QUICK | {"max_terms": 4, "sweeps": 1, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
     model = kind(**settings).fit(X, y)
     assert engine(kind(**settings), X, y).network_ == model.network_
 
@@ -233,7 +233,7 @@ def test_averages_are_held_as_their_members_are(kind):
     target = y if kind is BGNRegressor else y > y.median()
     bounds = {"bounds": (20, None)} if kind is BGNRegressor else {}
     held = {"monotonic_cst": wanted, "interaction_cst": "no_interactions", **bounds}
-    model = kind(**QUICK, n_networks=3, **held).fit(X, target)
+    model = kind(**QUICK, ensemble=3, **held).fit(X, target)
     for name, sign in wanted.items():
         assert bgn.certify(model, [name], max_seconds=60)[name].direction in WANTED[sign]
     assert {len(neuron.projection.columns) for neuron in model.network_.layers[0].neurons} == {1}

@@ -14,7 +14,7 @@ from bgn.grow.rows import FEW_ROWS, assign_roles
 from bgn.inputs.arguments import seed_of
 from tests.growing import same, table
 
-QUICK = {"max_width": 4, "max_replacements": 1, "random_state": 0, "n_jobs": 1}
+QUICK = {"max_terms": 4, "max_replacements": 1, "random_state": 0, "n_jobs": 1}
 
 
 @given(st.integers(0, 2**31), st.integers(3, 40), st.integers(2, 6), st.booleans())
@@ -41,7 +41,7 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     """Grown fold by fold, with `eval_set` for the rows left out."""
     X, y = table(200)
     folds = assign_roles(RowsInMemory(X, y), None, 0.2, seed_of(0), cv=3)[0].folds
-    growth = {"max_width": 3, "max_features": 1, "max_replacements": 0, "shrinkage": 1.0, "random_state": 0}
+    growth = {"max_terms": 3, "max_features": 1, "max_replacements": 0, "shrinkage": 1.0, "random_state": 0}
     model = BGNRegressor(**growth, cv=3).fit(X, y)
     held = [np.isin(X[:, 0], fold.validation.part.columns[0]) for fold in folds]
     np.testing.assert_array_equal(np.sum(held, axis=0), 1)
@@ -53,7 +53,7 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
     assert model.history_.best_width == int(np.argmin(expected))
     assert model.history_.n_validation == len(y)
-    assert model.history_.stopped == "max_width"
+    assert model.history_.stopped == "max_terms"
 
 
 @pytest.mark.parametrize("direction", ["search", "lasso"])
@@ -80,7 +80,7 @@ def test_few_rows_are_cross_validated_unless_told_otherwise(tmp_path):
         ({"max_layers": 2}, {"X": X, "y": y}),
         ({"validation_fraction": 0.0}, {"X": X, "y": y}),
         ({}, {"X": X, "y": y, "eval_set": (X, y)}),
-        ({"max_width": 1}, {"X": many, "y": many[:, 0]}),
+        ({"max_terms": 1}, {"X": many, "y": many[:, 0]}),
     ):
         assert not BGNRegressor(**QUICK | changes).fit(**rows).history_.cross_validated
 
@@ -109,7 +109,7 @@ def test_linear_terms_among_questions_are_not_shrunk_as_many_steps_are(told):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-2, 2, (300, 4))
         truth = 3 * X[:, 0] + 2 * X[:, 1] + 2.0 * (X[:, 2] > 0.3)
-        model = BGNRegressor(max_width=20, max_replacements=2, random_state=seed, n_jobs=1, **told)
+        model = BGNRegressor(max_terms=20, max_replacements=2, random_state=seed, n_jobs=1, **told)
         network = model.fit(X, truth + 0.1 * rng.normal(size=300)).network_
         assert network.slopes is not None
         assert network.slopes.ravel()[:2] == pytest.approx([3, 2], abs=0.06)

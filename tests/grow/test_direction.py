@@ -13,7 +13,7 @@ from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso, lasso_path
 from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, different
 from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
 from bgn.grow.directions.search import AnswerPairs
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from experiments.literal import lasso_direction
 from tests.growing import EMPTY, engine_of
 from tests.reference.growth import best_angle, best_pair, finer_and_finer, refitted_gains
@@ -105,7 +105,7 @@ def test_inner_products_are_those_of_the_rows(seed, weighted):
     direct = (Z.T * w) @ engine.part.target / w.sum()
     np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.part.target).max() * 1e-7)
     np.testing.assert_allclose(products.gram_of(np.arange(3)), (Z.T * w) @ Z / w.sum(), atol=1e-6)
-    engine.put(0, Neuron(Projection((1,), (1.0,)), float(np.median(X[:, 1]))))
+    engine.put(0, Oblique(Projection((1,), (1.0,)), float(np.median(X[:, 1]))))
     products.learn(0)
     output = Output(np.array([2**30], np.int64), 5)
     residual = engine.residual(output) if engine.settle(output) >= 0 else None
@@ -163,7 +163,7 @@ def test_a_second_layer_finds_interactions():
     X = rng.uniform(-1, 1, (3000, 2))
     inside = (np.abs(X[:, 0]) < 0.5) & (np.abs(X[:, 1] - 0.2) < 0.4)
     y = X[:, 0] + 3.0 * inside + 0.1 * rng.normal(size=3000)
-    model = BGNRegressor(max_layers=2, max_width=20, max_features=2, random_state=0).fit(X, y)
+    model = BGNRegressor(max_layers=2, max_terms=20, max_features=2, random_state=0).fit(X, y)
     best = [min(snapshot.validation_mse for snapshot in path) for path in model.history_.paths]
     assert best[1] < 0.9 * best[0]
 
@@ -274,7 +274,7 @@ def test_values_far_out_do_not_hide_a_column(levels, far, max_features):
     rng = np.random.default_rng(0)
     X = rng.integers(0, levels, (3000, 3)).astype(float)
     y = X[:, 0] / levels + 0.2 * (2 * X[:, 1] >= levels) + 0.02 * rng.normal(size=3000)
-    model = BGNRegressor(max_width=10, max_features=max_features, max_linear=0, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=10, max_features=max_features, max_linear=0, random_state=0, cv=None)
     plain = model.fit(X, y).score(X, y)
     X[: len(far), 0] = far
     assert model.fit(X, y).score(X, y) > plain - 0.01
@@ -285,5 +285,5 @@ def test_columns_in_use_are_paired_though_others_gain_more_alone():
     X = rng.normal(size=(20_000, 24))
     truth = 3.0 * (X[:, 7] > 0) + 2.0 * ((X[:, 5] > 0.2) & (X[:, 3] > 0))
     y = truth + 0.5 * rng.normal(size=20_000)
-    model = BGNRegressor(max_width=12, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=12, random_state=0, cv=None).fit(X, y)
     assert np.mean((model.predict(X) - truth) ** 2) < 0.15  # 0.25 without a pair of 3 and 5

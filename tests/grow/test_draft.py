@@ -12,7 +12,7 @@ from bgn.engines.raw_rows import different
 from bgn.grow import rows as roles
 from bgn.grow import search as draft
 from bgn.grow.refit import Full
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import engine_of, same
 
 
@@ -41,7 +41,7 @@ def drafts(monkeypatch):
 
 
 neurons = st.builds(
-    lambda columns, other, threshold: Neuron(
+    lambda columns, other, threshold: Oblique(
         Projection((0, 1), (1.0, other)) if columns else Projection((2,), (1.0,)), threshold
     ),
     st.booleans(), st.sampled_from([-1.5, -0.5, 1.0]), st.sampled_from([-0.805, -0.205, 0.005, 0.505, 1.005]),
@@ -88,7 +88,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
 def test_a_layer_that_does_no_better_is_left():
     X, _ = made_up(80)
     rows, rule = engine_of(X, np.where(X[:, 0] > 0, 1.0, -1.0)), Full(1.0)
-    good, bad = Neuron(Projection((0,), (1.0,)), 0.005), Neuron(Projection((3,), (1.0,)), 2.005)
+    good, bad = Oblique(Projection((0,), (1.0,)), 0.005), Oblique(Projection((3,), (1.0,)), 2.005)
     state = rule.take_over(rows, rule.start(rows), (good,), (), np.zeros(2))
     assert rule.take_over(rows, state, (bad,), (), np.zeros(2)) is None
     assert not rows.put(0, good)[2]  # its answers are there already
@@ -99,10 +99,10 @@ def test_a_layer_that_does_no_better_is_left():
 def test_same_bits_wherever_the_rows_live(engine, kind, drafts):
     X, y = made_up(300)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    setting = {"max_width": 4, "max_replacements": 2, "random_state": 2, "cv": None, "shrinkage": 1.0, "sweeps": 0}
+    setting = {"max_terms": 4, "max_replacements": 2, "random_state": 2, "cv": None, "shrinkage": 1.0, "sweeps": 0}
     more = {
         "numbers": {"max_linear": 0, "sweeps": 1}, "lines": {"max_linear": 2}, "signs": {"monotonic_cst": [1, 0, 1, 0]},
-        "deep": {"max_layers": 2, "max_width": 3}, "average": {"n_networks": 2, "max_width": 3},
+        "deep": {"max_layers": 2, "max_terms": 3}, "average": {"ensemble": 2, "max_terms": 3},
     }  # fmt: skip
     classes = {"two classes": 2, "three classes": 3}.get(kind)
     if classes:
@@ -122,7 +122,7 @@ def test_same_bits_wherever_the_rows_live(engine, kind, drafts):
 def test_every_snapshot_says_what_its_network_does(drafts, linear):
     X, y = made_up(400)
     model = BGNRegressor(
-        max_width=8, max_linear=linear, max_replacements=3, sweeps=0, validation_fraction=0, random_state=1
+        max_terms=8, max_linear=linear, max_replacements=3, sweeps=0, validation_fraction=0, random_state=1
     ).fit(X, y)
     path = model.history_.paths[0]
     assert sum(drafts) >= 8
@@ -148,7 +148,7 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
 
     monkeypatch.setattr(Full, "take_over", for_three)
     kind = BGNClassifier if classes else BGNRegressor
-    setting = {"max_width": 7, "max_linear": 0, "max_replacements": 2, "sweeps": 0, "shrinkage": 1.0}
+    setting = {"max_terms": 7, "max_linear": 0, "max_replacements": 2, "sweeps": 0, "shrinkage": 1.0}
     model = kind(**setting, validation_fraction=0, random_state=0).fit(X, y)
     assert max(asked) == 4  # after which they are not asked again
     assert [len(each.neurons) for each in model.history_.paths[0]] == [*range(8)]
@@ -163,7 +163,7 @@ def test_all_rows_go_on_where_a_draft_fits_too_well(drafts, monkeypatch):
         monkeypatch.setattr(place, name, value)
     X = np.random.default_rng(4).normal(size=(4000, 3))
     y = 10.0 * (X[:, 0] > 0.301237) + np.where(X[:, 1] > 0, 0.0, 1e-3)
-    setting = {"max_width": 6, "max_linear": 0, "sweeps": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
+    setting = {"max_terms": 6, "max_linear": 0, "sweeps": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
     losses = []
     for most in (roles.MOST_DRAFTED, 0):
         monkeypatch.setattr(roles, "MOST_DRAFTED", most)
@@ -185,7 +185,7 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
         return kept(self, rows, state, neurons, *parts)
 
     monkeypatch.setattr(Full, "take_over", nested)
-    setting = {"max_width": 6, "max_linear": 0, "max_replacements": 5, "sweeps": 0, "shrinkage": 1.0}
+    setting = {"max_terms": 6, "max_linear": 0, "max_replacements": 5, "sweeps": 0, "shrinkage": 1.0}
     path = BGNRegressor(**setting, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0]
     assert refused
     assert all(drafts[:6])
@@ -195,7 +195,7 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
 
 def test_signs_hold(drafts):
     X, y = made_up(500)
-    setting = {"max_width": 8, "max_replacements": 3, "monotonic_cst": [0, 1, 1, 0], "random_state": 0, "cv": None}
+    setting = {"max_terms": 8, "max_replacements": 3, "monotonic_cst": [0, 1, 1, 0], "random_state": 0, "cv": None}
     model = BGNRegressor(**setting).fit(X, y)
     assert any(drafts)
     for column in (1, 2):
@@ -213,10 +213,10 @@ def test_few_rows_and_wide_tables_are_not_drafted(monkeypatch):
     monkeypatch.setattr(roles, "LEAST_DRAFT", 120)
     monkeypatch.setattr(roles, "SAMPLE_ROWS", 50)
     monkeypatch.setattr("bgn.grow.search.DraftedGrowth", None)
-    BGNRegressor(max_width=2, cv=None, random_state=0).fit(X, y)  # 240 rows learn
+    BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, y)  # 240 rows learn
     for setting in ({"output": "stagewise"}, {"direction": "debiased"}):
         monkeypatch.setattr(roles, "LEAST_DRAFT", 80)
-        BGNRegressor(max_width=2, cv=None, random_state=0, **setting).fit(X, y)
+        BGNRegressor(max_terms=2, cv=None, random_state=0, **setting).fit(X, y)
 
 
 def test_what_is_found_stays_where_somebody_interrupts(drafts, monkeypatch):
@@ -230,14 +230,14 @@ def test_what_is_found_stays_where_somebody_interrupts(drafts, monkeypatch):
 
     monkeypatch.setattr(draft.Draft, "advance", interrupted)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_width=8, max_linear=0, sweeps=0, cv=None, random_state=0).fit(X, y)
+        model = BGNRegressor(max_terms=8, max_linear=0, sweeps=0, cv=None, random_state=0).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert len(model.history_.paths[0]) == 4
 
 
 def test_drafts_end_in_time(drafts):
     X, y = made_up(400)
-    model = BGNRegressor(max_width=8, max_seconds=0.0, cv=None, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=8, max_seconds=0.0, cv=None, random_state=0).fit(X, y)
     assert model.history_.stopped == "max_seconds"
 
 

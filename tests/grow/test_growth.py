@@ -63,7 +63,7 @@ def test_propositions_1_and_2(seed, rows, ties):
 
 def test_first_neuron_is_the_papers():
     X, y = table(400)
-    model = BGNRegressor.as_in_paper(max_width=1, max_layers=1, validation_fraction=0.0, random_state=0).fit(X, y)
+    model = BGNRegressor.as_in_paper(max_terms=1, max_layers=1, validation_fraction=0.0, random_state=0).fit(X, y)
     weights, threshold, up, base = literal_neuron(X, y)
     expected = base + up * np.where(X @ weights >= threshold, 1.0, -1.0)
     assert np.mean(np.abs(model.network_.predict(X) - expected) > 1e-3) < 0.01
@@ -76,7 +76,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
     X = rng.normal(size=(80, 3))
     y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=80)
     settings = {"shrinkage": ridge, "validation_fraction": 0.0, "max_replacements": 3, "digits": None}
-    model = BGNRegressor(max_width=6, random_state=0, **settings).fit(X, y)
+    model = BGNRegressor(max_terms=6, random_state=0, **settings).fit(X, y)
     network = replace(model.history_, shrinkage=0.0).network()  # copies of a question not yet one
     expected = ridge_weights(network.hidden(X), y, ridge)
     np.testing.assert_allclose(np.append(network.base, network.output_weights), expected, rtol=1e-5, atol=1e-6)
@@ -85,7 +85,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_training_error_falls_and_bounds_hold(setting, engine):
     X, y = table()
-    limits = {"max_width": 8, "max_linear": 0, "patience": None, "cv": None}
+    limits = {"max_terms": 8, "max_linear": 0, "patience": None, "cv": None}
     model = engine(BGNRegressor(**setting, **limits, random_state=1), X, y)
     for layer in range(len(model.history_.paths)):
         records = [record for record in model.history_.records if record.layer == layer]
@@ -104,7 +104,7 @@ def test_same_bits_wherever_the_rows_live(setting, case, engine):
     X, y = table(220, seed=3)
     X = X.round(2).astype(np.float32 if case == "float32" else np.float64)
     weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
-    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1, cv=None)
+    model = BGNRegressor(**setting, max_terms=5, random_state=2, n_jobs=1, cv=None)
     expected = model.fit(X, y, weight).history_
     assert same(engine(model, X, y, weight).history_, expected)
 
@@ -112,7 +112,7 @@ def test_same_bits_wherever_the_rows_live(setting, case, engine):
 def test_rows_of_weight_zero_are_left_out(engine):
     X, y = table(200)
     weight = np.random.default_rng(0).integers(0, 2, len(y))
-    model = BGNRegressor(max_width=3, random_state=0, n_jobs=1, cv=None)
+    model = BGNRegressor(max_terms=3, random_state=0, n_jobs=1, cv=None)
     expected = model.fit(X[weight > 0], y[weight > 0]).network_
     assert engine(model, X, y, weight).network_ == expected
 
@@ -124,7 +124,7 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
     X = X.round(2)
     X = X.astype(np.float32) if case == "float32" else X
     weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
-    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1, cv=None)
+    model = BGNRegressor(**setting, max_terms=5, random_state=2, n_jobs=1, cv=None)
     reference = model.fit(X, y, weight).history_
     order = np.random.default_rng(1).permutation(len(y))
     assert same(model.fit(X[order], y[order], None if weight is None else weight[order]).history_, reference)
@@ -139,7 +139,7 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
 def test_a_sample_is_enough_to_search_on(monkeypatch, engine):
     X, y = table(3000)
     monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 500)
-    model = BGNRegressor(max_width=8, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=8, random_state=0, cv=None)
     network = model.fit(X, y).network_
     order = np.random.default_rng(1).permutation(len(y))
     assert engine(model, X[order], y[order]).network_ == network
@@ -150,14 +150,14 @@ def test_a_few_rows_many_times_all_learn(engine):
     cells = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0)])
     X = np.repeat(cells, 10, axis=0)
     y = X @ [1.0, 2.0, 4.0]
-    model = BGNRegressor(max_width=6, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=6, random_state=0, cv=None)
     fitted = engine(model, X, y)
     assert fitted.score(X, y) > 0.999
     assert np.isnan(fitted.history_.records[-1].validation_mse)
     often = np.full(8, 10)
-    heavy = BGNRegressor(max_width=6, random_state=0, cv=None).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=often)
+    heavy = BGNRegressor(max_terms=6, random_state=0, cv=None).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=often)
     assert heavy.network_ == fitted.network_
-    fewer = BGNRegressor(max_width=6, random_state=0, cv=None).fit(X[1:], y[1:])  # 79 rows of eight kinds
+    fewer = BGNRegressor(max_terms=6, random_state=0, cv=None).fit(X[1:], y[1:])  # 79 rows of eight kinds
     assert not np.isnan(fewer.history_.records[-1].validation_mse)
 
 
@@ -167,7 +167,7 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
     X = rng.integers(0, [30, 7, 18], size=(3000, 3)).astype(float)
     y = rng.normal(size=30)[X[:, 0].astype(int)] * np.sin(X[:, 2]) + rng.normal(size=7)[X[:, 1].astype(int)] * X[:, 0]
     model = BGNRegressor(
-        max_width=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0, random_state=0
+        max_terms=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0, random_state=0
     )
     errors = [record.train_mse for record in model.fit(X, y).history_.records]
     gains = -np.diff(errors)
@@ -178,7 +178,7 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
 
 def test_history_gives_every_width():
     X, y = load_diabetes(return_X_y=True)
-    limits = {"max_width": 6, "max_linear": 0, "patience": None, "cv": None}
+    limits = {"max_terms": 6, "max_linear": 0, "patience": None, "cv": None}
     model = BGNRegressor(**limits, shrinkage=10.0, random_state=0).fit(X, y)
     history = model.history_
     assert history.network(history.best_width) == model.network_
@@ -195,7 +195,7 @@ def test_history_gives_every_width():
 def test_recorded_errors_are_those_of_the_network(engine):
     X, y = table(500)
     held = slice(400, None)
-    model = BGNRegressor(max_width=5, max_linear=0, random_state=0, cv=None)  # lines are summed in small steps
+    model = BGNRegressor(max_terms=5, max_linear=0, random_state=0, cv=None)  # lines are summed in small steps
     model = engine(model, X[:400], y[:400], eval_set=(X[held], y[held]))
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
@@ -208,8 +208,8 @@ def test_recorded_errors_are_those_of_the_network(engine):
 @pytest.mark.exhaustive
 def test_compact_is_no_wider_than_best():
     X, y = table(600)
-    best = BGNRegressor(max_width=25, random_state=0, cv=None).fit(X, y)
-    compact = BGNRegressor(max_width=25, select="compact", random_state=0, cv=None).fit(X, y)
+    best = BGNRegressor(max_terms=25, random_state=0, cv=None).fit(X, y)
+    compact = BGNRegressor(max_terms=25, select="compact", random_state=0, cv=None).fit(X, y)
     path = best.history_.paths[0]
     assert compact.history_.best_width < best.history_.best_width
     chosen, winner = path[compact.history_.best_width], path[best.history_.best_width]
@@ -222,7 +222,7 @@ def test_replacement_helps_and_is_capped(engine):
     errors = {}
     for attempts in (0, 2, None):
         model = BGNRegressor(
-            max_width=10, max_replacements=attempts, patience=None, validation_fraction=0.0, random_state=0
+            max_terms=10, max_replacements=attempts, patience=None, validation_fraction=0.0, random_state=0
         )
         model = engine(model, X, y)
         errors[attempts] = model.history_.records[-1].train_mse
@@ -234,7 +234,7 @@ def test_replacement_helps_and_is_capped(engine):
 
 def test_stops_in_time_on_request_and_on_interrupt():
     X, y = table(2000)
-    model = BGNRegressor(max_width=1000, patience=None, max_seconds=0.5, random_state=0, cv=None).fit(X, y)
+    model = BGNRegressor(max_terms=1000, patience=None, max_seconds=0.5, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     assert model.network_.widths[0] < 1000
 
@@ -257,7 +257,7 @@ def test_stops_in_time_on_request_and_on_interrupt():
 
 def test_progress_bar_shows_errors(capsys):
     X, y = table(100)
-    BGNRegressor(max_width=2, verbose=1, random_state=0, cv=None).fit(X, y)
+    BGNRegressor(max_terms=2, verbose=1, random_state=0, cv=None).fit(X, y)
     assert "validation" in capsys.readouterr().err
 
 
@@ -293,7 +293,7 @@ def test_the_last_of_few_values_is_seen(values, sign):
     rng = np.random.default_rng(0)
     column, other = rng.integers(0, values, 2000) * float(sign), rng.integers(0, 2, 2000)
     y = 9.0 * values * (np.abs(column) == values - 1) + other * 0.5 + rng.normal(size=2000)
-    model = BGNRegressor(max_width=1, max_features=1, max_replacements=0, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=1, max_features=1, max_replacements=0, random_state=0, cv=None)
     assert model.fit(np.column_stack([column, other]), y).network_.layers[0].weights[0, 0] != 0
 
 
@@ -316,7 +316,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (60, 3)).astype(float)
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=60)
-    settings = {"max_width": 8, "max_linear": 0, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
+    settings = {"max_terms": 8, "max_linear": 0, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
     model = BGNRegressor(direction=direction, **settings).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
@@ -351,13 +351,13 @@ def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
 
     monkeypatch.setattr(grow_tries, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
+        model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths[0] > 0
     tries.clear()
     monkeypatch.setattr(grow_tries, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
+        BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
 
 
 def test_a_fit_leaves_nothing_that_only_a_collector_frees():
@@ -366,7 +366,7 @@ def test_a_fit_leaves_nothing_that_only_a_collector_frees():
     gc.collect()
     gc.disable()
     try:
-        BGNRegressor(max_width=2, n_jobs=3, random_state=0, cv=None).fit(X, y)
+        BGNRegressor(max_terms=2, n_jobs=3, random_state=0, cv=None).fit(X, y)
         own = set(threading.enumerate()) - before
         for thread in own:
             thread.join(timeout=10)

@@ -24,7 +24,7 @@ def test_every_engine_grows_the_same_lines(engine):
     X, y = table(400)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     for extra in ({}, {"sample_weight": weight}):
-        settings = {"max_width": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
+        settings = {"max_terms": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
         here = BGNRegressor(**settings).fit(X, y, **extra)
         there = ENGINES[engine](BGNRegressor(**settings), X, y, **extra)
         assert here.network_.linear_terms
@@ -35,7 +35,7 @@ def test_classes_grow_lines_where_told():
     X, _ = table(500)
     y = X[:, 0] - 0.1 * X[:, 1]
     for target in (y > 0, np.digitize(y, [-2.0, 2.0])):
-        model = BGNClassifier(max_width=4, max_linear=2, max_features=1, validation_fraction=0).fit(X, target)
+        model = BGNClassifier(max_terms=4, max_linear=2, max_features=1, validation_fraction=0).fit(X, target)
         assert model.network_.linear_terms or len(np.unique(target)) > 2
         assert (model.predict(X) == target).mean() > 0.8
 
@@ -77,7 +77,7 @@ def test_lines_alone_are_least_squares_on_clipped_columns():
 
 def test_rows_beyond_the_ends_count_as_the_ends():
     X, y = table(300)
-    model = BGNRegressor(max_width=6, max_linear=2, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=6, max_linear=2, random_state=0).fit(X, y)
     (term, *_) = model.network_.linear_terms
     row = X[:1].copy()
     row[0, term.column] = 1e9
@@ -91,7 +91,7 @@ def test_rows_beyond_the_ends_count_as_the_ends():
 
 def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     X, y = table(300)
-    model = BGNRegressor(max_width=6, max_linear=3, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=6, max_linear=3, random_state=0).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
         assert len(snapshot.neurons) + len(snapshot.linear_terms) == width
@@ -100,13 +100,13 @@ def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.network_ == model.network_
-    assert again.at_width(2).network_ == model.at_width(2).network_
+    assert again.with_terms(2).network_ == model.with_terms(2).network_
 
 
 def test_a_gap_counts_as_the_typical_value():
     X, y = table(300)
     X[::7, 0] = np.nan
-    model = BGNRegressor(max_width=4, max_linear=3, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=4, max_linear=3, random_state=0).fit(X, y)
     terms = [term for term in model.network_.linear_terms if term.column == 0]
     assert terms
     network = model.network_.changed(layers=[model.network_.layers[0].only([])], output_weights=[])
@@ -124,4 +124,4 @@ def test_what_is_no_number_of_linear_terms_is_refused(wrong):
 def test_lines_are_refused_where_they_cannot_be(other):
     with pytest.raises(ValueError, match="max_linear"):
         BGNRegressor(max_linear=2, **other).fit(*table(50))
-    assert BGNRegressor(max_width=2, **other).fit(*table(50)).network_.slopes is None
+    assert BGNRegressor(max_terms=2, **other).fit(*table(50)).network_.slopes is None

@@ -108,7 +108,7 @@ def test_a_new_loss_grows_on_every_engine(engine, monkeypatch):
     monkeypatch.setattr(grow_rows, "LOSSES", {"squared": Huber})
     X, y = table(200)
     y[:5] += 200.0
-    model = BGNRegressor(max_width=4, max_layers=2, shrinkage=1.0, random_state=0)
+    model = BGNRegressor(max_terms=4, max_layers=2, shrinkage=1.0, random_state=0)
     grown, expected = engine(clone(model), X, y).history_, model.fit(X, y).history_
     assert same(grown, expected)
     for before, after in pairwise(grown.records):

@@ -76,15 +76,15 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     assert np.count_nonzero(neuron.fires(rows) != cut.neuron.fires(rows)) <= 0.02 * len(rows)
     for added in {*neuron.projection.coefficients[1]}:
         exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
-        level = neuron.projection.coefficients[1].index(added)
-        beside = np.array([[np.nextafter(exact, -np.inf), level], [exact, level]])
+        category = neuron.projection.coefficients[1].index(added)
+        beside = np.array([[np.nextafter(exact, -np.inf), category], [exact, category]])
         assert neuron.fires(beside).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("output", ["full", "stagewise"])
 def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
     X, y = table(400)
-    settings = {"max_width": 5, "max_layers": 2, "output": output, "random_state": 0, "cv": None}
+    settings = {"max_terms": 5, "max_layers": 2, "output": output, "random_state": 0, "cv": None}
     model = engine(BGNRegressor(**settings), X, y)
     plain = BGNRegressor(**settings, digits=None).fit(X, y)
     first, other = (each.history_.paths[0][-1] for each in (model, plain))
@@ -103,7 +103,7 @@ def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
 
 def test_sums_of_short_numbers_are_the_floats_nearest_to_them():
     X, y = table(500)
-    network = BGNRegressor(max_width=20, max_linear=0, random_state=0, cv=None).fit(X, y).network_
+    network = BGNRegressor(max_terms=20, max_linear=0, random_state=0, cv=None).fit(X, y).network_
     weights = [Decimal(repr(weight)) for weight in network.output_weights.tolist()]
     for row, predicted in zip(network.hidden(X).tolist(), network.predict(X).tolist(), strict=True):
         exact = Decimal(repr(network.base)) + sum(
@@ -129,7 +129,7 @@ def test_short_thresholds_give_no_sharp_step_away():
     X = 100.0 + rng.normal(size=(20_000, 3))
     y = 10.0 * (X[:, 0] > 100.301237) + 0.02 * rng.normal(size=len(X))
     losses = [
-        BGNRegressor(max_width=4, digits=digits, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0][-1]
+        BGNRegressor(max_terms=4, digits=digits, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0][-1]
         for digits in (3, None)
     ]
     assert losses[0].train_loss < 1.6 * losses[1].train_loss

@@ -50,7 +50,7 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
 @pytest.mark.parametrize("output", ["full", "stagewise"])
 def test_simplicity_leaves_few_questions_about_several_columns(output):
     X, y = table(2000)
-    settings = {"max_width": 12, "output": output, "patience": None, "random_state": 0, "cv": None}
+    settings = {"max_terms": 12, "output": output, "patience": None, "random_state": 0, "cv": None}
 
     def pairs(simplicity):
         model = BGNRegressor(simplicity=simplicity, **settings).fit(X, y)

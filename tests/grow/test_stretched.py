@@ -60,7 +60,7 @@ def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypa
     X = rng.normal(size=(150, 3)).round(1)
     y = ((X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=150)) > 0).astype(int) + (classes > 2) * (X[:, 1] > 1)
     monkeypatch.setattr(crossval, "_TELLING", 1)
-    model = BGNClassifier(max_width=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
+    model = BGNClassifier(max_terms=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
     expected = model.fit(X, y).history_
     assert same(engine(model, X, y, None).history_, expected)
     order = rng.permutation(len(y))
@@ -71,7 +71,7 @@ def test_monotone_classes_stay_monotone_when_stretched():
     rng = np.random.default_rng(3)
     X = pd.DataFrame(rng.normal(size=(2500, 2)).round(1), columns=["x0", "x1"])
     y = rng.random(2500) < 1 / (1 + np.exp(-3 * X.x0.to_numpy()))
-    model = BGNClassifier(max_width=6, monotonic_cst=[1, 0], cv=3, shrinkage=600, random_state=0).fit(X, y)
+    model = BGNClassifier(max_terms=6, monotonic_cst=[1, 0], cv=3, shrinkage=600, random_state=0).fit(X, y)
     scores, weights = model.network_.raw_score(X), model.history_.paths[0][-1].output_weights
     assert (weights >= 0).all()
     assert np.ptp(scores) > 2

@@ -74,7 +74,7 @@ def test_all_rows_grow_what_the_sweeps_found():
     growth = sweeper(X, y, 8)
     plan = growth.plan(2)
     assert len(plan.layers) == 9
-    model = BGNRegressor(max_width=5, sweeps=2, shrinkage=1.0, validation_fraction=0, digits=None, max_replacements=3)
+    model = BGNRegressor(max_terms=5, sweeps=2, shrinkage=1.0, validation_fraction=0, digits=None, max_replacements=3)
     path = model.set_params(random_state=0).fit(X, y).history_.paths[0]
     assert [len(each.neurons) for each in path] == [*range(6)]
     plain = model.set_params(sweeps=0).fit(X, y).history_.paths[0]
@@ -87,7 +87,7 @@ def test_all_rows_grow_what_the_sweeps_found():
 def test_short_numbers_are_judged_as_they_are():
     """What a snapshot says of its training loss is what its network's predictions have."""
     X, y = made_up(300)
-    model = BGNRegressor(max_width=8, sweeps=3, validation_fraction=0, random_state=1).fit(X, y)
+    model = BGNRegressor(max_terms=8, sweeps=3, validation_fraction=0, random_state=1).fit(X, y)
     for width in range(1, 9):
         network = model.history_.network(width)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][width].train_loss)
@@ -100,7 +100,7 @@ def test_same_bits_wherever_the_rows_live(engine, rows, monkeypatch):
     X, y = made_up(160)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     setting = {
-        "max_width": 3,
+        "max_terms": 3,
         "sweeps": 1,
         "max_linear": 0,
         "max_replacements": 2,
@@ -121,16 +121,16 @@ def test_classes_are_swept(classes):
     labels = np.digitize(y, np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]))
     losses = []
     for sweeps in (0, 2):
-        model = BGNClassifier(max_width=4, sweeps=sweeps, shrinkage=1.0, validation_fraction=0, random_state=0)
+        model = BGNClassifier(max_terms=4, sweeps=sweeps, shrinkage=1.0, validation_fraction=0, random_state=0)
         losses.append(model.fit(X, labels).history_.paths[0][-1].train_loss)
     assert losses[1] <= losses[0] * 1.02
 
 
 def test_the_paper_s_settings_have_none():
     X, y = made_up(100)
-    paper = BGNRegressor.as_in_paper(max_width=4, max_layers=1, random_state=0)
+    paper = BGNRegressor.as_in_paper(max_terms=4, max_layers=1, random_state=0)
     assert paper.sweeps == 0
-    more = BGNRegressor.as_in_paper(max_width=4, max_layers=1, random_state=0, sweeps=3)
+    more = BGNRegressor.as_in_paper(max_terms=4, max_layers=1, random_state=0, sweeps=3)
     assert paper.fit(X, y).network_ == more.fit(X, y).network_
 
 
@@ -141,10 +141,10 @@ def test_few_widths_are_swept_more_often():
 
 def test_time_and_callbacks():
     X, y = made_up(200)
-    model = BGNRegressor(max_width=5, sweeps=50, max_seconds=0.0, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=5, sweeps=50, max_seconds=0.0, random_state=0).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     told = []
-    model = BGNRegressor(max_width=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0)
+    model = BGNRegressor(max_terms=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0)
     model.set_params(callbacks=lambda record: told.append(record.width)).fit(X, y)
     assert told == [1, 2, 3, 4, 5]
 
@@ -157,7 +157,7 @@ def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
 
     monkeypatch.setattr(Sweeper, "_down", interrupted)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_width=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0).fit(X, y)
+        model = BGNRegressor(max_terms=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0).fit(X, y)
     assert model.network_.widths == (5,)
     assert model.history_.stopped == "interrupted"
 

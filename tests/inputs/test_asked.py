@@ -22,7 +22,7 @@ from bgn.inputs.errors import InputError
 from bgn.persist import parts, read
 from tests.command import call
 
-QUICK: dict[str, Any] = {"max_width": 2, "cv": None, "max_replacements": 0, "random_state": 0}
+QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "max_replacements": 0, "random_state": 0}
 ROWS = 120
 
 
@@ -70,7 +70,7 @@ def test_a_regressor_asks_once_wherever_the_targets_are(frame: pd.DataFrame, tmp
     model = bgn.BGNRegressor(**QUICK, task="regression").fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").task == "regression"
-    assert warned(lambda: bgn.distil(model, X, max_width=2)) == []
+    assert warned(lambda: bgn.distill(model, X, max_terms=2)) == []
 
 
 def test_of_many_blocks_no_more_are_read_than_needed() -> None:
@@ -144,7 +144,7 @@ def test_a_row_without_a_label_is_left_out_of_what_judges(frame: pd.DataFrame, t
     call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json")
     labels[[4, 40]], labels[50] = None, "perhaps"
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "u.csv", index=False)
-    for command in (("evaluate",), ("simplify",), ("distil", "--max-width", 2), ("report", "-o", tmp_path / "r.html")):
+    for command in (("evaluate",), ("simplify",), ("distill", "--max-width", 2), ("report", "-o", tmp_path / "r.html")):
         done = call(command[0], tmp_path / "m.json", tmp_path / "u.csv", *command[1:])
         assert "3 of 120 rows lack 'y' and are left out" in done.err, command
     assert call("evaluate", tmp_path / "m.json", tmp_path / "u.csv").out.startswith("117 rows")

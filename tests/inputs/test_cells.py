@@ -288,7 +288,7 @@ def blanks(tmp_path_factory):
 
 
 def test_blanks_around_a_word_make_no_other_word(blanks):
-    assert [column.levels for column in read(blanks / "m.json").network.schema.columns[1:]] == [("Oslo", "Rome")]
+    assert [column.categories for column in read(blanks / "m.json").network.schema.columns[1:]] == [("Oslo", "Rome")]
     first, second = call("predict", blanks / "m.json", "-", stdin="n,city\n2,Oslo\n2,  Oslo \n").out.split()[1:]
     assert first == second
 

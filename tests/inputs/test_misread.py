@@ -15,7 +15,7 @@ import bgn
 from tests.command import call
 
 RNG = np.random.default_rng(0)
-SETTINGS = {"max_width": 4, "random_state": 0, "cv": None}
+SETTINGS = {"max_terms": 4, "random_state": 0, "cv": None}
 ROWS = pd.DataFrame({
     "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 500, 90), "D"),
     "took": pd.to_timedelta(RNG.integers(0, 10**6, 90), "s"),

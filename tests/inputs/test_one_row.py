@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import bgn
 
 RNG = np.random.default_rng(0)
-SETTINGS = {"max_width": 3, "max_linear": 0, "random_state": 0, "cv": None}
+SETTINGS = {"max_terms": 3, "max_linear": 0, "random_state": 0, "cv": None}
 MIXED = pd.DataFrame({
     "area": RNG.normal(50, 9, 80).round(), "city": RNG.choice(["Lille", "Nice"], 80),
     "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 300, 80), "D"), "lift": RNG.random(80) < 0.5,

@@ -100,12 +100,12 @@ def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -
     alone = replace(preparation, schema=prepare.in_numbers(schema))
     X = dict(zip(alone.schema.names, prepare.typed(alone, table).X.T, strict=True))
     for column, codes in zip(schema.columns, whole.T, strict=True):
-        if column.levels is None or column.ordered:
+        if column.categories is None or column.ordered:
             np.testing.assert_array_equal(X[column.name], codes)
             continue
-        for code, level in enumerate(column.levels):
+        for code, category in enumerate(column.categories):
             wanted = np.where(np.isnan(codes), np.nan, codes == code)
-            np.testing.assert_array_equal(X[f"{column.name} = {level}"], wanted)
+            np.testing.assert_array_equal(X[f"{column.name} = {category}"], wanted)
 
 
 @given(frames())
@@ -125,7 +125,7 @@ def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> No
 def test_numbers_as_names_and_unseen_values() -> None:
     table = pa.table({"floor": [1, 2, 2, None], "kind": pa.array(["a", "b", "a", "b"]).dictionary_encode()})
     preparation = Preparation(schema_of(prepare.learn(table, ["floor"])))
-    assert [column.levels for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
+    assert [column.categories for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
     other = prepare.typed(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
     np.testing.assert_array_equal(other.X, [[1, np.nan], [np.nan, 0]])
     assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
@@ -195,6 +195,6 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
 def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
     schema = schema_of(prepare.learn(pa.table({"x": values}), ()))
     notes = prepare.read_as_words(schema)
-    assert schema.columns[0].levels == tuple(sorted(values))
+    assert schema.columns[0].categories == tuple(sorted(values))
     assert bool(notes) == bool(told)
     assert told in "".join(notes)

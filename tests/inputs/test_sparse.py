@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 import bgn
 from bgn.model import values as reading
 
-SETTINGS = {"max_width": 3, "random_state": 0, "cv": None}
+SETTINGS = {"max_terms": 3, "random_state": 0, "cv": None}
 RNG = np.random.default_rng(0)
 DENSE = np.where(RNG.random((80, 5)) < 0.6, 0.0, RNG.normal(size=(80, 5)).round(2))
 TARGET = 2.0 * (DENSE[:, 0] > 0) + DENSE[:, 1]

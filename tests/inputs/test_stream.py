@@ -95,7 +95,7 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> N
     assert 230 < learnt < 245
     assert 20 < sum(int((~held).sum()) for _, _, held, _ in rows._kept) < 150
     assert 5 < sum(int(held.sum()) for _, _, held, _ in rows._kept) < 50
-    model = BGNRegressor(max_width=2, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=2, random_state=0, cv=None)
     kept = rows.fit(model)
     card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})
     assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)

@@ -23,7 +23,7 @@ from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.command import call
 
-QUICK = {"max_width": 3, "max_features": 1, "random_state": 0, "max_replacements": 2}
+QUICK = {"max_terms": 3, "max_features": 1, "random_state": 0, "max_replacements": 2}
 
 
 def written(rows: int = 240) -> pd.DataFrame:

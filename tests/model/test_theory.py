@@ -203,7 +203,7 @@ def test_regions_of_no_rows():
 def test_growth_records_the_bounds_of_the_networks_it_makes(direction, output):
     X, y = load_diabetes(return_X_y=True, scaled=False)
     kind = {"direction": direction, "output": output, "digits": None}
-    model = bgn.BGNRegressor(max_layers=3, max_width=6, random_state=0, **kind)
+    model = bgn.BGNRegressor(max_layers=3, max_terms=6, random_state=0, **kind)
     history = model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:])).history_
     records = {(record.layer, record.width): record for record in history.records}  # the last of each width
     assert {layer for layer, _ in records} == {0, 1, 2}
@@ -216,7 +216,7 @@ def test_growth_records_the_bounds_of_the_networks_it_makes(direction, output):
 
 def test_a_fitted_estimator_stands_for_its_network():
     X, y = load_diabetes(return_X_y=True)
-    model = bgn.BGNRegressor(max_width=3, max_linear=0, random_state=0, cv=None).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=3, max_linear=0, random_state=0, cv=None).fit(X, y)
     np.testing.assert_array_equal(lower_bounds(model, X, y), lower_bounds(model.network_, X, y))
     assert len(regions(model, X)) == 1
     with pytest.raises(TypeError, match=r"got BGNRegressor\. Call fit first"):

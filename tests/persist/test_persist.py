@@ -51,7 +51,7 @@ def networks(draw: st.DrawFn) -> Network:
 def example() -> Network:
     layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
     network = Network.of_layers([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
-    return network.changed(schema=network.schema.with_levels({"kind = flat": ("kind", "flat")}))
+    return network.changed(schema=network.schema.with_categories({"kind = flat": ("kind", "flat")}))
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
 def fitted() -> Any:
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     # Without validation rows the widest network is chosen.
-    settings = {"max_width": 4, "max_replacements": 2, "validation_fraction": 0.0}
+    settings = {"max_terms": 4, "max_replacements": 2, "validation_fraction": 0.0}
     return bgn.BGNRegressor(**settings, random_state=np.int64(0)).fit(X, y)
 
 
@@ -202,7 +202,7 @@ def test_the_same_fit_writes_the_same_file(fitted: Any, tmp_path: Path) -> None:
 
 def test_callbacks_are_not_kept(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = bgn.BGNRegressor(max_width=1, callbacks=[lambda record: None], random_state=0, cv=None).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=1, callbacks=[lambda record: None], random_state=0, cv=None).fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     loaded = bgn.load(tmp_path / "m.json")
     assert loaded.callbacks is None
@@ -211,7 +211,7 @@ def test_callbacks_are_not_kept(tmp_path: Path) -> None:
 
 def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = bgn.BGNRegressor(max_width=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(
+    model = bgn.BGNRegressor(max_terms=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(
         X, y
     )
     bgn.save(model, tmp_path / "m.json")
@@ -251,7 +251,7 @@ def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> 
     [
         (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
         (("settings",), None, "kind must be 'network', or 'regressor' or 'classifier' with settings"),
-        (("settings", "max_width"), {}, "settings.max_width must be a number; got an object of 0"),
+        (("settings", "max_terms"), {}, "settings.max_terms must be a number; got an object of 0"),
         (("history", "best_width"), 1, "history does not lead to the network of the file"),
         (("history", "best_layer"), 9, "history does not lead to a network: layer must be between 0 and 0; got 9"),
         (("history", "paths", 0, "snapshots"), [], r"history.paths\[0\].snapshots must hold one of width 0 at least"),
@@ -472,7 +472,7 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["units", "figures", "steps"])
 def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
-    model = bgn.BGNRegressor(max_width=2, random_state=0, cv=None).fit(*load_diabetes(return_X_y=True))
+    model = bgn.BGNRegressor(max_terms=2, random_state=0, cv=None).fit(*load_diabetes(return_X_y=True))
     bgn.save(model, tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
     if where == "steps":
@@ -504,14 +504,14 @@ def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path) -> None:
     refused("seen must be the lowest value and the highest", schema=columns(seen=[5.0, -5.0]))
     refused("seen must be the lowest value and the highest", schema=columns(seen=[{"float": "nan"}, 1.0]))
     year = {"raw": "t", "part": "year"}
-    refused("can be one of these alone", schema=columns(levels=["x", "y"], part_of=year))
+    refused("can be one of these alone", schema=columns(categories=["x", "y"], part_of=year))
 
 
 def test_a_network_alone_has_no_history(tmp_path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     path = tmp_path / "m.json"
-    bgn.save(bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(X, X[:, 0]), path)
+    bgn.save(bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, X[:, 0]), path)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "network", "settings": None}))
     with pytest.raises(ModelFileError, match="a network alone has none"):
         bgn.load(path)
@@ -531,6 +531,6 @@ def test_columns_are_bounded_whatever_the_blanks(tmp_path) -> None:
 
 def test_a_column_without_any_value_is_saved(tmp_path) -> None:
     X = np.column_stack([np.arange(40.0), np.full(40, np.nan)])
-    model = bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(X, X[:, 0])
+    model = bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, X[:, 0])
     bgn.save(model, tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X), model.predict(X))

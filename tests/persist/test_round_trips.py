@@ -21,7 +21,7 @@ from tests.round_trips import bits, scratch, through_a_file
 SETTINGS = st.fixed_dictionaries(
     {
         "max_layers": st.integers(1, 3),
-        "max_width": st.integers(1, 6),
+        "max_terms": st.integers(1, 6),
         "direction": st.sampled_from(["search", "search", "debiased", "lasso"]),
         "output": st.sampled_from(["full", "full", "stagewise"]),
         "shrinkage": st.sampled_from(["auto", 0.0, 5.0, 100.0]),
@@ -58,7 +58,7 @@ def equal_neurons() -> BGNRegressor:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (60, 2)).astype(float)
     y = X[:, 0] * 2 + X[:, 1] + rng.normal(size=60) * 0.3
-    return BGNRegressor(max_width=4, max_layers=2, max_replacements=0, shrinkage=5.0, random_state=3).fit(X, y)
+    return BGNRegressor(max_terms=4, max_layers=2, max_replacements=0, shrinkage=5.0, random_state=3).fit(X, y)
 
 
 def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = table(0, ("fine", "few values"), 60)
-    settings = {"max_width": 6, "max_linear": 0, "max_replacements": 0, "random_state": 0}
+    settings = {"max_terms": 6, "max_linear": 0, "max_replacements": 0, "random_state": 0}
     model = BGNRegressor(**settings, select="compact", cv=None).fit(X, y)
     assert model.history_.best_width < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
@@ -113,11 +113,11 @@ def test_classes_come_back(tmp_path: Path, labels: str, layers: int) -> None:
     known = np.array(LABELS[labels])
     y = known[np.digitize(y, np.quantile(y, np.linspace(0, 1, len(known) + 1)[1:-1]))]
     weight = {known[0].item(): 2.5}
-    model = BGNClassifier(max_width=3, max_layers=layers, class_weight=weight, n_jobs=1, random_state=0).fit(X, y)
+    model = BGNClassifier(max_terms=3, max_layers=layers, class_weight=weight, n_jobs=1, random_state=0).fit(X, y)
     found = through_a_file(model, tmp_path)
     assert found.class_weight == weight
     np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(found.at_width(1).predict(X), model.at_width(1).predict(X))
+    np.testing.assert_array_equal(found.with_terms(1).predict(X), model.with_terms(1).predict(X))
     content = json.loads((tmp_path / "model.json").read_text())
     assert content["kind"] == "classifier"
     assert "mse" not in json.dumps(content["history"])
@@ -137,7 +137,7 @@ def test_classes_come_back(tmp_path: Path, labels: str, layers: int) -> None:
 def test_what_is_no_classifier_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     X, y = table(1, ("fine", "few values"), 60)
     path = tmp_path / "model.json"
-    bgn.save(BGNClassifier(max_width=2, random_state=0).fit(X, y > np.median(y)), path)
+    bgn.save(BGNClassifier(max_terms=2, random_state=0).fit(X, y > np.median(y)), path)
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(bgn.ModelFileError, match=message):
         bgn.load(path)

@@ -38,8 +38,8 @@ def every_figure() -> dict[str, Callable[[Any], Any]]:
     word = "said yes at the very first visit to the branch of the bank"
     labels = np.where(classes[:, 0] + rng.normal(0, 0.7, 200) > 0, word, "did not")
     three = np.digitize(classes[:, 0] + rng.normal(0, 0.3, 200), [-0.5, 0.5])
-    two = (bgn.BGNClassifier(max_width=3, random_state=0, cv=None).fit(classes, labels), classes, labels)
-    several = (bgn.BGNClassifier(max_width=3, random_state=0, cv=None).fit(classes, three), classes, three)
+    two = (bgn.BGNClassifier(max_terms=3, random_state=0, cv=None).fit(classes, labels), classes, labels)
+    several = (bgn.BGNClassifier(max_terms=3, random_state=0, cv=None).fit(classes, three), classes, three)
     history = grown()
     plane = rng.uniform(size=(200, 2))
     target = 1.5 + 2.0 * plane[:, 0]

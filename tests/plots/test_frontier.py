@@ -27,7 +27,7 @@ def rows() -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
-    return bgn.BGNRegressor(max_width=6, random_state=0, cv=None).fit(*rows[:2]).at_width(3)
+    return bgn.BGNRegressor(max_terms=6, random_state=0, cv=None).fit(*rows[:2]).with_terms(3)
 
 
 def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
@@ -36,7 +36,7 @@ def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: 
     assert (found.chosen, found.judged, list(found.errors)) == (3, "test", ["training", "validation", "test"])
     assert len(set(map(len, found.errors.values()))) == 1
     for size, error in enumerate(found.errors["test"]):
-        assert error == pytest.approx(mse(model.at_width(size).predict(X_test), y_test))
+        assert error == pytest.approx(mse(model.with_terms(size).predict(X_test), y_test))
     assert np.all(np.diff(found.errors["training"]) < 0)
     linear = LinearRegression().fit(X, y)
     assert found.linear["training"] == pytest.approx(mse(linear.predict(X), y))
@@ -48,7 +48,7 @@ def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: 
 
 
 def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
-    model = bgn.BGNRegressor(max_width=2, random_state=0, validation_fraction=0).fit(*rows[:2])
+    model = bgn.BGNRegressor(max_terms=2, random_state=0, validation_fraction=0).fit(*rows[:2])
     found = bgn.frontier(model.history_)
     assert (found.judged, found.linear, found.best) == ("training", {}, 2)
     assert len(str(found).splitlines()) == 4
@@ -56,7 +56,7 @@ def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
 
 
 def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...]) -> None:
-    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
+    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
     found = bgn.frontier(model, *rows)
     assert found.cross_validated
     path = model.history_.paths[0]
@@ -73,12 +73,12 @@ def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...
 def test_test_rows_may_hold_words_gaps_and_levels_never_seen(rows: tuple[Any, ...]) -> None:
     X = pd.DataFrame({"city": np.resize(["Lille", "Nice", "Oslo"], 200), "area": rows[0][:, 0]})
     y = 2.0 * (X["city"] == "Nice") + X["area"]
-    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, cv=None).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, cv=None).fit(X, y)
     X_test = pd.DataFrame({"city": ["Nice", "Rome", None], "area": [0.3, np.nan, 0.9]})
     y_test = np.array([2.0, 1.0, 0.5])
     found = bgn.frontier(model, X, y, X_test, y_test)
     for size, error in enumerate(found.errors["test"]):
-        assert error == pytest.approx(mse(model.at_width(size).predict(X_test), y_test))
+        assert error == pytest.approx(mse(model.with_terms(size).predict(X_test), y_test))
     assert np.isfinite(found.linear["test"])
 
 

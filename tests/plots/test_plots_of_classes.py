@@ -17,7 +17,7 @@ def two() -> Any:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.where(X[:, 0] + rng.normal(0, 0.7, 200) > 0, "$yes", "no")
-    return bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y), X, y
+    return bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def three() -> Any:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = np.digitize(X[:, 0] + rng.normal(0, 0.3, 200), [-0.5, 0.5])
-    return bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y), X, y
+    return bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y), X, y
 
 
 FIGURES = ("roc", "precision_recall", "calibration", "scores", "decision_curve")

@@ -93,15 +93,15 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
     table = pd.DataFrame({"sold": pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 999, 200), unit="D")})
     table["a"] = rng.normal(size=200).round(2)
     y = np.where(table["a"] > 0, "Yes", "No")
-    model = bgn.BGNClassifier(max_width=3, random_state=0).fit(table, y)
+    model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(table, y)
     words = {"target": {"label": "customer", "levels": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
     told = PageLabels.of(model.network_.schema, words, None)
     assert told.schema.classes == ("No", "leaves")
     assert any(name.startswith("day of sale") for name in told.schema.names)
     schema = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
-    schema = schema.with_levels({"in Nice": ("city", "Nice")})
+    schema = schema.with_categories({"in Nice": ("city", "Nice")})
     told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "levels": {"Nice": "the coast"}}}}, None)
-    assert told.schema.columns[0].level_of == ("town", "the coast")
+    assert told.schema.columns[0].category_of == ("town", "the coast")
 
 
 def test_points_come_first_where_classes_have_them(tmp_path) -> None:

@@ -110,7 +110,7 @@ def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.ran
     for neuron in network.layers[0].neurons:
         line = neuron.projection
         for place, (j, factor) in enumerate(zip(line.columns, line.coefficients, strict=True)):
-            if network.schema.columns[j].levels is None and factor != 0.0:
+            if network.schema.columns[j].categories is None and factor != 0.0:
                 some = rows[rng.integers(len(rows), size=3)].copy()
                 some[:, j] = 0.0
                 some[:, j] = ((neuron.threshold - line.values(some)) / line.coefficients[place]).round(12)
@@ -130,7 +130,7 @@ def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
     words["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
     words.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
     late = 2.0 * (words.sold >= "2011-03-05") + (words.city == "Nice")
-    settings = {"max_width": 8, "random_state": 0, "cv": None}
+    settings = {"max_terms": 8, "random_state": 0, "cv": None}
     return {
         "numbers": (bgn.BGNRegressor(**settings).fit(numbers, y), numbers, y),
         "deep": (bgn.BGNRegressor(max_layers=2, **settings).fit(numbers, y), numbers, y),
@@ -258,8 +258,8 @@ def test_categories_are_chosen(opened) -> None:
     names = ["season = winter", "season = summer", "temp"]
     layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])
     network = bgn.Network.of_layers([layer], [5.0, -2.0, 1.0], 0.0, names)
-    levels = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
-    network = network.changed(schema=network.schema.with_levels(levels))
+    categories = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
+    network = network.changed(schema=network.schema.with_categories(categories))
     rows, target = rows_for(network, 50)
     page = opened(network, rows, target)
     choice = page.locator(".control select")
@@ -403,7 +403,7 @@ def told_apart(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.
     rows = rng.normal(size=(300, 4)).round(2)
     places = np.quantile(rows[:, 0], np.linspace(0, 1, classes + 1)[1:-1])
     y = np.array(["<b>no</b>", "yes", "&amp;", "maybe"])[np.digitize(rows[:, 0] + rng.normal(0, 0.4, 300), places)]
-    return bgn.BGNClassifier(max_width=5, max_layers=1 + deep, random_state=0).fit(rows, y), rows, y
+    return bgn.BGNClassifier(max_terms=5, max_layers=1 + deep, random_state=0).fit(rows, y), rows, y
 
 
 @pytest.mark.parametrize(("classes", "deep"), [(2, False), (4, False), (3, True)])
@@ -476,7 +476,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
     expected = expected.amount(number, 3.1)
     number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
-    expected = expected.level(number, "Rome", True)
+    expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [each.what for each in done.edits] == [
         "threshold of question 2 set to 2.25", "amount of question 2 set to 3.1", "question 4 answered yes for Rome",

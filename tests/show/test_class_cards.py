@@ -25,10 +25,10 @@ def columns_of(X: np.ndarray) -> dict:
     """Raw rows by name, as a person reads them: a level never seen counts as missing."""
     table = {}
     for column, values in zip(TABLE.columns, X.T, strict=True):
-        if column.levels is None:
+        if column.categories is None:
             table[column.name] = np.array([np.nan if value is None else value for value in values], dtype=float)
         else:
-            known = [value if value in column.levels else None for value in values]
+            known = [value if value in column.categories else None for value in values]
             table[column.name] = np.array(known, dtype=object)
     return table
 
@@ -89,7 +89,7 @@ def test_who_adds_up_a_card_gets_the_probability(data, depth, points):
 
 def test_probabilities_of_a_card_rise_with_the_total():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = bgn.BGNClassifier(max_width=5, max_linear=0, random_state=0).fit(X[:400], y[:400])
+    model = bgn.BGNClassifier(max_terms=5, max_linear=0, random_state=0).fit(X[:400], y[:400])
     simple = bgn.simplify(model, X[:400], y[:400], points=5, calibrate_on=(X[400:], y[400:]))
     card = bgn.scorecard(simple.network)
     chances_of = [card.probability(total) for total in range(sum(card.points) + 1)]
@@ -107,7 +107,7 @@ def test_probabilities_of_a_card_rise_with_the_total():
 
 def test_points_of_several_classes_keep_what_is_predicted():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = bgn.BGNClassifier(max_width=4, max_linear=0, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_terms=4, max_linear=0, random_state=0).fit(X, y)
     simple = bgn.simplify(model, X, y, points=5)
     assert np.mean(simple.network.predict(X).argmax(axis=1) == y) >= model.score(X, y) - 0.02
     card = bgn.scorecard(simple.network)

@@ -18,7 +18,7 @@ from bgn.cli.compare import compare
 from bgn.cli.completion import completion
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
-from bgn.cli.distil import distil
+from bgn.cli.distill import distill
 from bgn.cli.edit import edit
 from bgn.cli.effect import effect
 from bgn.cli.evaluate import evaluate
@@ -93,6 +93,6 @@ def bgn() -> None:
 
 for _command in (
     check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
-    simplify, distil, report, serve, export, data, tutorial, completion,
+    simplify, distill, report, serve, export, data, tutorial, completion,
 ):  # fmt: skip
     bgn.add_command(_command)

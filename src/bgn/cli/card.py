@@ -13,7 +13,7 @@ from bgn.cli.training_rows import TrainingRows
 from bgn.explain.evaluate import LEGEND, Verdict, of_classes, of_numbers, verdict
 from bgn.inputs.training import labelled
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
@@ -39,7 +39,7 @@ _LEGENDS = {
 }  # fmt: skip
 REASONS = {
     "patience": "more did not help",
-    "max_width": "the limit on its size was reached",
+    "max_terms": "the limit on its size was reached",
     "max_seconds": "the time was over",
     "no gain": "nothing more was to be found",
     "callback": "a callback said so",
@@ -69,7 +69,7 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
 
     For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
     """
-    from bgn.explain.evaluate import JudgedRows
+    from bgn.explain.evaluate import EvaluationRows
     from bgn.explain.frontier import as_numbers, linear_predictions, logistic_scores, majority_scores
 
     learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
@@ -80,7 +80,7 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
             "logistic": logistic_scores(rows, train[1], others, len(classes)),
             "majority": majority_scores(train[1], len(y), len(classes)),
         }
-        by_row = {who: of_classes(JudgedRows.scored(classes, guess, y)) for who, guess in guesses.items()}
+        by_row = {who: of_classes(EvaluationRows.scored(classes, guess, y)) for who, guess in guesses.items()}
         return Compared.of(by_row, {who: class_scores(classes, y, guess) for who, guess in guesses.items()})
     guesses = {
         "model": network.predict_encoded(X),
@@ -101,9 +101,9 @@ def scores(y: Floats, predicted: Floats) -> dict[str, float]:
 
 def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
     """Return all scores of classes, NaN where the rows do not tell."""
-    from bgn.explain.evaluate import JudgedRows, evaluation
+    from bgn.explain.evaluate import EvaluationRows, evaluation
 
-    return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
+    return dict(evaluation(EvaluationRows.scored(classes, scores, codes)).scores)
 
 
 @dataclass(frozen=True)
@@ -320,9 +320,9 @@ def make_card(
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
         judged = set(rows.judged[1].astype(np.intp).tolist())
-        lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)
+        lacking = tuple(word for k, word in enumerate(map(category_name, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
-        counts = dict(zip(map(level_word, rows.classes), each, strict=True))
+        counts = dict(zip(map(category_name, rows.classes), each, strict=True))
     ends = bgn.extremes(network, "seen", max_seconds=_SECONDS) if rows.classes is None and rows.y.min() >= 0 else None
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
@@ -380,6 +380,6 @@ def _advice(model: Any, sizes: Frontier) -> str:
         if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
             return f"The test error does not confirm a gain from more {what}."
         return f"{best} {what} predict clearly better: --size {best} keeps them."
-    if model.history_.stopped == "max_width" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
+    if model.history_.stopped == "max_terms" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
         return f"The {sizes.name('validation')} error was still falling at {chosen} {what}; a larger --size may help."
     return ""

@@ -17,7 +17,7 @@ from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import people, quote_category, quote_name
@@ -129,14 +129,14 @@ def _now(file: ModelFile, row: Any, wanted: dict[str, Any]) -> tuple[float, str 
     scores = network.raw_score([row])
     chances, labels = probabilities_of(network, scores)[0], class_labels(network)
     said = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
-    return float(chances[labels.index(wanted["to"]) if "to" in wanted else 1]), level_word(labels[said])
+    return float(chances[labels.index(wanted["to"]) if "to" in wanted else 1]), category_name(labels[said])
 
 
 def _prediction(value: float, word: str | None, wanted: dict[str, Any]) -> str:
     """Write a prediction; of classes the one that is said, and the probability of the one that is meant."""
     if word is None:
         return people(value, 6)
-    of = f" of {quote_category(level_word(wanted['to']))}" if "to" in wanted else ""
+    of = f" of {quote_category(category_name(wanted['to']))}" if "to" in wanted else ""
     return f"{quote_category(word)} (probability{of} {value:.1%})"
 
 
@@ -158,7 +158,7 @@ def _solver_aside() -> Iterator[None]:
 def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
     shown = answer if answer.told is None else answer.told  # in few digits
-    told = _prediction(shown.prediction, None if shown.label is None else level_word(shown.label), wanted)
+    told = _prediction(shown.prediction, None if shown.label is None else category_name(shown.label), wanted)
     if not answer.found:
         best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
         said = f"{best if answer.unreachable else 'none found in time; the nearest is'} {told}"
@@ -178,7 +178,7 @@ def _written(value: Any) -> str:
     """Write what a column holds."""
     if value is None:
         return "missing"
-    return f"{value:.10g}" if isinstance(value, float) else quote_category(level_word(value))
+    return f"{value:.10g}" if isinstance(value, float) else quote_category(category_name(value))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -210,20 +210,20 @@ def _limits(
     """Return what may change, and how, from the options and from what the columns are."""
     limits: dict[str, Any] = {name: _bounds(text) for name, text in map(_pair, bounds)}
     schema = preparation_of(file).schema
-    still = [name for name in immutable if name not in schema.level_columns and name not in schema.raws]
+    still = [name for name in immutable if name not in schema.category_columns and name not in schema.raws]
     whole, groups = list(integer), []
-    for name, places in schema.level_columns.items():
+    for name, places in schema.category_columns.items():
         members = [schema.names[j] for j in places]
         if name not in immutable and x[places].sum() == 1:
             groups.append(members)
         else:  # or a word that was not there at fit
             still += members
     for column, seen, value in zip(schema.columns, file.network.schema.columns, x.tolist(), strict=True):
-        if column.level_of is not None:
+        if column.category_of is not None:
             continue
         if column.part_of is not None or column.raw in immutable:
             still.append(column.name)
-        elif (column.whole or seen.whole) and column.levels is None and value.is_integer():
+        elif (column.whole or seen.whole) and column.categories is None and value.is_integer():
             whole.append(column.name)
             if is_flag(column):
                 limits.setdefault(column.name, (0, 1))

@@ -1,4 +1,4 @@
-"""``bgn distil``: a small model that predicts what a large one predicts."""
+"""``bgn distill``: a small model that predicts what a large one predicts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from bgn.text import clean
 @learning_option
 @json_option
 @reads_data
-def distil(
-    file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, which: str | None, as_json: bool
+def distill(
+    file: ModelFile, data: DataFile, max_terms: int, seed: int, out: str | None, which: str | None, as_json: bool
 ) -> None:
     """Grow a small model on what a saved MODEL predicts of the training rows of DATA, and tell how near it comes.
 
@@ -39,7 +39,7 @@ def distil(
     and not learned from. The rows of another file than the model was fitted to are all training rows.
 
     \b
-    bgn distil model.json houses.csv --max-width 5 -o small.json
+    bgn distill model.json houses.csv --max-width 5 -o small.json
     """
     rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
     X, y = _table(file.network, rows.train.X), _labels(rows.train)
@@ -48,7 +48,7 @@ def distil(
         tests = {"X_test": _table(file.network, rows.test.X), "y_test": _labels(rows.test)}
     asked = {name: (file.settings or {}).get(name) for name in ("monotonic_cst", "interaction_cst")}
     wanted: dict[str, Any] = {name: each for name, each in asked.items() if each is not None}
-    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **tests, **wanted)
+    small = bgn.distill(file.network, X, y, max_terms=max_terms, random_state=seed, **tests, **wanted)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         kept = replace(file, settings=small.get_params()).with_network(network)
@@ -83,9 +83,9 @@ def _table(network: Network, X: Floats) -> pa.Table:
     columns = []
     for column, values in zip(network.schema.columns, X.T, strict=True):
         gaps = np.isnan(values)
-        if column.levels is None:
+        if column.categories is None:
             columns.append(pa.array(values, mask=gaps))
             continue
         codes = pa.array(np.where(gaps, 0, values).astype(np.int32), mask=gaps)
-        columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(list(column.levels)), ordered=column.ordered))
+        columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(list(column.categories)), ordered=column.ordered))
     return pa.table(columns, names=[column.name for column in network.schema.columns])

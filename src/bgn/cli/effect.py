@@ -16,7 +16,7 @@ from bgn.export.condition import ends
 from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.readings import as_told
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
@@ -73,7 +73,7 @@ def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
     if found.column.levels is not None:
         levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        told = dict(zip(map(level_word, found.column.levels), levels, strict=True))
+        told = dict(zip(map(category_name, found.column.levels), levels, strict=True))
         return {"column": found.feature, "effects": told, "missing": found.missing}
     line = None
     if found.line is not None:

@@ -12,7 +12,7 @@ from bgn.cli.terminal import show, show_json
 from bgn.explain.evaluate import Evaluation, regression_evaluation
 from bgn.explain.subject import decoded
 from bgn.inputs.errors import InputError
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.persist import ModelFile
 from bgn.text import quote_category
 
@@ -56,7 +56,7 @@ def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json
     X = decoded(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
     assert isinstance(found, Evaluation)
-    words = [level_word(label) for label in found.classes]
+    words = [category_name(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:
         plain: dict[str, Any] = {"rows": found.rows, "classes": words, "threshold": threshold}

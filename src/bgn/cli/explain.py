@@ -17,7 +17,7 @@ from bgn.export.condition import bounds
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, as_told, outputs_of
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.persist import ModelFile
 from bgn.show.labels import cell
 from bgn.text import clean, count_of, people, quote_category, quote_name, signed
@@ -113,7 +113,7 @@ def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Exp
 
 def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[str, Any]:
     """Return what else is told of classes: what is explained and, of one row, the probabilities."""
-    words = [level_word(label) for label in class_labels(file.network)]
+    words = [category_name(label) for label in class_labels(file.network)]
     if explanation.values.ndim == 3:
         return {"of": "scores of all classes"}
     told: dict[str, Any] = {"of": score_name(explanation.network)}
@@ -141,7 +141,7 @@ def output_of(network: Network, label: str | None) -> int | None:
 
 def _unit(file: ModelFile, column: Column, value: float) -> str:
     """Return the unit behind a number, with a blank."""
-    unit = file.units.get(column.name, "") if column.levels is None and value == value else ""
+    unit = file.units.get(column.name, "") if column.categories is None and value == value else ""
     return f" {clean(unit)}" if unit else ""
 
 
@@ -173,6 +173,6 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
-        words = map(level_word, class_labels(file.network))
+        words = map(category_name, class_labels(file.network))
         each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
         show(f"probability: {', '.join(each)}")

@@ -188,7 +188,7 @@ _growth_options = grouped(
         "told.",
     ),
     click.option(
-        "--networks", "n_networks", type=click.IntRange(1),
+        "--networks", "ensemble", type=click.IntRange(1),
         help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
@@ -316,15 +316,15 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     paper = options["paper"]
     size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
-    if options["max_width"] is None and size is not None:
+    if options["max_terms"] is None and size is not None:
         # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
-        model.max_width = size
+        model.max_terms = size
     rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
     if size is not None and history.best_width > size:
         narrow = history.paths[history.best_layer][: size + 1]
-        model = model.at_width(choose_width(narrow, model.select, history.n_validation))
+        model = model.with_terms(choose_width(narrow, model.select, history.n_validation))
     return model, rows
 
 
@@ -355,21 +355,21 @@ def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
     """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
     stand for a rare category."""
     columns = []
-    flags = np.asarray(X, np.float64) if any(column.level_of for column in read.columns) else np.empty((0, 0))
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
     for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.level_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical, rare=rare))
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare))
     return replace(schema, columns=tuple(columns), target=target)
 
 
 def _tell_of_rare(network: Network) -> None:
     """Warn of a column that the model asks about whose categories may tell who the rows are."""
     for column in (network.schema.columns[j] for j in network.features_used):
-        if column.levels is not None and len(column.rare) > MANY_RARE:
+        if column.categories is not None and len(column.rare) > MANY_RARE:
             note(
                 f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
-                f"{len(column.rare)} of its {len(column.levels)} categories: whoever has the model can read these. "
+                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
                 f"--drop {column.name!r} leaves the column out."
             )
 

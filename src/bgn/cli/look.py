@@ -18,7 +18,7 @@ from bgn.explain.subject import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
 from bgn.text import people
@@ -102,7 +102,7 @@ def _added(network: Network) -> dict[str, Any]:
 def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
     """Return everything about a model in plain types; of several classes, what each adds up."""
     network, outputs = file.network, outputs_of(file.network)
-    words = map(level_word, network.schema.classes or ())
+    words = map(category_name, network.schema.classes or ())
     added = {"classes": dict(zip(words, map(_added, outputs), strict=True))} if len(outputs) > 1 else _added(network)
     reach = None if len(outputs) > 1 else bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
     return {
@@ -112,7 +112,7 @@ def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
             {
                 "name": column.name,
                 "kind": column.kind,
-                "levels": None if column.levels is None else list(column.levels),
+                "levels": None if column.categories is None else list(column.categories),
                 "ordered": column.ordered,
                 "unit": column.unit,
                 "typical": column.typical,

@@ -16,7 +16,7 @@ from bgn.cli.terminal import note, raw_option, table_writer
 from bgn.inputs.errors import InputError
 from bgn.model.numbers import written
 from bgn.model.readings import as_terms
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import count_of
@@ -101,7 +101,7 @@ def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, 
         if proba:
             raise InputError("--proba: the model predicts numbers, which have no probability; leave it out.")
         return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
-    chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
+    chances = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
     return {"prediction": pa.array(list(classes)).type, **sets, **chances}
 
@@ -152,7 +152,7 @@ def _predicted(
     chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
     sets = []
     if interval is not None and file.intervals is not None:
-        words = [level_word(label) for label in classes]
+        words = [category_name(label) for label in classes]
         held = file.intervals.predict_encoded(X, interval).tolist()
         told = [_BETWEEN.join(word for word, inside in zip(words, each, strict=True) if inside) for each in held]
         sets = [pa.array(told, mask=lacks)]

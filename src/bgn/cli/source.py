@@ -23,7 +23,7 @@ from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.training import labelled, target_values
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import HeldOut, ModelFile
 from bgn.preparation import Preparation
@@ -97,7 +97,7 @@ def read_model(path: str, width: int | None) -> ModelFile:
         return file
     if file.history is None:
         raise InputError(f"--width: {path} was saved without a history: only fitted estimators have one.")
-    model = file.model().at_width(width)
+    model = file.model().with_terms(width)
     history = {**file.history, "best_width": width}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
@@ -272,7 +272,7 @@ class CompleteRows:
 
 def one_of(network: Network) -> str:
     """Name the classes to choose from."""
-    return f"one of {listed([level_word(label) for label in network.schema.classes or ()])}"
+    return f"one of {listed([category_name(label) for label in network.schema.classes or ()])}"
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -306,7 +306,7 @@ class ModelRows:
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
         self._used = {prepare.raw_of(columns[j]) for j in used}
         self._said: dict[str, set[Any]] = {}
-        self._levels = self._preparation.schema.level_columns
+        self._categories = self._preparation.schema.category_columns
         there = opened.table.names
         check_there((*sorted(self._only), *keep), there, self._origin)
         known = {prepare.raw_of(column) for column in columns} | {file.network.target_name, *keep}
@@ -323,7 +323,7 @@ class ModelRows:
     @functools.cached_property
     def _answered(self) -> NDArray[np.bool_]:
         """For which columns questions have an answer to a gap."""
-        return ~self._network.refuses_gaps
+        return ~self._network.refuses_missing
 
     @property
     def _refused(self) -> NDArray[np.bool_]:
@@ -365,7 +365,7 @@ class ModelRows:
                 continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
-            counted = "none of the known" if column in self._levels else "missing"
+            counted = "none of the known" if column in self._categories else "missing"
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
                 note(f"{told}: {so or f'counted as {counted}'}.")

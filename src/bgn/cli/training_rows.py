@@ -16,7 +16,7 @@ from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.errors import Problems, InputError, did_you_mean
 from bgn.inputs.training import decide, labelled, read_whole
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
 from bgn.preparation import Preparation
@@ -156,7 +156,7 @@ def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
     if len(classes) > 1 and (few := np.flatnonzero(np.asarray(counts) < 2)).size:
         one = int(few[0])
         raise InputError(
-            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
+            f"the class {category_name(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
             "those to learn from; at least 2 are needed. Merge rare classes with --merge-rare, drop its rows, or set "
             "fewer rows aside with --test."
         )

@@ -18,7 +18,7 @@ from bgn.inputs.tables import numbers_per_row, weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.readings import is_turned, network_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.pipelines import is_wrapped, network_within, through_pipelines
 from bgn.require import require
@@ -28,7 +28,7 @@ from bgn.text import clean, count_of, people, quote_category
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRows:
+class EvaluationRows:
     """What became of rows and what was said of them.
 
     Parameters
@@ -52,20 +52,20 @@ class JudgedRows:
     evenly: int = 0
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> JudgedRows:
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> EvaluationRows:
         """Ask a model about rows, and check the arguments."""
         network = network_with_classes(model)
         rows = rows_of(network, X, "X")
         return cls.encoded(network, rows, codes_of(network, y, len(rows)), sample_weight)
 
     @classmethod
-    def encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> JudgedRows:
+    def encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
         """Ask a network about rows and classes that are numbers already."""
         scores = network.predict_encoded(rows, scores=True)
         return cls.scored(class_labels(network), scores, codes, sample_weight)
 
     @classmethod
-    def scored(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> JudgedRows:
+    def scored(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
         """Take the scores of two classes as log-odds of the second, or one column per class."""
         if scores.ndim == 2 and len(classes) == 2:
             scores = scores[:, 1] - scores[:, 0]
@@ -78,7 +78,7 @@ class JudgedRows:
     @property
     def words(self) -> list[str]:
         """The labels, as words."""
-        return [level_word(label) for label in self.classes]
+        return [category_name(label) for label in self.classes]
 
     @cached_property
     def log_probabilities(self) -> Floats:
@@ -100,10 +100,10 @@ class JudgedRows:
             return (self.scores[:, 1] >= self.scores[:, 0]).astype(np.intp)
         return self.scores.argmax(axis=1)
 
-    def turned(self) -> JudgedRows:
+    def turned(self) -> EvaluationRows:
         """Return the same, of two classes, with the first as the second."""
         scores = np.stack([np.zeros(len(self.scores)), -self.scores[:, 1]], axis=1)
-        return JudgedRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.evenly)
+        return EvaluationRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.evenly)
 
     def is_class(self, k: int) -> Bools:
         """Which rows are of a class."""
@@ -283,7 +283,7 @@ def of_numbers(y: Floats, predicted: Floats, weight: Floats | None = None) -> di
     return {"r2": share, "mse": squares, "mae": np.abs(y - predicted)}
 
 
-def of_classes(judged: JudgedRows, bins: int = BINS) -> dict[str, Floats]:
+def of_classes(judged: EvaluationRows, bins: int = BINS) -> dict[str, Floats]:
     """Return the values of ``auc``, ``log_loss``, ``brier``, ``calibration_error`` and ``accuracy``."""
     rows, count = np.arange(len(judged.codes)), len(judged.classes)
     off = (judged.probabilities - np.eye(count)[judged.codes]) ** 2
@@ -303,7 +303,7 @@ def of_classes(judged: JudgedRows, bins: int = BINS) -> dict[str, Floats]:
     }
 
 
-def auc_values(judged: JudgedRows, k: int) -> Floats:
+def auc_values(judged: EvaluationRows, k: int) -> Floats:
     """Return values whose mean is the AUC of a class against the others; NaN where rows of either are lacking."""
     one = judged.of_class(k)
     below, above = one.placements()
@@ -450,7 +450,7 @@ class Evaluation(ScoreTable):
     def _without_rows(self, name: str) -> str:
         """Say which classes have no test rows, where the score does not name its own."""
         rows = self.confusion.sum(axis=1)
-        found = [quote_category(level_word(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
+        found = [quote_category(category_name(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
         return "no test rows" if name.startswith("recall of ") else f"no test rows of {', '.join(found)}"
 
     def _title(self, name: str) -> str:
@@ -459,7 +459,7 @@ class Evaluation(ScoreTable):
         return TITLES.get(name, clean(name, 40))
 
     def _heading(self) -> str:
-        words = [quote_category(level_word(label), 24) for label in self.classes]
+        words = [quote_category(category_name(label), 24) for label in self.classes]
         if len(words) == 2:
             return f"{count_of(self.rows, 'row')}; positive: {words[1]} (the other: {words[0]})"
         return f"{count_of(self.rows, 'row')} of {len(words)} classes"
@@ -503,7 +503,7 @@ def evaluate(
     >>> from sklearn.datasets import load_breast_cancer
     >>> import bgn
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
     >>> found = bgn.evaluate(model, X[400:], y[400:])
     >>> found.scores["auc"] > 0.95, found.confusion.shape
     (True, (2, 2))
@@ -555,11 +555,11 @@ def regression_evaluation(y: Floats, predicted: Floats, weight: Floats | None = 
 
 @through_pipelines("X", targets=("y",), undone=False)
 def _of_classes(model: Any, X: Any, y: Any, threshold: float, sample_weight: Any, bins: int) -> Evaluation:
-    judged = JudgedRows.of(model, X, y, sample_weight)
+    judged = EvaluationRows.of(model, X, y, sample_weight)
     return evaluation(judged.turned() if is_turned(network_with_classes(model)) else judged, threshold, bins)
 
 
-def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:
+def evaluation(judged: EvaluationRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:
     """Return how well classes are predicted on rows that were judged."""
     count, weight, rows = len(judged.classes), judged.weight, np.arange(len(judged.codes))
     two = count == 2
@@ -595,13 +595,13 @@ def _share(holds: Any, among: Any, weight: Floats) -> tuple[float, float]:
     return mean_and_error(holds[among], weight[among])
 
 
-def _mean_auc(judged: JudgedRows) -> tuple[float, float]:
+def _mean_auc(judged: EvaluationRows) -> tuple[float, float]:
     """The mean over classes of the AUC of each against the others; its error is not known."""
     found = [judged.of_class(k).auc()[0] for k in range(len(judged.classes))]
     return float(np.mean(found)), np.nan
 
 
-def _calibration(judged: JudgedRows, bins: int) -> CalibrationBins:
+def _calibration(judged: EvaluationRows, bins: int) -> CalibrationBins:
     """Rows in bins by the probability of the second class, or of the one that is predicted."""
     if len(judged.classes) == 2:
         return judged.of_class(1).bins(bins)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve
 
-from bgn.explain.evaluate import JudgedRows, evaluation, is_clearly_larger, of_classes
+from bgn.explain.evaluate import EvaluationRows, evaluation, is_clearly_larger, of_classes
 from bgn.explain.subject import class_labels, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.network import Network
@@ -117,7 +117,7 @@ def _validation_losses(model: Any, history: Any, size: int) -> Floats | None:
         rows = network._rows(rows, encoded=True)
         if network.link == "identity":
             return np.asarray((network.predict_encoded(rows) - truth) ** 2)
-        judged = JudgedRows.scored(class_labels(network), network.predict_encoded(rows, scores=True), truth)
+        judged = EvaluationRows.scored(class_labels(network), network.predict_encoded(rows, scores=True), truth)
         return of_classes(judged)["log_loss"]
     return None
 
@@ -158,7 +158,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> from sklearn.datasets import load_diabetes
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = bgn.BGNRegressor(max_width=2, random_state=0).fit(X[:300], y[:300])
+    >>> model = bgn.BGNRegressor(max_terms=2, random_state=0).fit(X[:300], y[:300])
     >>> sizes = bgn.frontier(model, X[:300], y[:300], X[300:], y[300:])
     >>> len(sizes.errors["test"])  # 0, 1 and 2 questions
     3
@@ -212,12 +212,12 @@ def _linear_loss(history: Any, train: tuple[Floats, Floats], rows: Floats, truth
 
 
 def _log_loss(classes: Any, scores: Floats, truth: Floats) -> float:
-    return evaluation(JudgedRows.scored(classes, scores, truth)).scores["log_loss"]
+    return evaluation(EvaluationRows.scored(classes, scores, truth)).scores["log_loss"]
 
 
 # -- Least squares and logistic regression on all columns: what models are compared with.
 
-MOST_LEVELS = 100
+MOST_CATEGORIES = 100
 """Levels of a category that have a 0/1 column of their own: tens of thousands would take gigabytes."""
 
 _RIDGE = 1e-9  # of a standardised column's own size
@@ -240,19 +240,19 @@ def as_numbers(schema: Schema, rows: Floats, learnt: Floats) -> Floats:
         return rows
     parts = list[Floats]()
     for kind, column, others in zip(schema.columns, rows.T, known(learnt).T, strict=True):
-        if kind.levels is None:
+        if kind.categories is None:
             parts.append(np.where(np.isnan(column), np.nanmedian(others), column))
         else:
-            parts += [(column == code).astype(np.float64) for code in _commonest(others, len(kind.levels))]
+            parts += [(column == code).astype(np.float64) for code in _commonest(others, len(kind.categories))]
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 1))
 
 
 def _commonest(codes: Floats, count: int) -> list[int]:
     """Return the numbers of the commonest levels, in their order: all of them where they are few."""
-    if count <= MOST_LEVELS:
+    if count <= MOST_CATEGORIES:
         return list(range(count))
     times = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=count)
-    return sorted(np.argsort(-times, kind="stable")[:MOST_LEVELS].tolist())
+    return sorted(np.argsort(-times, kind="stable")[:MOST_CATEGORIES].tolist())
 
 
 def standardised(rows: Floats, judged: Floats) -> tuple[Floats, Floats]:

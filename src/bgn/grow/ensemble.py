@@ -32,7 +32,7 @@ _SURE = 4.0
 
 
 @dataclass(frozen=True, repr=False)
-class AverageHistory(Tabular):
+class EnsembleHistory(Tabular):
     """The growth of several networks whose mean was taken.
 
     Attributes
@@ -52,7 +52,7 @@ class AverageHistory(Tabular):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(n_networks=4, max_width=3, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(ensemble=4, max_terms=3, random_state=0).fit(X, y)
     >>> len(model.history_.members), model.history_.best_width
     (4, 3)
     >>> model.history_.network(1).widths[0] <= 4
@@ -65,7 +65,7 @@ class AverageHistory(Tabular):
     stopped: str
 
     @classmethod
-    def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> AverageHistory:
+    def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> EnsembleHistory:
         """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
         members = _straight_or_not(members, select)
         layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
@@ -146,13 +146,13 @@ class AverageHistory(Tabular):
             raise ValueError(f"width must be one that was grown, 0 to {most}; got {width}.")
         return mean_of([each.network(min(width, each.best_width)) for each in self.members])
 
-    def with_schema(self, schema: Schema) -> AverageHistory:
+    def with_schema(self, schema: Schema) -> EnsembleHistory:
         """The same with other words for the columns."""
         return replace(self, members=tuple(each.with_schema(schema) for each in self.members))
 
     def __repr__(self) -> str:
         widths = [each.best_width for each in self.members]
-        return f"AverageHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
+        return f"EnsembleHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
 
 
 def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
@@ -194,7 +194,7 @@ def member_seeds(seed: int, count: int) -> list[int]:
 def grow_average(
     grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int, monitor: Monitor,
     select: str = "best",
-) -> AverageHistory:  # fmt: skip
+) -> EnsembleHistory:  # fmt: skip
     """Grow a network per seed. When time is up, or somebody says stop, those that have grown count."""
     members = _Members(grow, source, evaluation, seeds, threads, monitor)
     found = members.in_turn() if members.together == 1 else members.side_by_side()
@@ -203,7 +203,7 @@ def grow_average(
         grown = [each for each in grown if each.best_width > 0] or grown
     if not grown:
         raise KeyboardInterrupt
-    return AverageHistory.of(grown, monitor.stopped, select)
+    return EnsembleHistory.of(grown, monitor.stopped, select)
 
 
 class _Members:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
@@ -92,7 +92,7 @@ class LossesAtWidth(_MeanLosses):
 class Snapshot(_MeanLosses):
     """A layer at one width: enough to make the network, and how well it did. A linear term counts as a neuron does."""
 
-    neurons: tuple[Neuron, ...]
+    neurons: tuple[Oblique, ...]
     output_weights: NDArray[np.float64]
     base: Any
     train_loss: float
@@ -185,7 +185,7 @@ class History(Tabular):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(max_width=4, max_linear=0, cv=None, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
@@ -328,7 +328,7 @@ class Monitor:
 
 
 @contextmanager
-def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[Callable[[Record], None] | None]:
+def progress_bar(verbose: int, max_terms: int, ensemble: int = 1) -> Iterator[Callable[[Record], None] | None]:
     """Yield a function that shows each record, or None when nobody wants to see."""
     if not verbose:
         yield None
@@ -336,7 +336,7 @@ def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[
     from tqdm.auto import tqdm
 
     widths: dict[int, int] = {}
-    with tqdm(total=max_width * n_networks, unit="neuron", desc="growing") as bar:
+    with tqdm(total=max_terms * ensemble, unit="neuron", desc="growing") as bar:
 
         def show(record: Record) -> None:
             widths[record.member] = record.width
@@ -344,7 +344,7 @@ def progress_bar(verbose: int, max_width: int, n_networks: int = 1) -> Iterator[
             losses = f"training {record.train_loss:.4g}"
             if not math.isnan(record.validation_loss):
                 losses += f", validation {record.validation_loss:.4g}"
-            which = f"network {record.member + 1} of {n_networks}, " if n_networks > 1 else ""
+            which = f"network {record.member + 1} of {ensemble}, " if ensemble > 1 else ""
             bar.set_postfix_str(f"{which}layer {record.layer + 1}, mean loss: {losses}")
 
         yield show

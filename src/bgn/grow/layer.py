@@ -21,7 +21,7 @@ from bgn.grow.out_of_fold import stretched
 from bgn.grow.refit import OutputRule, State
 from bgn.grow.rounding import Shortener
 from bgn.grow.rows import Roles
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.linear_term import LinearTerm
 from bgn.model.numbers import EXACT, written
 
@@ -36,7 +36,7 @@ _MOST_MORE = 3
 class LayerSettings:
     """What bounds the growth of a layer."""
 
-    max_width: int
+    max_terms: int
     max_replacements: int | None
     patience: int | None
     digits: int | None = None
@@ -73,7 +73,7 @@ class LayerGrowth:
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._straight = Straight(rows, settings.max_linear, settings.digits)
         self._centre: Any = 0.0  # the score where nothing is asked
-        self._asked: list[Neuron] = []  # what each slot asks in short numbers
+        self._asked: list[Oblique] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
         self._follow(None)
@@ -81,9 +81,9 @@ class LayerGrowth:
 
     def grow(self) -> LayerPath:
         """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
-        reason = "max_width"
+        reason = "max_terms"
         try:
-            while self.state.size < self.settings.max_width and not self.monitor.out_of_time():
+            while self.state.size < self.settings.max_terms and not self.monitor.out_of_time():
                 if not self._add():
                     reason = "no gain"
                     break
@@ -208,7 +208,7 @@ class LayerGrowth:
         self.records.append(record)
         self.monitor.tell(record)
 
-    def _share(self, slot: int, neuron: Neuron) -> float:
+    def _share(self, slot: int, neuron: Oblique) -> float:
         """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
         if slot == self.state.width:
             return 1.0
@@ -238,7 +238,7 @@ class LayerGrowth:
 
     def _aside(self, slot: int) -> int:
         """Where the training rows keep the answers to a slot's question in short numbers."""
-        return self.settings.max_width + 1 + slot
+        return self.settings.max_terms + 1 + slot
 
     def _follow(self, slot: int | None) -> None:
         """Bring the other rows up to date."""
@@ -413,10 +413,10 @@ def _numbers(rows: Roles) -> Integers:
         return np.zeros(0, np.int64)
     coding = rows.coding
     n = part.n_columns if coding is None else coding.n_columns
-    levels = [None] * n if coding is None else coding.levels
+    categories = [None] * n if coding is None else coding.categories
     varied = rows.train.describe().deviation > 0
     different = bins_of(rows.sample, coding).different
-    return np.array([j for j in range(n) if levels[j] is None and varied[j] and different[j] > 2], np.int64)
+    return np.array([j for j in range(n) if categories[j] is None and varied[j] and different[j] > 2], np.int64)
 
 
 def ends(low: float, high: float, digits: int | None) -> tuple[float, float]:

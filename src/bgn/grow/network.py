@@ -24,7 +24,7 @@ from bgn.grow.search import (
     noise_of,
     penalties,
 )
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.schema import Schema
 
 
@@ -89,7 +89,7 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
     columns = []
     for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
         typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
-        if column.levels is None:
+        if column.categories is None:
             lacking = rows.coding is not None and j in rows.coding.marked
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2], missing=lacking)
         columns.append(replace(column, typical=typical, rare=rows.rare[j] if rows.rare else ()))
@@ -101,7 +101,7 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
     coding, seen = rows.coding, rows.train.seen()
     if coding is None or (coding.plain and not any(coding.ordered)):
         return lambda snapshot: snapshot
-    known: dict[Neuron, Neuron] = {}
+    known: dict[Oblique, Oblique] = {}
 
     def told(snapshot: Snapshot) -> Snapshot:
         for neuron in snapshot.neurons:
@@ -129,7 +129,7 @@ def _grow_layer(
         monitor.stopped = "interrupted"
     assert tries.best is not None
     straight = None
-    if settings.n_networks > 1 and tries.alone is not None:
+    if settings.ensemble > 1 and tries.alone is not None:
         alone, worse = tries.alone, tries.alone.loss - tries.best.loss
         straight = LinesAlone(
             alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
@@ -201,13 +201,13 @@ def _grown_on_all(
     enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
     if enough and settings.output == "full":
         stretch = stretches(scores, len(best.losses))
-    width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width, stretch=tuple(stretch))
+    width = max(1, min(settings.max_terms, len(best.losses) - 1))
+    final = replace(best.settings, digits=settings.digits, max_terms=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
-    stopped = best.stopped if path.stopped == "max_width" else path.stopped
+    stopped = best.stopped if path.stopped == "max_terms" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
     said = out_of_fold(scores, stretch, settings.bounds)
     return replace(path, path=told, records=known, stopped=stopped, out_of_fold=said)

@@ -19,7 +19,7 @@ from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.refit import Full, OutputRule, Signed, Stagewise, State, changed
 from bgn.grow.rows import Roles
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -44,7 +44,7 @@ class GrowthSettings:
     """How to grow; :class:`bgn.BGNRegressor` says what each means."""
 
     max_layers: int = 1
-    max_width: int = 50
+    max_terms: int = 50
     max_features: int = 2
     direction: str = "search"
     output: str = "full"
@@ -59,7 +59,7 @@ class GrowthSettings:
     cv: Any = None
     constraints: Constraints = NO_CONSTRAINTS
     bounds: tuple[float, float] | None = None
-    n_networks: int = 1
+    ensemble: int = 1
     max_linear: int | str = 0
     lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
     stretch: tuple[float, ...] = ()  # of the scores at every width; see there too
@@ -67,7 +67,7 @@ class GrowthSettings:
     @property
     def folds(self) -> Any:
         """How many folds to choose by, where that is done: for a single network of a single layer."""
-        return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
+        return self.cv if self.max_layers == 1 and self.ensemble == 1 else None
 
     @property
     def refits(self) -> bool:
@@ -77,14 +77,14 @@ class GrowthSettings:
     @property
     def drafted(self) -> int:
         """The width of the layers that a part of very many rows may draft."""
-        return self.max_width if self.refits else 0
+        return self.max_terms if self.refits else 0
 
     @property
     def most_linear(self) -> int:
         """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso."""
         if self.max_layers > 1 or not self.refits:
             return 0
-        return self.max_width if isinstance(self.max_linear, str) else self.max_linear
+        return self.max_terms if isinstance(self.max_linear, str) else self.max_linear
 
     def scaled(self, exponent: int) -> GrowthSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
@@ -107,11 +107,11 @@ def grow_once(
         assert rows.sample is not None
         sample = replace(rows, train=rows.sample, validation=None, folds=())
         lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
-        wide = replace(limits, max_width=highest(settings.max_width), digits=None)
+        wide = replace(limits, max_terms=highest(settings.max_terms), digits=None)
         sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
-        planned = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+        planned = sweeper.plan(how_many(settings.sweeps, settings.max_terms))
         if planned.interrupted:
-            limits = replace(limits, max_width=min(settings.max_width, len(planned.layers) - 1))
+            limits = replace(limits, max_terms=min(settings.max_terms, len(planned.layers) - 1))
     path = _growth(planned, rows, settings, penalty, limits, rng, monitor, layer).grow()
     if planned is None or not planned.interrupted:
         return path
@@ -139,7 +139,7 @@ def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> 
     """What the engines' columns want, and what bounds a growth."""
     wanted = settings.constraints.over(rows.coding)
     return wanted, LayerSettings(
-        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.max_terms, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
         settings.most_linear, settings.lead, settings.stretch,
     )  # fmt: skip
 
@@ -198,7 +198,7 @@ class Tries:
             if classes and place >= ENOUGH and self.best is not None and self.best.penalty != penalty:
                 break  # a larger penalty would do worse still, and take longer
         lines = judged and self._settings.most_linear > 0
-        if lines and self._settings.n_networks > 1 and self.best is None:
+        if lines and self._settings.ensemble > 1 and self.best is None:
             settings, lines_settled = self._settled_early(settings, competing[0]), True
         else:
             lines_settled = False
@@ -214,7 +214,7 @@ class Tries:
     def _sampled(self) -> Engine | None:
         """The rows that tell whether a single network should have linear terms, where they are not all of them."""
         sample = self._rows.sample
-        fewer = sample is not None and sample.total < self._rows.train.total and self._settings.n_networks == 1
+        fewer = sample is not None and sample.total < self._rows.train.total and self._settings.ensemble == 1
         return sample if fewer else None
 
     def _foreseen(self, penalty: float) -> GrowthSettings:
@@ -253,7 +253,7 @@ class Tries:
         Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
         """
         assert self.best is not None
-        plain, tried, one = self.best, list[_Grown](), self._settings.n_networks == 1
+        plain, tried, one = self.best, list[_Grown](), self._settings.ensemble == 1
         for lead in LEADS if one else self._promising(plain):
             for penalty in sorted({least, plain.penalty} if one else {plain.penalty}):
                 tried.append(self._grown(replace(self._settings, lead=lead), penalty, 0))
@@ -265,7 +265,7 @@ class Tries:
         if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
             again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
             found = min(found, again, key=lambda each: each.loss)
-        self._keep(found, 0.0 if self._settings.n_networks > 1 else CLEARLY * self.noise)
+        self._keep(found, 0.0 if self._settings.ensemble > 1 else CLEARLY * self.noise)
 
     def _promising(self, plain: _Grown) -> Sequence[float]:
         """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
@@ -283,14 +283,14 @@ class Tries:
         return lines if joined[-1].criterion <= apart[-1].criterion else plain
 
     def _early(self, settings: GrowthSettings, penalty: float) -> Sequence[Snapshot]:
-        early = replace(settings, max_width=min(_EARLY, settings.max_width), digits=None)
+        early = replace(settings, max_terms=min(_EARLY, settings.max_terms), digits=None)
         return self._grown(early, penalty, 0).path.path
 
     def _straight(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
         straight = lines_alone(self._settings)
         self.alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
-        if self._settings.n_networks == 1:
+        if self._settings.ensemble == 1:
             self._keep(self.alone, -self.noise)
 
     @property
@@ -308,7 +308,7 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
     if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
-        return [(_LITTLE if settings.n_networks == 1 else _LITTLE_OF_MANY) * rows.unit]
+        return [(_LITTLE if settings.ensemble == 1 else _LITTLE_OF_MANY) * rows.unit]
     whole = rows.train.loss.curvature * rows.train.total
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
@@ -361,16 +361,16 @@ class SweepPlan:
     interrupted: bool
 
 
-def how_many(sweeps: int | str, max_width: int) -> int:
+def how_many(sweeps: int | str, max_terms: int) -> int:
     """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
-    return 1 if max_width > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_width)
+    return 1 if max_terms > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_terms)
 
 
-def highest(max_width: int) -> int:
+def highest(max_terms: int) -> int:
     """The width that sweeps turn back at."""
-    return min(max_width, MOST_SWEPT) + _BEYOND
+    return min(max_terms, MOST_SWEPT) + _BEYOND
 
 
 class _Shrinkable(LayerGrowth):
@@ -400,7 +400,7 @@ class Sweeper(_Shrinkable):
     """Growth up and down a sample of the rows, which remembers the best layer of every width."""
 
     def __init__(self, *parts: Any) -> None:
-        self._found: dict[Neuron, Planned] = {}
+        self._found: dict[Oblique, Planned] = {}
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
@@ -412,7 +412,7 @@ class Sweeper(_Shrinkable):
         try:
             self._up()
             for number in range(sweeps):
-                self._down(self.settings.max_width // 2 if number else 2)
+                self._down(self.settings.max_terms // 2 if number else 2)
                 self._up()
         except KeyboardInterrupt:
             self.monitor.stopped = "interrupted"
@@ -421,7 +421,7 @@ class Sweeper(_Shrinkable):
         return SweepPlan(layers, self.monitor.stopped == "interrupted")
 
     def _up(self) -> None:
-        while self.state.width < self.settings.max_width and not self.monitor.out_of_time():
+        while self.state.width < self.settings.max_terms and not self.monitor.out_of_time():
             if not self._add():
                 return
             self._replace()
@@ -549,7 +549,7 @@ class Draft(LayerGrowth):
         return True
 
     @property
-    def neurons(self) -> tuple[Neuron, ...]:
+    def neurons(self) -> tuple[Oblique, ...]:
         """What the layer asks, in short numbers where these are wanted."""
         return tuple(self._asked)
 

@@ -20,7 +20,7 @@ from bgn.inputs.findings import Known
 from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
 from bgn.inputs.errors import Problems, InputError, check_there, listed, option
-from bgn.model.schema import Schema, level_word
+from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 from bgn.text import count_of
@@ -329,11 +329,11 @@ def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: i
     """Return classes of which those of fewer rows are one."""
     rare = [label for label in labels if found[label] < fewest]
     rare = [label for label in rare if label != OTHER]
-    words = {level_word(label) for label in rare}
+    words = {category_name(label) for label in rare}
     if not words:
         return TargetFacts(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
-    kept = [level_word(label) for label in labels if level_word(label) not in words]
-    rows = sum(found[label] for label in labels if level_word(label) in words | {OTHER})
+    kept = [category_name(label) for label in labels if category_name(label) not in words]
+    rows = sum(found[label] for label in labels if category_name(label) in words | {OTHER})
     told = f"{len(words)} class{'es' * (len(words) > 1)} of fewer than {fewest} rows ({listed(sorted(words))})"
     return TargetFacts(
         tuple(sorted({*kept, OTHER})),
@@ -378,7 +378,7 @@ def target_values(
         numbers = merged and not any(isinstance(label, str) for label in merged)
         values = cells.trimmed(cells.words(cells.numbers(column, written) if numbers else column))
         if merged:
-            rare = pc.is_in(values, value_set=pa.array([*map(level_word, merged)], values.type))
+            rare = pc.is_in(values, value_set=pa.array([*map(category_name, merged)], values.type))
             values = pc.if_else(rare, pa.scalar(OTHER, values.type), values)
     else:
         values = cells.numbers(column, written)

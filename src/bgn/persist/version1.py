@@ -6,7 +6,7 @@ from typing import Any
 
 from bgn.inputs.file_format import USUAL_MISSING_VALUES
 from bgn.model.dates import TimePart
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -97,7 +97,7 @@ def columns_of(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
             raise ModelFileError(f"{where} must have different values and fill one of them.")
         typical = [None if fill is None else float(each == fill) for each in values]
         pairs = zip(values, typical, strict=True)
-        return tuple(Column(f"{name} = {level_word(v)}", level_of=(name, v), typical=x) for v, x in pairs), None
+        return tuple(Column(f"{name} = {category_name(v)}", category_of=(name, v), typical=x) for v, x in pairs), None
     if any(part not in _PARTS for part in found["parts"]):
         raise ModelFileError(f"{where}.parts must be some of {', '.join(_PARTS)}.")
     if fill is not None and len(fill) != len(found["parts"]):

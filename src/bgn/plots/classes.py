@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate import JudgedRows, OneClass, network_with_classes
+from bgn.explain.evaluate import EvaluationRows, OneClass, network_with_classes
 from bgn.explain.subject import class_number
 from bgn.model.readings import is_turned
 from bgn.pipelines import through_pipelines
@@ -54,7 +54,7 @@ def _told(model: Any) -> int:
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
     """Yield name, colour and rows of every class that is drawn."""
-    judged = JudgedRows.of(model, X, y, weight)
+    judged = EvaluationRows.of(model, X, y, weight)
     if of is not None:
         chosen = [class_number(network_with_classes(model), of, "of")]
     else:
@@ -81,7 +81,7 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
     >>> from sklearn.datasets import load_breast_cancer
     >>> import bgn
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
     >>> bgn.plots.roc(model, X[400:], y[400:]).get_ylabel()
     'sensitivity (true positives)'
     """
@@ -158,7 +158,7 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
 
     {parameters}
     """
-    judged = JudgedRows.of(model, X, y, sample_weight)
+    judged = EvaluationRows.of(model, X, y, sample_weight)
     chosen = _told(model) if of is None else class_number(network_with_classes(model), of, "of")
     if of is None and len(judged.classes) > 2:
         raise ValueError(f"of must name one of the classes, {', '.join(map(repr, judged.classes[:10]))}; got None.")

@@ -142,7 +142,7 @@ def frontier(
     >>> from sklearn.datasets import load_diabetes
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = bgn.BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> model = bgn.BGNRegressor(max_terms=3, random_state=0).fit(X, y)
     >>> bgn.plots.frontier(model).get_xlabel()
     'yes/no questions'
     """

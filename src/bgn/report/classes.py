@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Intervals
-from bgn.explain.evaluate import JudgedRows, evaluation, of_classes
+from bgn.explain.evaluate import EvaluationRows, evaluation, of_classes
 from bgn.explain.frontier import logistic_scores, majority_scores
 from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
@@ -18,7 +18,7 @@ from bgn.export.styles import Signs
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Terms, outputs_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
 from bgn.show.drawing import percent
@@ -31,7 +31,7 @@ _MOST_WORDS = 24
 
 def words_of(network: Network) -> list[str]:
     """Return the labels of the classes as a page shows them."""
-    return [quote_category(level_word(label), _MOST_WORDS) for label in class_labels(network)]
+    return [quote_category(category_name(label), _MOST_WORDS) for label in class_labels(network)]
 
 
 def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
@@ -55,9 +55,9 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
     return {"words": words_of(network), "starts": starts, "rows": [list(row) for row in zip(*columns, strict=True)]}
 
 
-def judged_rows(facts: Facts) -> JudgedRows:
+def judged_rows(facts: Facts) -> EvaluationRows:
     """Return what the network says of the rows to judge by."""
-    found = JudgedRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
+    found = EvaluationRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
     return replace(found, evenly=int(facts.turned))
 
 
@@ -86,7 +86,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     ]
     found = []
     for name, told, scores in entries:
-        judged_by = JudgedRows.scored(labels, scores, facts.judged_target)
+        judged_by = EvaluationRows.scored(labels, scores, facts.judged_target)
         measured = evaluation(judged_by).scores
         by_row = of_classes(judged_by)
         found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}, "rows": by_row})

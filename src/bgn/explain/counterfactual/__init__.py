@@ -16,7 +16,7 @@ from bgn.explain.counterfactual.problem import (
     Limits,
     PlainInputs,
     Problem,
-    levels_to_fill,
+    categories_to_fill,
     plain_inputs,
     predicted,
     read_goals,
@@ -27,7 +27,7 @@ from bgn.explain.counterfactual.search import brief, cheapest_row, nearest_miss,
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import class_labels, clipped_network, column_of, columns_of, gap_of, probabilities_of
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -123,7 +123,7 @@ class Counterfactual(Tabular):
             return "Counterfactual(not found in time)"
         value = f"{shown.prediction:.6g}"
         if shown.label is not None:
-            value = f"{quote_category(level_word(shown.label))}, probability {shown.prediction:.4g}"
+            value = f"{quote_category(category_name(shown.label))}, probability {shown.prediction:.4g}"
         if self.unreachable:
             best = "best attainable" if self.optimal else "nearest found"
             return f"Counterfactual(unreachable: the {best} is {value})"
@@ -141,7 +141,7 @@ def _written(value: Any) -> str:
     """Write what a column holds."""
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else quote_category(level_word(value))
+    return f"{value:.6g}" if isinstance(value, float) else quote_category(category_name(value))
 
 
 @through_pipelines("x")
@@ -150,7 +150,7 @@ def counterfactual(
     probability: tuple[float, float] | None = None, costs: Any = None, bounds: Mapping[Any, Any] | None = None,
     immutable: Iterable[Any] = (), max_changed: int | None = None, integer: Iterable[Any] | None = None,
     constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1, background: Any = None,
-    fill_gaps: bool | Iterable[Any] = False, max_seconds: float = 10.0,
+    fill_missing: bool | Iterable[Any] = False, max_seconds: float = 10.0,
 ) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, or class, with proof.
 
@@ -183,7 +183,7 @@ def counterfactual(
     n : int, default 1
         Number of answers; each further one may not change all that an earlier one changes.
     background : array_like or frame, optional, whose standard deviation prices a change
-    fill_gaps : bool or sequence of columns, default False
+    fill_missing : bool or sequence of columns, default False
         Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
         When to stop with the best answer so far, and a gap.
@@ -203,7 +203,7 @@ def counterfactual(
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
     network = _whose_changes_can_be_proven(model, probability)
-    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_gaps)
+    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_missing)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 
@@ -345,19 +345,19 @@ class Task:
 
 
 def read_tasks(
-    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_gaps: bool | Iterable[Any]
+    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_missing: bool | Iterable[Any]
 ) -> list[Task]:
     """Return the problems whose cheapest answer is wanted."""
     raw = read_row(network, x)
     gaps = np.flatnonzero(np.isnan(raw)).tolist()
-    told = gaps if fill_gaps is True else [] if fill_gaps is False else columns_of(network, fill_gaps, "fill_gaps")
+    told = gaps if fill_missing is True else [] if fill_missing is False else columns_of(network, fill_missing, "fill_missing")
     still = columns_of(network, limits.immutable, "immutable")
     bounds = {column_of(network, name, "bounds"): each for name, each in (limits.bounds or {}).items()}
     free = [column for column in told if column not in still]
     ways = {column: _ways(network, column, column in free, bounds.get(column)) for column in gaps}
     if prod(map(len, ways.values())) > _MOST_WAYS:
         names = ", ".join(network.names[column] for column in told if column in gaps)
-        raise ValueError(f"fill_gaps allows too many ways to fill {names}. Name fewer columns: fill_gaps=['a', 'b'].")
+        raise ValueError(f"fill_missing allows too many ways to fill {names}. Name fewer columns: fill_missing=['a', 'b'].")
     tasks = []
     for chosen in product(*ways.values()):
         row, filled = raw.copy(), []
@@ -370,7 +370,7 @@ def read_tasks(
                 filled.append(column)
         if limits.max_changed is not None and len(filled) > limits.max_changed:
             continue
-        kept = [column for column in gaps if column not in filled or network.schema.columns[column].levels is not None]
+        kept = [column for column in gaps if column not in filled or network.schema.columns[column].categories is not None]
         tasks += [_task(network, row, raw, tuple(filled), kept, goal, limits) for goal in goals]
     return tasks
 
@@ -396,6 +396,6 @@ def _ways(network: Network, column: int, free: bool, bounds: Any) -> list[float 
     kind = network.schema.columns[column]
     if not free:
         return [_STAYS]
-    if kind.levels is not None:
-        return [_STAYS, *levels_to_fill(kind, bounds)]
+    if kind.categories is not None:
+        return [_STAYS, *categories_to_fill(kind, bounds)]
     return [_STAYS] if kind.typical is None else [_STAYS, kind.typical]
