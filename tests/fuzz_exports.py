@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import every_kind, expected, rows_for
 

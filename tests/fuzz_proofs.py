@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import bgn
 from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.reference.attainable import moves, range_of
 from tests.reference.attainable import rows as cells
 from tests.reference.explain import cheapest_listed, table_rows_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -236,10 +236,10 @@ def town() -> Network:
         Oblique(Projection((0,), (1.0,)), 1.7, missing=True),
         Oblique(Projection((0,), (0.0,)), 1.0, missing=True),
         Oblique(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
-        Oblique(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing=(1.5, 0.7)), 0.5),
-        Oblique(Projection((0, 2), (1.0, -0.3), missing=(1.5, 2.0)), 1.0),
+        Oblique(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing_as=(1.5, 0.7)), 0.5),
+        Oblique(Projection((0, 2), (1.0, -0.3), missing_as=(1.5, 2.0)), 1.0),
         Oblique(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
-        Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing=(2.0, 0.0)), 3.0),
+        Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing_as=(2.0, 0.0)), 3.0),
         Oblique(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)

@@ -195,7 +195,7 @@ class Prepared:
     @property
     def X(self) -> Floats:
         """The rows as a network reads them: a category as the number of its level, NaN for what is missing."""
-        return self.preparation.schema.encode(self.table, gaps=True)
+        return self.preparation.schema.encode(self.table, missing=True)
 
     @property
     def complete(self) -> Bools:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Oblique, Projection
 from bgn.model.network import expand, expanded
 from bgn.model.readings import outputs_of
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import CATEGORIES, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
 from tests.reference.model import score
 

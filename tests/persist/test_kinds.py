@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.model.dates import TIME_PARTS, TimePart
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
 outputs = st.floats(-3e307, 3e307)

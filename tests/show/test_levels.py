@@ -8,8 +8,8 @@ import numpy as np
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.report.controls import controls
 from bgn.report.facts import Facts
 from bgn.show.drawing import draw

@@ -72,7 +72,7 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
     from bgn.explain.evaluate import EvaluationRows
     from bgn.explain.frontier import as_numbers, linear_predictions, logistic_scores, majority_scores
 
-    learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
+    learnt, X, y = network.schema.encode(train[0], missing=True), network.schema.encode(judged[0], missing=True), judged[1]
     rows, others = (as_numbers(network.schema, each, learnt) for each in (learnt, X))
     if (classes := network.schema.classes) is not None:
         guesses = {

@@ -22,7 +22,9 @@ from bgn.text import clean
 
 
 @model_and_data
-@click.option("--max-width", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
+@click.option(
+    "--max-width", "max_terms", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep."
+)
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
 )

@@ -146,7 +146,7 @@ _growth_options = grouped(
         "--accurate, no limit.",
     ),
     click.option(
-        "--max-width", type=click.IntRange(1),
+        "--max-width", "max_terms", type=click.IntRange(1),
         help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),

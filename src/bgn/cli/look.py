@@ -86,7 +86,7 @@ def _added(network: Network) -> dict[str, Any]:
                 "relation": term.condition.relation,
                 "threshold": term.condition.threshold,
                 "missing": term.condition.missing,
-                "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
+                "gaps": None if term.condition.missing_as is None else list(term.condition.missing_as),
                 "cases": _cases(term.condition.reading),
                 "choices": _choices(term.condition.reading),
             }

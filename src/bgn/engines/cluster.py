@@ -54,8 +54,8 @@ from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_ro
 from bgn.inputs.kinds import FROM_DTYPE, TableKinds, chosen_columns
 from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.frames import LARGEST_VALUE
-from bgn.model.layer import Oblique
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 from bgn.model.values import rows_where
 from bgn.require import require
 
@@ -572,7 +572,7 @@ def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:
 
 def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any]:
     try:
-        rows = schema.encode(X, gaps=True)
+        rows = schema.encode(X, missing=True)
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from None
     return np.ascontiguousarray(rows.T, layout.dtype if schema.all_numbers else np.float64)

@@ -40,7 +40,7 @@ from bgn.engines.protocol import (
     RowPart,
     whole,
 )
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 # Keys of regions; their weights and target sums, or the weights of their classes.
 Regions = tuple[NDArray[np.uint64], Integers]

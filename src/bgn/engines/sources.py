@@ -143,7 +143,7 @@ def source_of(
     if on_gpu(given.X):
         return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
-        reading = {"schema": schema, "gaps": estimator.direction == "search"}
+        reading = {"schema": schema, "missing": estimator.direction == "search"}
         reading["categorical_features"] = estimator.categorical_features
         table = given.opened(None if schema is None else names_of(estimator), **reading)
         rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)

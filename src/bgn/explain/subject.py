@@ -12,7 +12,7 @@ from bgn.inputs.errors import did_you_mean
 from bgn.inputs.frames import numbers_per_row, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Column, Category, category_name
+from bgn.model.schema import Category, Column, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 

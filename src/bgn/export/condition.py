@@ -43,7 +43,7 @@ def describe(
     --------
     >>> from bgn import Layer, Network, as_terms
     >>> from bgn.model.schema import Column, Schema
-    >>> schema = Schema((Column("hour"), Column("winter", level_of=("season", "winter"))))
+    >>> schema = Schema((Column("hour"), Column("winter", category_of=("season", "winter"))))
     >>> layer = Layer([[0.0, 1.0], [0.0, -1.0], [1.0, -5.5]], [-0.5, 0.5, -10.25])
     >>> terms = as_terms(Network.of_layers([layer], [3.0, 2.0, 1.0], 0.0, schema=schema))
     >>> for term in terms.terms:
@@ -89,7 +89,7 @@ class _Wording:
         """Return the answer where there is a gap and the question does not say it yet, and words for it."""
         condition, style = self.condition, self.style
         gappy = [] if condition.layer else [j for j in condition.columns if j not in self.terms.complete]
-        if isinstance(condition.reading, Cases) and condition.gaps is not None:
+        if isinstance(condition.reading, Cases) and condition.missing_as is not None:
             gappy = [j for j in gappy if j == condition.reading.column]
         if isinstance(condition.reading, Count) and len(condition.columns) == 1:
             gappy = []  # a gap is among its choices
@@ -220,7 +220,7 @@ class _Wording:
     def _tells_gap(self, column: int) -> bool:
         """Tell whether choices of a column answer for its missing values; otherwise the question does at its end."""
         alone = self.condition.missing is not None and len(self.condition.columns) == 1
-        return (alone or self.condition.gaps is not None) and column not in self.terms.complete
+        return (alone or self.condition.missing_as is not None) and column not in self.terms.complete
 
     def _asks_gap(self, column: int) -> bool:
         """Tell whether a question asks of a column of numbers whether it is missing, and no more."""
@@ -303,7 +303,7 @@ class _Wording:
         """Yield what is added up, with its coefficients: columns, levels of categories, answers from below."""
         condition, terms, style = self.condition, self.terms, self.style
         for place, (j, coefficient) in enumerate(zip(condition.columns, condition.coefficients, strict=True)):
-            gap = 0.0 if condition.gaps is None else condition.gaps[place]
+            gap = 0.0 if condition.missing_as is None else condition.missing_as[place]
             if not isinstance(coefficient, tuple):
                 yield self._summand(j, coefficient), gap if coefficient == 0.0 else coefficient
                 continue
@@ -390,11 +390,11 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     Examples
     --------
     >>> from bgn import Layer, Network, as_terms
-    >>> from bgn.model.layer import Neuron, Projection
+    >>> from bgn.model.term import Oblique, Projection
     >>> from bgn.model.schema import Column, Schema
-    >>> schema = Schema((Column("age"), Column("grade", levels=("low", "fair", "high"), ordered=True)))
-    >>> asked = [Neuron(Projection((0, 1), (1.0, (0.0, 5.0, 5.0)), gaps=(38.5, 0.0)), 40.0)]
-    >>> asked += [Neuron(Projection((1,), ((0.0, 1.0, 2.0),)), 1.0, missing=True)]
+    >>> schema = Schema((Column("age"), Column("grade", categories=("low", "fair", "high"), ordered=True)))
+    >>> asked = [Oblique(Projection((0, 1), (1.0, (0.0, 5.0, 5.0)), missing_as=(38.5, 0.0)), 40.0)]
+    >>> asked += [Oblique(Projection((1,), ((0.0, 1.0, 2.0),)), 1.0, missing=True)]
     >>> terms = as_terms(Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema))
     >>> for each in remarks(terms):
     ...     print(each)

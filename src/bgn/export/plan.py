@@ -21,12 +21,12 @@ import numpy as np
 from bgn.export.condition import describe
 from bgn.export.styles import Text
 from bgn.model.dates import TimePart
-from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, condition_of, network_of, outputs_of
 from bgn.model.schema import Category, category_name
 from bgn.model.step import any_output
+from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.text import quote_category, quote_name
 
 # -- Where a program gets a number of a row from: a number, the number of a word, a part of a date.
@@ -47,11 +47,11 @@ class Input:
         Of that column.
     raw : str
         Of the table's column that it is made of; the same where nothing is to be done.
-    levels : tuple, optional
+    categories : tuple, optional
         The levels of a category, whose number is what the network reads.
     made : TimePart, optional
         How it is made of the table's column; None where it is that column.
-    level_of : (str, level), optional
+    category_of : (str, level), optional
         For a column of 0 and 1 that stands for a level of a category: the category, and that level.
     fill : float, optional
         What a gap counts as, before any question sees it.
@@ -80,8 +80,8 @@ class Input:
         """Return the sentence that says how to make it of a raw table; empty where nothing is to be done."""
         name, raw = quote_name(self.name), quote_name(self.raw)
         if self.category_of is not None:
-            category, category = quote_name(self.category_of[0]), quote_category(category_name(self.category_of[1]))
-            return f"{name}: 1 where {category} is {category}, 0 where it is anything else."
+            of, category = quote_name(self.category_of[0]), quote_category(category_name(self.category_of[1]))
+            return f"{name}: 1 where {of} is {category}, 0 where it is anything else."
         if self.made is None:
             return ""
         zone = "" if self.made.zone is None else f", by the clocks of {self.made.zone}"
@@ -123,7 +123,7 @@ def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
         column = network.schema.columns[place]
         refused, sloped = bool(network.layers[0].refuses_missing[place]), bool(network.refuses_missing[place])
         fill = column.typical if refused else None
-        made = {"levels": column.categories, "made": column.part_of, "level_of": column.category_of}
+        made = {"categories": column.categories, "made": column.part_of, "category_of": column.category_of}
         refuses = sloped and column.typical is None
         found.append(Input(place, column.name, column.raw, **made, fill=fill, refuses=refuses))  # type: ignore[arg-type]
     return tuple(found)
@@ -141,7 +141,7 @@ class Summation:
 
     inputs: tuple[int, ...]
     coefficients: tuple[Coefficient, ...]
-    gaps: tuple[float, ...] | None = None
+    missing_as: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class ExportPlan:
         (place,) = summed.inputs
         if layer or self.inputs[place].refuses or self.inputs[place].fill is not None:
             return None
-        return comparison.missing if summed.gaps is None else summed.gaps[0] >= comparison.threshold
+        return comparison.missing if summed.missing_as is None else summed.missing_as[0] >= comparison.threshold
 
     def sees_gap(self, place: int) -> bool:
         """Whether questions may meet a gap in an input."""
@@ -412,7 +412,7 @@ def _planned_layer(
 
 
 def _summation(projection: Projection, places: dict[int, int]) -> Summation:
-    gaps = projection.gaps
+    gaps = projection.missing_as
     if gaps is not None:
         gaps = tuple(
             gap if isinstance(each, tuple) else gap * (each or 1.0)

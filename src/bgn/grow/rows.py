@@ -13,8 +13,8 @@ from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
 from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
 from bgn.engines.raw_rows import Hashes, Plan, Sample, find_edge, weight_exponent
 from bgn.grow.losses import LOSSES, judging
-from bgn.model.layer import Oblique
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384

@@ -45,7 +45,7 @@ def table(
 ) -> Any:  # fmt: skip
     """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
 
-    The estimator takes note of the columns or, unless `reset`, knows them again. With `gaps`, X may hold NaN.
+    The estimator takes note of the columns or, unless `reset`, knows them again. With `missing`, X may hold NaN.
     """
     from sklearn.utils.validation import validate_data
 
@@ -160,7 +160,7 @@ def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueEr
 
 
 def finite_columns(X: NDArray[Any], names: Sequence[str] | None, missing: bool = False) -> None:
-    """No NaN or infinity in any column; with `gaps`, no infinity."""
+    """No NaN or infinity in any column; with `missing`, no infinity."""
     if X.dtype.kind == "f" and all_finite(X):
         return
     for j, column in enumerate(X.T):

@@ -747,9 +747,9 @@ def expanded(network: Network) -> Network:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.term import Oblique, Projection
-    >>> from bgn.model.schema import Column, Schema, level_word
+    >>> from bgn.model.schema import Column, Schema
     >>> layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
-    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     >>> plain = expanded(network)
     >>> plain.names
     ('city = Lille', 'city = Nice', 'city is missing')
@@ -775,8 +775,8 @@ def expanded(network: Network) -> Network:
         for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             values = np.atleast_1d(coefficient)
             row[starts[j] : starts[j] + len(values)] = values
-            if projection.gaps is not None:
-                gap = projection.gaps[place]
+            if projection.missing_as is not None:
+                gap = projection.missing_as[place]
                 row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES

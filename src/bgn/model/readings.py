@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.above import ANSWERS
-from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.text import Quoted, quote_category, quote_name
 
 # -- A yes/no question as it is asked, and how a person reads it.
@@ -115,7 +115,7 @@ class Condition:
         What the sum is compared with.
     missing : bool or None, default None
         The answer where a column has a gap; None where gaps are refused, or count as something.
-    gaps : tuple of float or None, default None
+    missing_as : tuple of float or None, default None
         What a gap counts as, column by column: a value of the column or, for a category, what it adds to the sum.
     reading : Cases, Count or None, default None
         The same question as thresholds of one number, case by case, or as a count of choices; None for a sum.
@@ -128,7 +128,7 @@ class Condition:
     relation: str
     threshold: float
     missing: bool | None = None
-    gaps: tuple[float, ...] | None = None
+    missing_as: tuple[float, ...] | None = None
     reading: Cases | Count | None = None
 
     @property
@@ -141,19 +141,19 @@ class Condition:
     @property
     def takes_missing(self) -> bool:
         """True where it has an answer for gaps."""
-        return self.missing is not None or self.gaps is not None
+        return self.missing is not None or self.missing_as is not None
 
     @property
     def gap_answer(self) -> bool | None:
         """The answer where the one number it is read as a threshold of has a gap; None where it is read otherwise."""
-        if self.gaps is None or not isinstance(self.reading, Cases) or len(self.reading.cases) > 1:
+        if self.missing_as is None or not isinstance(self.reading, Cases) or len(self.reading.cases) > 1:
             return self.missing
-        gap, case = self.gaps[self.columns.index(self.reading.column)], self.reading.cases[0]
+        gap, case = self.missing_as[self.columns.index(self.reading.column)], self.reading.cases[0]
         return bool(_RELATIONS[case.relation](gap, float(case.threshold)))
 
     def holds(self, inputs: NDArray[Any]) -> Bools:
         """Return whether the answer is yes for every row of `inputs` (0/1 answers for layers after the first)."""
-        values = Projection(self.columns, self.coefficients, self.gaps).values(inputs)
+        values = Projection(self.columns, self.coefficients, self.missing_as).values(inputs)
         answers = np.asarray(_RELATIONS[self.relation](values, self.threshold))
         return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
@@ -163,12 +163,12 @@ def summed_categories(condition: Condition, place: int) -> list[tuple[Choice, fl
 
     Examples
     --------
-    >>> summed_levels(Condition(0, 0, (1, 4), (1.0, (0.0, 2.5, 2.5)), ">=", 3.0, gaps=(0.0, 2.5)), 1)
+    >>> summed_levels(Condition(0, 0, (1, 4), (1.0, (0.0, 2.5, 2.5)), ">=", 3.0, missing_as=(0.0, 2.5)), 1)
     [(Choice(column=4, values=(1, 2), missing=True), 2.5)]
     """
     values = condition.coefficients[place]
     assert isinstance(values, tuple)
-    gap = 0.0 if condition.gaps is None else condition.gaps[place]
+    gap = 0.0 if condition.missing_as is None else condition.missing_as[place]
     different = dict.fromkeys(each for each in (*values, gap) if each)
     categories = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
     return [(Choice(condition.columns[place], categories[each], each == gap), each) for each in different]
@@ -197,10 +197,10 @@ def counted_gaps(condition: Condition) -> list[tuple[int, float]]:
 
     Where choices of a column are named, they say themselves whether a missing value is among them.
     """
-    if condition.gaps is None or len(named_columns(condition)) < 2 or isinstance(condition.reading, Count):
+    if condition.missing_as is None or len(named_columns(condition)) < 2 or isinstance(condition.reading, Count):
         return []
     counted = set(condition.columns) if condition.reading is None else {condition.reading.column}
-    asked = zip(condition.columns, condition.coefficients, condition.gaps, strict=True)
+    asked = zip(condition.columns, condition.coefficients, condition.missing_as, strict=True)
     return [(column, gap) for column, each, gap in asked if column in counted and not isinstance(each, tuple) and each]
 
 
@@ -380,7 +380,7 @@ class Terms:
 
     def _rows(self, X: Any) -> Floats:
         """Return a table as the questions read it."""
-        rows = self.schema.encode(X, gaps=True)
+        rows = self.schema.encode(X, missing=True)
         for column, value in self.filled:
             gaps = np.isnan(rows[:, column])
             if value is not None and gaps.any():
@@ -543,7 +543,7 @@ def condition_of(
     """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
     asked = network.layers[layer].neurons[neuron]
     asked = asked if layer else _seeing(asked, filled)
-    columns, coefficients, gaps = asked.projection.columns, asked.projection.coefficients, asked.projection.gaps
+    columns, coefficients, gaps = asked.projection.columns, asked.projection.coefficients, asked.projection.missing_as
     threshold = _of_answers(asked) if layer > 0 else asked.threshold
     relation = "<" if flipped else ">="
     leading = _leading(columns, coefficients, None if layer else network.schema)
@@ -570,7 +570,7 @@ def _seeing(asked: Oblique, filled: dict[int, float | None]) -> Oblique:
 
     One that reads a single column has an answer for its gap, whatever the gap counts as.
     """
-    projection, gaps, missing = asked.projection, asked.projection.gaps, asked.missing
+    projection, gaps, missing = asked.projection, asked.projection.missing_as, asked.missing
     if filled.keys() >= set(projection.columns):
         gaps = missing = None
     if missing is None:
@@ -584,7 +584,7 @@ def _seeing(asked: Oblique, filled: dict[int, float | None]) -> Oblique:
         projection = Projection(columns, tuple(projection.coefficients[place] for place in places), kept)
         if kept is not None and len(columns) == 1:
             missing = bool(Oblique(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
-            projection = replace(projection, gaps=None)
+            projection = replace(projection, missing_as=None)
     return Oblique(projection, asked.threshold, missing)
 
 
@@ -646,7 +646,7 @@ def read(condition: Condition, schema: Schema, complete: Collection[int] = ()) -
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
-    >>> city = Schema((Column("city", levels=("Lille", "Nice")),))
+    >>> city = Schema((Column("city", categories=("Lille", "Nice")),))
     >>> read(Condition(0, 0, (0,), ((0.0, 1.0),), ">=", 1.0, missing=True), city).reading
     Count(least=1, choices=(Choice(column=0, values=(1,), missing=True),))
     """
@@ -676,7 +676,7 @@ def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequ
     numbers = []
     alone = condition.missing is not None and len(columns) == 1 and gappy[0]
     for place, (column, coefficient) in enumerate(zip(columns, condition.coefficients, strict=True)):
-        gap = condition.gaps[place] if condition.gaps is not None and gappy[place] else None
+        gap = condition.missing_as[place] if condition.missing_as is not None and gappy[place] else None
         if isinstance(coefficient, tuple):
             groups.append(_alike(coefficient, gap))
         elif coefficient == 0.0:
@@ -750,7 +750,7 @@ def _cases(
     assert column is not None
     if condition.coefficients[number] != 1.0 and not column.whole and len(columns) > 1:
         return None  # the thresholds would have many digits
-    gap = 0.0 if condition.gaps is None else condition.gaps[number]
+    gap = 0.0 if condition.missing_as is None else condition.missing_as[number]
     whole = column.whole and gap.is_integer()  # what a gap counts as is compared too
     usual = tuple(max(each, key=lambda codes: sum(code != _GAP for code in codes)) for each in groups)
     found: dict[tuple[Group, ...], Decimal] = {}
@@ -810,7 +810,7 @@ def _threshold(condition: Condition, combination: Sequence[Group], number: int, 
             return np.asarray(condition.holds(rows) != turned)
 
     rest = written(condition.threshold)
-    whole_sum = Projection(condition.columns, condition.coefficients, condition.gaps)
+    whole_sum = Projection(condition.columns, condition.coefficients, condition.missing_as)
     for place in range(len(combination)):
         if place != number:
             rest = EXACT.subtract(rest, written(float(whole_sum.at(place).values(row[np.newaxis])[0])))

@@ -17,9 +17,9 @@ import numpy as np
 
 from bgn.model.dates import TimePart
 from bgn.model.step import Bools, Floats, all_finite
-from bgn.model.values import AnyTable, Category, Misread, RawValues, did_you_mean, category_name, of_objects
+from bgn.model.values import AnyTable, Category, Misread, RawValues, category_name, did_you_mean, of_objects
 
-__all__ = ["Column", "Level", "Schema", "level_word"]
+__all__ = ["Category", "Column", "Schema", "category_name"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Column:
     Parameters
     ----------
     name : str
-    levels : tuple of str, float or bool, optional
+    categories : tuple of str, float or bool, optional
         The values of a category, in order; None for a column of numbers. A category without any, such as ids are, is
         missing in every row: no model asks about it.
     ordered : bool, default False
@@ -42,7 +42,7 @@ class Column:
     typical : float, optional
         What a missing value counts as where no question has an answer for it: the median of those numbers or, for a
         category, the number of the commonest level. Of a category without an order every question has an answer.
-    level_of : (str, level), optional
+    category_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
@@ -55,9 +55,9 @@ class Column:
     Examples
     --------
     >>> from bgn.model.schema import Column
-    >>> Column("city", levels=("Lille", "Nice")).kind, Column("age", unit="years").kind
+    >>> Column("city", categories=("Lille", "Nice")).kind, Column("age", unit="years").kind
     ('category', 'number')
-    >>> Column("in Nice", level_of=("city", "Nice")).kind
+    >>> Column("in Nice", category_of=("city", "Nice")).kind
     'number'
     """
 
@@ -148,8 +148,8 @@ class Schema:
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
-    >>> schema = Schema((Column("age"), Column("city", levels=("Lille", "Nice"))), target="price")
-    >>> schema.encode([[31, "Nice"], [47, "Rome"]], gaps=True)
+    >>> schema = Schema((Column("age"), Column("city", categories=("Lille", "Nice"))), target="price")
+    >>> schema.encode([[31, "Nice"], [47, "Rome"]], missing=True)
     array([[31.,  1.],
            [47., nan]])
     """
@@ -343,7 +343,7 @@ class Schema:
         Examples
         --------
         >>> from bgn.model.schema import Column, Schema
-        >>> nice = Schema((Column("city = Nice", level_of=("city", "Nice")),))
+        >>> nice = Schema((Column("city = Nice", category_of=("city", "Nice")),))
         >>> nice.reads_categories(["city"]), nice.reads_categories(["city = Nice"])
         (True, False)
         """

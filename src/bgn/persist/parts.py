@@ -16,7 +16,7 @@ from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.persist import strict, version1
-from bgn.persist.network import column_in, category_in, category_out, network_in, network_out, schema_out
+from bgn.persist.network import category_in, category_out, column_in, network_in, network_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
 
