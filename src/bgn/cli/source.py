@@ -262,7 +262,7 @@ class CompleteRows:
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
     def target(self, why: str) -> Any:
-        """The target, numbers or labels, or a errors that says why it is needed."""
+        """The target, numbers or labels, or an error that says why it is needed."""
         if self.target_name is None:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
