@@ -316,7 +316,9 @@ def _sort_of(kind: type) -> str:
 
 def _numbers(values: NDArray[Any], missing: set[type]) -> RawValues:
     try:
-        return Numbers(np.array([np.nan if type(value) in missing else value for value in values], np.float64), loose=True)
+        return Numbers(
+            np.array([np.nan if type(value) in missing else value for value in values], np.float64), loose=True
+        )
     except (OverflowError, ValueError, TypeError):
         return Strange("numbers too large for a float64")
 
@@ -329,7 +331,9 @@ def _words(values: NDArray[Any], missing: set[type]) -> Coded:
         codes = np.fromiter((known.get(value, -1) for value in values), np.int64, len(values))
         return Coded(codes, map(str, distinct), loose=True)
     categories: dict[str, Category] = {}
-    words = [None if type(value) in missing or value != value else category_name(category_of(value)) for value in values]
+    words = [
+        None if type(value) in missing or value != value else category_name(category_of(value)) for value in values
+    ]
     for word, value in zip(words, values, strict=True):
         if word is not None and (word not in categories or isinstance(value, str)):
             categories[word] = category_of(value)

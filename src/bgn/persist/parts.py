@@ -137,7 +137,10 @@ def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
     inputs = _threshold_rows(network)
     columns = [
-        [None if np.isnan(value) else value if column.categories is None else column.categories[int(value)] for value in values]
+        [
+            None if np.isnan(value) else value if column.categories is None else column.categories[int(value)]
+            for value in values
+        ]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
     ]
     table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
@@ -246,7 +249,11 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
     found: dict[str, Any] = {
         "groups": [
-            {"group": None if group is None else category_out(group), "rows": each.count, "scores": each.scores.tolist()}
+            {
+                "group": None if group is None else category_out(group),
+                "rows": each.count,
+                "scores": each.scores.tolist(),
+            }
             for group, each in intervals.calibrations.items()
         ]
     }
