@@ -665,7 +665,9 @@ class Ensemble:
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
             terms = [mean.terms[k] for k in kept]
-            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs)))
+            networks.append(
+                mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs))
+            )
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
@@ -782,7 +784,9 @@ def expanded(network: Network) -> Network:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
-    plain = Network.of_layers(layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds)
+    plain = Network.of_layers(
+        layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds
+    )
     linear, weights = _expanded_linear(network, starts)
     return plain.changed(terms=[*linear, *plain.rules], coef=[*weights, *plain.rule_coef])
 
