@@ -25,8 +25,8 @@ from bgn.model.term import Oblique, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
-    from bgn.inputs.splits import Hashes, Inside
     from bgn.engines.reduce import CellSums, Regions, RowsInCells, Sieve
+    from bgn.inputs.splits import Hashes, Inside
 
 
 Integers = NDArray[np.int64]
