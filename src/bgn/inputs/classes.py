@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.tables import array_of, no_dates, unmasked
+from bgn.inputs.frames import array_of, no_dates, unmasked
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats

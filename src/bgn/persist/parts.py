@@ -28,7 +28,7 @@ _CHECKS = 5
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    found |= {"gaps": list(preparation.missing_values), "date_format": preparation.date_format}
     if preparation.merged:
         found["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
