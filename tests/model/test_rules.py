@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn import Network
 from tests import export_engines
 from tests.reference.explain import cheapest_listed, table_rows_of
 from tests.reference.rules import cells, exact_scores
