@@ -70,11 +70,7 @@ rows_option = click.option(
 )  # fmt: skip
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
 missing_values_option = click.option(
-<<<<<<< HEAD
-    "--missing-value", multiple=True, metavar="WORD", callback=_gaps,
-=======
     "--missing-values", multiple=True, metavar="WORD", callback=_missing_values,
->>>>>>> main
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
 )  # fmt: skip

@@ -20,15 +20,9 @@ from torch import Tensor
 from bgn.engines.coding import Coding
 from bgn.engines.gpu.engine import ClassTensorPart, TensorEngine, TensorPart, group_sums, project
 from bgn.engines.protocol import Floats, Grid, Integers, Loss, OneBlock, Output
-<<<<<<< HEAD
 from bgn.engines.raw_rows import Plan, RawRows, Sample
-from bgn.inputs.frames import chosen_columns
-from bgn.inputs.splits import Hashes, Inside, mix
-=======
-from bgn.engines.raw_rows import Hashes, Inside, Plan, RawRows, Sample
-from bgn.engines.reduce import mix
 from bgn.inputs.kinds import chosen_columns
->>>>>>> main
+from bgn.inputs.splits import Hashes, Inside, mix
 from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
