@@ -104,7 +104,9 @@ def odd() -> list[Network]:
     return [
         Network.of_layers([Layer(np.zeros((0, 2)), [])], [], 3.25, ["a", "b"], "flat"),
         Network.of_layers([constant], [0.1, 0.7, 0.0], 0.3, ["a", "b"]),
-        Network.of_layers([constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]),
+        Network.of_layers(
+            [constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]
+        ),
         Network.of_layers([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
         Network.of_layers([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
     ]

@@ -61,7 +61,8 @@ def any_network(seed: int) -> Network:
         *names, target = hostile_words(rng, len(categories) + 1)
         categories[1], categories[6] = hostile_words(rng, 3), hostile_words(rng, 7)
     columns = tuple(
-        Column(name, categories=each, typical=typical[j]) for j, (name, each) in enumerate(zip(names, categories, strict=True))
+        Column(name, categories=each, typical=typical[j])
+        for j, (name, each) in enumerate(zip(names, categories, strict=True))
     )
 
     def neuron() -> Oblique:

@@ -137,7 +137,9 @@ def random_bounds(column: Column, rng: np.random.Generator) -> tuple[object, obj
         return (way, way) if rng.random() < 0.5 else ((low, high), (low, high))
     if column.ordered and rng.random() < 0.5:
         return ("increase",) * 2 if rng.random() < 0.5 else ("decrease",) * 2
-    codes = sorted(rng.choice(len(column.categories), int(rng.integers(1, len(column.categories) + 1)), replace=False).tolist())
+    codes = sorted(
+        rng.choice(len(column.categories), int(rng.integers(1, len(column.categories) + 1)), replace=False).tolist()
+    )
     return [column.categories[code] for code in codes], codes
 
 

@@ -1,4 +1,4 @@
-"""``bgn fit``, the installed command: every format, every option, every errors, and what a kill leaves behind."""
+"""``bgn fit``, the installed command: every format, every option, every error, and what a kill leaves behind."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.inputs.errors import InputError
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema

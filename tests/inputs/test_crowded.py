@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.frames import TableKinds, schema_of
+from bgn.inputs.kinds import TableKinds, schema_of
 from bgn.inputs.kinds import is_crowded
 from tests.command import call
 

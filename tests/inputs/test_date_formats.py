@@ -134,7 +134,7 @@ def test_a_cell_that_is_no_date_is_named() -> None:
     for column, odd in ((["31.02.2020", *cells], "31.02.2020"), (["2020-01-02"] * 30 + ["0000-01-01"], "0000-01-01")):
         (found,) = [each for each in bgn.check({"d": column}).findings if each.what == "date"]
         assert (
-            f"'d' holds dates but for '{odd}', and is read as words. If such cells mean missing: gaps='{odd}'"
+            f"'d' holds dates but for '{odd}', and is read as words. If such cells mean missing: missing_values='{odd}'"
             in str(found)
         )
 

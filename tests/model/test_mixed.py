@@ -116,7 +116,10 @@ def test_regions_and_bounds_know_categories():
 @given(st.data())
 def test_terms_are_the_network_output_by_output(data):
     missing = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)), data.draw(mixed_rows(missing))
+    network, table = (
+        data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)),
+        data.draw(mixed_rows(missing)),
+    )
     X = np.array(table, dtype=object)
     found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
     np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))

@@ -96,7 +96,11 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
     planes = list[Plane]()
     for row, neuron in product(bases, network.layers[0].neurons):
         projection = neuron.projection
-        if neuron.missing is not None and projection.missing_as is None and np.isnan(row[list(projection.columns)]).any():
+        if (
+            neuron.missing is not None
+            and projection.missing_as is None
+            and np.isnan(row[list(projection.columns)]).any()
+        ):
             continue
         right, factors = Fraction(neuron.threshold), [Fraction(0)] * len(moving)
         for place, (j, factor) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):

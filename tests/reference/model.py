@@ -17,7 +17,9 @@ def score(network: Network, row: list[Any]) -> list[float]:
     for value, column in zip(row, columns, strict=True):
         missing = value is None or (isinstance(value, float) and math.isnan(value))
         known = column.categories is None or value in column.categories
-        values.append(None if missing or not known else value if column.categories is None else column.categories.index(value))
+        values.append(
+            None if missing or not known else value if column.categories is None else column.categories.index(value)
+        )
     for j, column in enumerate(columns):
         alone = [neuron.missing is None and neuron.projection.missing_as is None
                  for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip

@@ -38,7 +38,7 @@ from bgn.text import message
 
 
 class OneLine(click.Group):
-    """Turns a errors into a line per problem on standard error and exit code 1; wrong usage stays 2."""
+    """Turns an error into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():

@@ -46,7 +46,7 @@ def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     return {name: mark for name, _, mark in pairs}
 
 
-def _gaps(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _missing_values(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Return the cells that count as missing: the usual ones and more; without the usual ones after "none"."""
     return value[1:] if value[:1] == ("none",) else (*MISSING_VALUES, *value)
 
@@ -70,7 +70,7 @@ rows_option = click.option(
 )  # fmt: skip
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
 missing_values_option = click.option(
-    "--gaps", multiple=True, metavar="WORD", callback=_gaps,
+    "--missing-values", multiple=True, metavar="WORD", callback=_missing_values,
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
 )  # fmt: skip
@@ -262,7 +262,7 @@ class CompleteRows:
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
     def target(self, why: str) -> Any:
-        """The target, numbers or labels, or a errors that says why it is needed."""
+        """The target, numbers or labels, or an error that says why it is needed."""
         if self.target_name is None:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:

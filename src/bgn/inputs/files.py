@@ -23,7 +23,7 @@ from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
 from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
 from bgn.inputs.errors import InputError, check_characters, named, option
-from bgn.inputs.tables import different_columns
+from bgn.inputs.frames import different_columns
 from bgn.whole_file import Stamp
 
 BLOCK_ROWS = 250_000
@@ -204,13 +204,14 @@ class Workbook(ArrowTable):
             stamp.check()
             told = f"{type(error).__name__}: {error}"
             raise InputError(f"{path!r} is no workbook that can be read ({told}).") from None
-        columns = {name: _guess(column, form.gaps) for name, column in sheet.columns.items()}
+        columns = {name: _guess(column, form.missing_values) for name, column in sheet.columns.items()}
         super().__init__(pa.table(columns), form, sheet.notes)
 
 
-def _guess(column: Sequence[Any], gaps: Collection[str]) -> pa.Array:
+def _guess(column: Sequence[Any], missing_values: Collection[str]) -> pa.Array:
     """Return a workbook's column as an array; a mixture of kinds becomes text."""
-    values = [None if isinstance(cell, str) and (not cell.strip() or cell.strip() in gaps) else cell for cell in column]
+    missing = {"", *missing_values}
+    values = [None if isinstance(cell, str) and cell.strip() in missing else cell for cell in column]
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -252,6 +252,17 @@ class Network:
         return self.coef[[isinstance(term, Linear) for term in self.terms]].reshape(-1, self.n_outputs)
 
     @cached_property
+    def gains(self) -> Floats:
+        """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
+        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+
+    @cached_property
+    def resting_score(self) -> Floats:
+        """The score where no rule holds, linear terms left out, shape (outputs,)."""
+        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The hidden layers as the paper has them, first one first: the last one's neurons are the rules."""
         n_inputs = self.below[-1].width if self.below else self.n_inputs
@@ -665,7 +676,9 @@ class Ensemble:
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
             terms = [mean.terms[k] for k in kept]
-            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs)))
+            networks.append(
+                mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs))
+            )
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
@@ -782,7 +795,9 @@ def expanded(network: Network) -> Network:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
-    plain = Network.of_layers(layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds)
+    plain = Network.of_layers(
+        layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds
+    )
     linear, weights = _expanded_linear(network, starts)
     return plain.changed(terms=[*linear, *plain.rules], coef=[*weights, *plain.rule_coef])
 

@@ -288,6 +288,8 @@ def _missing(neuron: Oblique, read: Sequence[Source], schema: Schema) -> bool | 
     if neuron.missing is None or len(read) != 1 or read[0].filled is None:
         return neuron.missing
     (source,), column = read, schema.columns[read[0].column]
-    value = source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
+    value = (
+        source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
+    )
     row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
     return bool(neuron.fires(row)[0])

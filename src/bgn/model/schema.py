@@ -315,7 +315,9 @@ class Schema:
         named = ((column.raw, column.name, *(column.category_of or ())[:1]) for column in self.columns)
         found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
         absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
-        lacking = dict.fromkeys(column.raw if column.category_of is None else column.category_of[0] for column in absent)
+        lacking = dict.fromkeys(
+            column.raw if column.category_of is None else column.category_of[0] for column in absent
+        )
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
@@ -326,7 +328,9 @@ class Schema:
         if labels is None or not self.named:
             return set()
         pairs = enumerate(zip(self.columns, places, strict=True))
-        return {j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)}
+        return {
+            j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)
+        }
 
     def reads_categories(self, labels: Sequence[Any] | None) -> bool:
         """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.

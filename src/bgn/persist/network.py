@@ -57,7 +57,9 @@ def schema_out(schema: Schema) -> dict[str, Any]:
 def _column_out(column: Column) -> str | dict[str, Any]:
     found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
     found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
-    found = {{"categories": "levels", "category_of": "level_of"}.get(name, name): value for name, value in found.items()}
+    found = {
+        {"categories": "levels", "category_of": "level_of"}.get(name, name): value for name, value in found.items()
+    }
     if column.categories is not None:
         found["levels"] = [category_out(category) for category in column.categories]
     if column.seen is not None:
@@ -294,7 +296,11 @@ def members_out(network: Network, members: Ensemble) -> dict[str, Any]:
     for intercept, coef in zip(members.intercept, members.coef, strict=True):
         one = network.changed(intercept=intercept, coef=coef)
         asked = np.flatnonzero(any_output(one.output_weights))
-        found = {"base": np.asarray(one.base).tolist(), "neurons": asked.tolist(), "output_weights": one.output_weights[asked].tolist()}
+        found = {
+            "base": np.asarray(one.base).tolist(),
+            "neurons": asked.tolist(),
+            "output_weights": one.output_weights[asked].tolist(),
+        }
         if network.linear:
             slopes = np.zeros((network.n_inputs, *np.shape(one.base))) if one.slopes is None else one.slopes
             found["slopes"] = slopes.tolist()

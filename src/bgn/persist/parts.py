@@ -28,7 +28,7 @@ _CHECKS = 5
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    found |= {"gaps": list(preparation.missing_values), "date_format": preparation.date_format}
     if preparation.merged:
         found["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
@@ -137,7 +137,10 @@ def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
     inputs = _threshold_rows(network)
     columns = [
-        [None if np.isnan(value) else value if column.categories is None else column.categories[int(value)] for value in values]
+        [
+            None if np.isnan(value) else value if column.categories is None else column.categories[int(value)]
+            for value in values
+        ]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
     ]
     table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
@@ -246,7 +249,11 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
     found: dict[str, Any] = {
         "groups": [
-            {"group": None if group is None else category_out(group), "rows": each.count, "scores": each.scores.tolist()}
+            {
+                "group": None if group is None else category_out(group),
+                "rows": each.count,
+                "scores": each.scores.tolist(),
+            }
             for group, each in intervals.calibrations.items()
         ]
     }

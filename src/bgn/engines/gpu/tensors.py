@@ -22,7 +22,7 @@ from bgn.engines.gpu.engine import ClassTensorPart, TensorEngine, TensorPart, gr
 from bgn.engines.protocol import Floats, Grid, Integers, Loss, OneBlock, Output
 from bgn.engines.raw_rows import Hashes, Inside, Plan, RawRows, Sample
 from bgn.engines.reduce import mix
-from bgn.inputs.frames import chosen_columns
+from bgn.inputs.kinds import chosen_columns
 from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
