@@ -23,7 +23,7 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Classes, Label, class_weights
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
-from bgn.inputs.frames import TableKinds
+from bgn.inputs.kinds import TableKinds
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import (
     HeldOut,
