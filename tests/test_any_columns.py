@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.explain.frontier import MOST_LEVELS, as_numbers
+from bgn.explain.rivals import MOST_CATEGORIES, as_numbers
 from bgn.model.schema import Column, Schema
 from tests.any_columns import KINDS, table, target
 from tests.command import call
@@ -134,7 +134,7 @@ def test_the_linear_model_knows_the_commonest_levels_of_many() -> None:
     schema = Schema((Column("a"), Column("city", levels=tuple(map(str, range(10_000))))))
     rows = np.column_stack([rng.normal(size=3000), codes])
     found = as_numbers(schema, rows, rows)
-    assert found.shape == (3000, 1 + MOST_LEVELS)
+    assert found.shape == (3000, 1 + MOST_CATEGORIES)
     assert (found[:, -10:].sum(axis=0) == np.bincount(codes.astype(int))[-10:]).all()
     few = Schema((Column("city", levels=("a", "b", "c")),))
     np.testing.assert_array_equal(as_numbers(few, np.array([[0.0], [2.0]]), rows[:, :1]), [[1, 0, 0], [0, 0, 1]])
