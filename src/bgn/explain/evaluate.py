@@ -23,7 +23,7 @@ from bgn.inputs.tables import numbers_per_row, weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.readings import is_turned, network_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.pipelines import is_wrapped, network_within, through_pipelines
 from bgn.require import require
@@ -188,7 +188,7 @@ class Evaluation:
         rows = count_of(self.rows, "row")
         if self.classes is None:
             return rows
-        names = [quote_category(level_word(label), 24) for label in self.classes]
+        names = [quote_category(category_name(label), 24) for label in self.classes]
         return f"{rows}; positive: {names[1]} (the other: {names[0]})" if len(names) == 2 else (
             f"{rows} of {len(names)} classes")  # fmt: skip
 
@@ -216,7 +216,7 @@ class Evaluation:
         if name.startswith("recall of ") or self.confusion is None:
             return ""
         without = np.flatnonzero(self.confusion.sum(axis=1) == 0)
-        return f" of {', '.join(quote_category(level_word((self.classes or ())[k]), 24) for k in without)}"
+        return f" of {', '.join(quote_category(category_name((self.classes or ())[k]), 24) for k in without)}"
 
 
 # -- The scores of regression and of classification.
@@ -348,7 +348,7 @@ class EvaluationRows:
     @property
     def class_names(self) -> list[str]:
         """The labels as text."""
-        return [level_word(label) for label in self.classes]
+        return [category_name(label) for label in self.classes]
 
     @cached_property
     def log_probabilities(self) -> Floats:

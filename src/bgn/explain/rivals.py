@@ -256,10 +256,10 @@ def as_numbers(schema: Schema, rows: Floats, train: Floats) -> Floats:
         return rows
     parts = list[Floats]()
     for kind, column, others in zip(schema.columns, rows.T, zero_if_empty(train).T, strict=True):
-        if kind.levels is None:
+        if kind.categories is None:
             parts.append(np.where(np.isnan(column), np.nanmedian(others), column))
             continue
-        codes = list(range(len(kind.levels)))
+        codes = list(range(len(kind.categories)))
         if len(codes) > MOST_CATEGORIES:
             times = np.bincount(others[~np.isnan(others)].astype(np.intp), minlength=len(codes))
             codes = sorted(np.argsort(-times, kind="stable")[:MOST_CATEGORIES].tolist())
