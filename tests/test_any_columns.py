@@ -39,7 +39,7 @@ def test_a_category_without_levels_is_always_missing(kind: str, tmp_path: Path) 
     assert np.isnan(model.network_._rows(X)[:, 0]).all()
     model.save(tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X), model.predict(X))
-    for row in (model.extremes().low_row, model.extremes(gaps=False).high_row):
+    for row in (model.extremes().low_row, model.extremes(missing=False).high_row):
         assert row[0] is None
     with pytest.raises(ValueError, match="has no levels"):
         model.extremes({X.columns[0]: ["a"]})

@@ -27,7 +27,7 @@ from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters, tak
 from bgn.estimators import BGNClassifier, BGNRegressor, r2
 from bgn.explain.shap import shap_values
 from bgn.inputs.classes import Classes, sorted_labels
-from bgn.inputs.tables import enough_rows, no_dates, representable
+from bgn.inputs.frames import enough_rows, no_dates, representable
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.require import require

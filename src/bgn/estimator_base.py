@@ -45,7 +45,7 @@ from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
-from bgn.inputs.tables import nothing_lost, numbers_alone, weights
+from bgn.inputs.frames import nothing_lost, numbers_alone, weights
 from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu

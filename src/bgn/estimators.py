@@ -18,7 +18,7 @@ from bgn.engines.sources import RowArguments, _loaded, known_columns, names_of, 
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters
 from bgn.inputs.arguments import chosen
 from bgn.inputs.classes import Classes, class_weights, enough_classes, few_values, labels_in, tally
-from bgn.inputs.tables import array_of, number_target, weights
+from bgn.inputs.frames import array_of, number_target, weights
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
 

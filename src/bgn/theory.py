@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.inputs.tables import numbers_per_row, weights
+from bgn.inputs.frames import numbers_per_row, weights
 from bgn.model.link import softmax
 from bgn.model.network import Network
 from bgn.model.readings import network_of

@@ -77,7 +77,7 @@ NO_MODEL = {
 }  # fmt: skip
 # Options by which nothing is learned: how a file is read, what is printed and where. The clock ends growth anywhere.
 NO_LEARNING = {
-    "--sep", "--decimal", "--thousands", "--sheet", "--gaps", "--date-format", "--json", "--out", "--report", "--quiet",
+    "--sep", "--decimal", "--thousands", "--sheet", "--missing-values", "--date-format", "--json", "--out", "--report", "--quiet",
     "--header", "--no-rows", "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
     "--scheduler",  # the cluster, which tests/engines has
 }  # fmt: skip

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import TABLE, table_networks, table_rows, town
 from tests.reference.explain import cheapest_table_row
 
@@ -24,7 +24,7 @@ def test_equal_to_trying_every_row(data, depth, fill, priced):
     (x,) = data.draw(table_rows(most=1))
     wanted = float(data.draw(st.sampled_from(np.unique(network.predict(data.draw(table_rows(least=3)))).tolist())))
     prices = PRICES * ([2.0, 0.5, 1.0, 3.0, 0.25] if priced else 1.0)
-    row = TABLE.encode([x], gaps=True)[0]
+    row = TABLE.encode([x], missing=True)[0]
     costs = dict(zip(TABLE.names, prices.tolist(), strict=True)) if priced else None
     answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_missing=fill, max_seconds=600)
     best = cheapest_table_row(network, row, wanted, prices, fill=range(5) if fill else ())
@@ -56,12 +56,12 @@ def test_a_category_changes_as_one_within_what_is_told():
     assert not nice.found or nice.changes["city"] == ("Rome", "Nice")
     fallen = bgn.counterfactual(network, x, at_least=99.0, bounds={"grade": "decrease"})
     assert fallen.unreachable
-    assert fallen.as_dict()["x"][1] in TABLE.columns[1].levels
+    assert fallen.as_dict()["x"][1] in TABLE.columns[1].categories
 
 
 def test_numbers_stay_in_the_range_seen_and_whole_unless_told():
     schema = Schema((Column("rooms", seen=(1.0, 9.0), whole=True), Column("area", seen=(20.0, 60.0))))
-    asked = [Neuron(Projection((0,), (1.0,)), 4.5), Neuron(Projection((1,), (1.0,)), 70.0)]
+    asked = [Oblique(Projection((0,), (1.0,)), 4.5), Oblique(Projection((1,), (1.0,)), 70.0)]
     network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 10.0, schema=schema)
     first = bgn.counterfactual(network, [2.0, 40.0], at_least=9.0)
     assert (first.changes, first.cost) == ({"rooms": (2.0, 5.0)}, 1.5)

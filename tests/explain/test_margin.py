@@ -87,19 +87,19 @@ def test_deeper_euclidean_just_short_and_just_past(problem):
 def test_categories_and_gaps_stay_and_numbers_move(data, depth):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows())
-    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, gaps=True)
+    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, missing=True)
     rng = np.random.default_rng(0)
     for k, row in enumerate(rows):
         for column in network.features_used:
             kind = TABLE.columns[column]
             if np.isnan(row[column]):
                 assert np.isinf(found.distance[k, column])
-                assert kind.levels is None or not found.levels[kind.name][k].any()
-            elif kind.levels is not None:
-                moved = np.repeat(row[np.newaxis], len(kind.levels), axis=0)
-                moved[:, column] = range(len(kind.levels))
+                assert kind.categories is None or not found.categories[kind.name][k].any()
+            elif kind.categories is not None:
+                moved = np.repeat(row[np.newaxis], len(kind.categories), axis=0)
+                moved[:, column] = range(len(kind.categories))
                 other = np.abs(network.predict(table_rows_of(network, moved)) - before[k]) > 1e-9
-                np.testing.assert_array_equal(found.levels[kind.name][k], other)
+                np.testing.assert_array_equal(found.categories[kind.name][k], other)
             else:
                 for value, back in ((found.up[k, column], -np.inf), (found.down[k, column], np.inf)):
                     moved = np.repeat(row[np.newaxis], 30, axis=0)

@@ -113,7 +113,7 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     assert bgn.effect(fits[0], "Jahre", X).target == "probability of gekauft = ja"
     judged = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
     assert judged.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
-    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", gaps=False).high, chance.max())
+    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", missing=False).high, chance.max())
     assert fits[0].counterfactual(X.iloc[0], probability=(0.9, 1.0)).label == "ja"
     path, model = tmp_path / "ja.csv", tmp_path / "ja.json"
     X.assign(gekauft=np.where(bought, "ja", "nein")).to_csv(path, index=False)

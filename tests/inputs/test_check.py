@@ -96,7 +96,7 @@ def test_the_advice_helps(odd: pd.DataFrame) -> None:
     assert told["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
     assert told["built",].startswith("'built' holds dates written as '")
     assert "date_format='%d/%m/%Y'" in told["built",]
-    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: gaps='-999'."
+    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: missing_values='-999'."
     assert told["kind",].startswith("'kind' has words that nearly agree: ")
     assert told["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
     assert "'about 7'" in told["mostly",]

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.frames import Kinds, schema_of
-from bgn.inputs.kinds import crowded
+from bgn.inputs.kinds import TableKinds, is_crowded, schema_of
 from tests.command import call
 
 ROWS = 60
@@ -37,7 +36,7 @@ def of_library(name: str, rows: pd.DataFrame) -> Any:
 def test_ids_have_no_levels_and_are_told(library: str) -> None:
     with pytest.warns(UserWarning, match="too many to learn from") as told:
         schema = schema_of(of_library(library, table()))
-    assert [column.levels for column in schema.columns] == [(), None, ()]
+    assert [column.categories for column in schema.columns] == [(), None, ()]
     one, two = (str(each.message) for each in told)
     assert one.startswith("column 'customer' holds 60 different words in 60 rows")
     assert "Leave it out" in one
@@ -54,21 +53,21 @@ def test_numbers_with_marks_are_told() -> None:
 def test_blocks_tell_what_the_whole_tells() -> None:
     rows = table()[["customer", "age"]]
     with pytest.warns(UserWarning, match="'customer'"):
-        parts = Kinds.of(rows[:10]).merged(Kinds.of(rows[10:])).schema()
-    assert parts.columns[0].levels == ()
+        parts = TableKinds.of(rows[:10]).merged(TableKinds.of(rows[10:])).schema()
+    assert parts.columns[0].categories == ()
 
 
 def test_columns_that_are_declared_are_kept() -> None:
     rows = table()[["customer", "age"]]
-    assert len(schema_of(rows, ["customer"]).columns[0].levels or ()) == ROWS
-    assert len(schema_of(rows.astype({"customer": "category"})).columns[0].levels or ()) == ROWS
+    assert len(schema_of(rows, ["customer"]).columns[0].categories or ()) == ROWS
+    assert len(schema_of(rows.astype({"customer": "category"})).columns[0].categories or ()) == ROWS
 
 
 @pytest.mark.parametrize(
     ("different", "filled", "many"), [(20, 20, False), (21, 21, True), (30, 60, False), (31, 60, True)]
 )
 def test_half_of_the_rows(different: int, filled: int, many: bool) -> None:
-    assert crowded(different, filled) is many
+    assert is_crowded(different, filled) is many
 
 
 def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:

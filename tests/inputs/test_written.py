@@ -18,8 +18,8 @@ import bgn
 from bgn.cli.source import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
+from bgn.inputs.errors import InputError, did_you_mean
 from bgn.inputs.file_format import FileFormat, Numerals
-from bgn.inputs.refusal import Refused, did_you_mean
 from bgn.model.schema import Schema
 from bgn.persist import parts, read
 from tests.command import call
@@ -161,10 +161,10 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
     assert table.column("a").to_pylist() == [1, None, 3, 4]
     assert table.column("b").to_pylist() == [None, None, None, "x"]
     assert "read as missing: '-' (1) in 'a'; '?' (1), 'unknown' (1), 'NA' (1) in 'b'." in met.notes[0]
-    table, met = fitted(text, gaps=("-",))
+    table, met = fitted(text, missing_values=("-",))
     assert table.column("b").to_pylist() == ["?", "unknown", " NA ", "x"]
     assert table.column("a").null_count == 1
-    table, met = fitted(text, gaps=())
+    table, met = fitted(text, missing_values=())
     assert (table.column("a").null_count, met.notes) == (0, ())
 
 
@@ -218,12 +218,12 @@ def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,w,y\n" + "".join(f"{i},{'?' if i % 3 else 'x'},{i}\n" for i in range(30)))
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json"
     assert "read as missing: '?' (20) in 'w'" in call(*fit, "--missing", "drop").err
-    assert "missing" not in call(*fit, "--gaps", "none").err
-    assert read(tmp_path / "m.json").preparation.gaps == ()
+    assert "missing" not in call(*fit, "--missing-values", "none").err
+    assert read(tmp_path / "m.json").preparation.missing_values == ()
     assert "lack" not in call("predict", tmp_path / "m.json", tmp_path / "t.csv").err
-    assert "read as missing: 'x' (10), '?' (20) in 'w'" in call(*fit, "--gaps", "x").err
-    call(*fit, "--gaps", "none", "--gaps", "x")
-    assert read(tmp_path / "m.json").preparation.gaps == ("x",)
+    assert "read as missing: 'x' (10), '?' (20) in 'w'" in call(*fit, "--missing-values", "x").err
+    call(*fit, "--missing-values", "none", "--missing-values", "x")
+    assert read(tmp_path / "m.json").preparation.missing_values == ("x",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
@@ -243,7 +243,7 @@ def test_two_encodings_in_one_file_are_refused() -> None:
         "ä,y\n".encode("latin-1") + "ö,1\n".encode(),
         b"\x81,y\n",
     ):
-        with pytest.raises(Refused, match="neither UTF-8 nor Latin-1 text, or both, near line"):
+        with pytest.raises(InputError, match="neither UTF-8 nor Latin-1 text, or both, near line"):
             fitted(raw)
 
 
@@ -254,7 +254,7 @@ def test_ragged_lines_are_counted_and_named(tmp_path: Path) -> None:
         told = (
             "7 lines do not have the header's 2 fields: line 5 has 1, line 7 has 3, line 8 has 3, line 9 has 3, line 10"
         )
-        with pytest.raises(Refused, match=told):
+        with pytest.raises(InputError, match=told):
             bgn.preparation.fit(tmp_path / name, "b")
     assert "row 3 has 1 fields" in call("check", "-", stdin="\n".join(lines), code=1).err
     (tmp_path / "report.csv").write_text("Report of 2024\n\na;b\n" + "1,5;2\n" * 9)

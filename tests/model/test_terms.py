@@ -21,8 +21,8 @@ from bgn.model.readings import Case, Cases, Choice, offset
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_name
 
-WINTER = Column("is it winter?", level_of=("season", "winter"))
-SPRING = Column("is it spring?", level_of=("season", "spring"))
+WINTER = Column("is it winter?", category_of=("season", "winter"))
+SPRING = Column("is it spring?", category_of=("season", "spring"))
 NASTY = [
     "<script>alert(1)</script>",
     "quote \" and ' and `tick`",
@@ -203,7 +203,11 @@ def test_an_offset_moves_the_threshold_to_the_very_float(threshold: int, case: i
         return
     assert case + found >= threshold > np.nextafter(case, -np.inf) + found
     layer = bgn.Layer([[1.0, found]], [-threshold])
-    (term,) = bgn.as_terms(bgn.Network.of_layers([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms if found else (None,)
+    (term,) = (
+        bgn.as_terms(bgn.Network.of_layers([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms
+        if found
+        else (None,)
+    )
     if term is not None:
         assert term.condition.reading.cases[1].threshold == Decimal(repr(case))
 

@@ -60,13 +60,13 @@ def rows(network: Network, domain: Domain, last: int | None = None) -> Iterator[
     used = [j for j in network.features_used if j != last]
     options: list[list[float | None]] = []  # None for a number that moves
     for j in [*used, *([] if last is None else [last])]:
-        if domain.levels[j] is not None:
-            values: list[float | None] = [float(code) for code in domain.levels[j]]
+        if domain.categories[j] is not None:
+            values: list[float | None] = [float(code) for code in domain.categories[j]]
         elif domain.whole[j]:
             values = [float(v) for v in range(int(domain.low[j]), int(domain.high[j]) + 1)]
         else:
             values = [None]
-        options.append([*values, np.nan] if domain.gaps[j] and j != last else values)
+        options.append([*values, np.nan] if domain.missing[j] and j != last else values)
     columns = [*used, *([] if last is None else [last])]
     fixed_last = last is not None and options[-1] != [None]
     for chosen in product(*(options[:-1] if fixed_last else options)):
@@ -96,7 +96,11 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
     planes = list[Plane]()
     for row, neuron in product(bases, network.layers[0].neurons):
         projection = neuron.projection
-        if neuron.missing is not None and projection.gaps is None and np.isnan(row[list(projection.columns)]).any():
+        if (
+            neuron.missing is not None
+            and projection.missing_as is None
+            and np.isnan(row[list(projection.columns)]).any()
+        ):
             continue
         right, factors = Fraction(neuron.threshold), [Fraction(0)] * len(moving)
         for place, (j, factor) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):

@@ -24,7 +24,7 @@ from bgn.baselines.network import EPSILON, METHODS, effective_weights
 from bgn.baselines.training import train_many
 from bgn.estimator_base import inherit_parameters, take_over, unfitted
 from bgn.inputs.arguments import chosen, seed_of
-from bgn.inputs.tables import LARGEST_SQUARED, representable, table
+from bgn.inputs.frames import LARGEST_SQUARED, representable, table
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats

@@ -54,7 +54,7 @@ def certify(
     bgn certify penguins.json --class Adelie
     """
     network = as_told(read_model(model, width).network)
-    about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
+    about: dict[str, Any] = {"within": within, "missing": not no_gaps, "max_seconds": max_seconds}
     about["output"] = output = output_of(network, label)
     ends, found = bgn.extremes(network, **about), bgn.certify(network, columns or None, **about)
     if as_json:
@@ -92,6 +92,6 @@ def _told(each: Certificate) -> str:
 
 def _told_row(network: Network, row: Any) -> str:
     """Write the columns of a row that matter."""
-    coded = network.schema.encode(row[None], gaps=True)[0]
+    coded = network.schema.encode(row[None], missing=True)[0]
     pairs = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
     return ", ".join(f"{quote_name(column.name)} = {cell(column, value)}" for column, value in pairs)

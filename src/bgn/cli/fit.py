@@ -15,14 +15,14 @@ import numpy as np
 from bgn.cli.card import make_card
 from bgn.cli.completion import TableName
 from bgn.cli.large import Clustered, Streamed, too_large
-from bgn.cli.source import DataFile, OpenedData, file_options, missing_values_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, grouped, missing_values_option
 from bgn.cli.terminal import note, show_json
 from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import InputError
 from bgn.inputs.training import TASKS, labelled
 from bgn.model.categories import RARE
 from bgn.model.network import Network
@@ -147,7 +147,7 @@ _growth_options = grouped(
         "--accurate, no limit.",
     ),
     click.option(
-        "--max-width", type=click.IntRange(1),
+        "--max-width", "max_terms", type=click.IntRange(1),
         help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),
@@ -390,7 +390,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
-    encoded = (model.network_.schema.encode(X, gaps=True) for X in (rows.X, rows.judged[0]))
+    encoded = (model.network_.schema.encode(X, missing=True) for X in (rows.X, rows.judged[0]))
     train, test = zip(encoded, (rows.y, rows.judged[1]), strict=True)
     compared = compare_with_rivals(model.network_, train, test)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))

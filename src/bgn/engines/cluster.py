@@ -51,11 +51,10 @@ from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
 from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
-from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
-from bgn.inputs.kinds import ColumnKind
-from bgn.inputs.tables import LARGEST_VALUE
-from bgn.model.layer import Neuron
+from bgn.inputs.frames import LARGEST_VALUE
+from bgn.inputs.kinds import FROM_DTYPE, ColumnKind, TableKinds, chosen_columns
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 from bgn.model.values import rows_where
 from bgn.require import require
 
@@ -238,8 +237,8 @@ class RawRowsOnCluster(RawRows):
 class Standing:
     """How far a layer has grown: the layers below, the neuron in every slot, the current output."""
 
-    below: tuple[tuple[Neuron, ...], ...] = ()
-    slots: tuple[Neuron | None, ...] = ()
+    below: tuple[tuple[Oblique, ...], ...] = ()
+    slots: tuple[Oblique | None, ...] = ()
     output: Output = NO_OUTPUT
 
     def after(self, request: Request[CellPart, Any]) -> Standing:
@@ -318,7 +317,7 @@ class PartsOnCluster(Parts[CellPart]):
         self._standing = self._standing.after(request)
         return replies
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnCluster:
+    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnCluster:
         return PartsOnCluster(self._tasks, self._shares, Standing((*self._standing.below, tuple(neurons))))
 
 
@@ -405,19 +404,20 @@ def schema_on_cluster(
 ) -> Schema:
     """Decide what every column of a collection is; the workers look at those whose type does not tell.
 
-    `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`. Rows of `weight` 0 tell nothing.
+    `categorical_features` is as for :func:`bgn.inputs.kinds.schema_of`. Rows of `weight` 0 tell nothing.
     """
     X = whole_rows(X)
-    types = Kinds.of(no_rows(X), categorical_features)
-    if not types.unsettled:
+    types = TableKinds.of(no_rows(X), categorical_features)
+    if not types.undecided:
         return types.schema(target)
     # What Dask knows of categories before it has read them may not be so.
-    kinds = replace(types, columns=tuple(each if each.settled else ColumnKind(each.name) for each in types.columns))
+    decided = (kind if kind.decided_by_type else ColumnKind(kind.name) for kind in types.columns)
+    kinds = replace(types, columns=tuple(decided))
     told = categorical_features
     if types.named:
         names = tuple(each.name for each in types.columns)
         chosen = chosen_columns(told, names, len(names))
-        X, told = X[list(types.unsettled)], sorted(names[place] for place in chosen) if types.words else None
+        X, told = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.text else None
     look = dask.delayed(_kinds_of, pure=False)
     if weight is None:
         parts = _delayed(X)
@@ -426,12 +426,12 @@ def schema_on_cluster(
     return kinds.merged(*tasks.results("kinds", [look(part, told) for part in parts])).schema(target)
 
 
-def _kinds_of(rows: Any, categorical_features: Any) -> Kinds:
+def _kinds_of(rows: Any, categorical_features: Any) -> TableKinds:
     """What a partition tells: X alone, or X and the weights of its rows."""
     if isinstance(rows, tuple | list):
         X, weight = rows
         rows = rows_where(X, np.asarray(weight, dtype=np.float64) > 0)
-    return Kinds.of(rows, categorical_features)
+    return TableKinds.of(rows, categorical_features)
 
 
 def rows_on_cluster(
@@ -571,7 +571,7 @@ def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:
 
 def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any]:
     try:
-        rows = schema.encode(X, gaps=True)
+        rows = schema.encode(X, missing=True)
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from None
     return np.ascontiguousarray(rows.T, layout.dtype if schema.all_numbers else np.float64)

@@ -68,7 +68,7 @@ class Extremes(Tabular):
 
 @through_pipelines()
 def extremes(
-    model: Any, within: Any = "all", *, gaps: bool = True, output: int | None = None, max_seconds: float = 10.0
+    model: Any, within: Any = "all", *, missing: bool = True, output: int | None = None, max_seconds: float = 10.0
 ) -> Extremes:
     """Return the lowest and the highest prediction that a model can give, with rows that attain them.
 
@@ -87,7 +87,7 @@ def extremes(
     within : {"all", "seen"} or mapping, default "all"
         Which rows: all that can be written down; those within the ranges seen at fit (``Column.seen``), whole numbers
         where those were whole; or bounds by column, ``(low, high)`` with None for an open end, or levels of a category.
-    gaps : bool, default True
+    missing : bool, default True
         Whether rows with gaps count, in columns whose gaps the questions see.
     output : int, optional
         Of a model of several classes, the one whose raw score is asked for.
@@ -108,7 +108,7 @@ def extremes(
     array([5.5])
     """
     whole, network = as_told(network_of(model, plain=False)), score_of(model, output)
-    domain = read_domain(network, within, gaps)
+    domain = read_domain(network, within, missing)
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()

@@ -44,8 +44,8 @@ def _shorter(condition: Condition, terms: Terms, digits: int) -> Condition:
         for each in condition.coefficients
     )
     threshold = _near(condition.threshold, digits)
-    gaps = None if condition.gaps is None else tuple(_near(gap, digits) for gap in condition.gaps)
-    shorter = replace(condition, coefficients=coefficients, threshold=threshold, gaps=gaps)
+    gaps = None if condition.missing_as is None else tuple(_near(gap, digits) for gap in condition.missing_as)
+    shorter = replace(condition, coefficients=coefficients, threshold=threshold, missing_as=gaps)
     return read(shorter, terms.schema, terms.complete)
 
 

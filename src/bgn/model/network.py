@@ -29,7 +29,7 @@ from bgn.model.layer import Layer, stacked
 from bgn.model.linear_term import LinearTerm
 from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
 from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, condition_of
 from bgn.text import quote_name
@@ -252,6 +252,17 @@ class Network:
         return self.coef[[isinstance(term, Linear) for term in self.terms]].reshape(-1, self.n_outputs)
 
     @cached_property
+    def gains(self) -> Floats:
+        """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
+        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+
+    @cached_property
+    def resting_score(self) -> Floats:
+        """The score where no rule holds, linear terms left out, shape (outputs,)."""
+        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The hidden layers as the paper has them, first one first: the last one's neurons are the rules."""
         n_inputs = self.below[-1].width if self.below else self.n_inputs
@@ -315,15 +326,15 @@ class Network:
         """True for the paper's kind: one number, predicted from columns of numbers without missing ones, by rules."""
         first = self.layers[0]
         whole = self.link == "identity" and not self.linear
-        return whole and first.numeric and not first.takes_gaps and self.schema.all_numbers
+        return whole and first.numeric and not first.takes_missing and self.schema.all_numbers
 
     @cached_property
-    def refuses_gaps(self) -> Bools:
+    def refuses_missing(self) -> Bools:
         """Which columns a term has no answer for missing values of, unless they count as something.
 
         A category without any that no rule reads is none of them: it is missing in every row.
         """
-        refused = self.layers[0].refuses_gaps & ~self._never_asked
+        refused = self.layers[0].refuses_missing & ~self._never_asked
         refused[[term.column for term in self.linear]] = True
         return refused
 
@@ -338,10 +349,10 @@ class Network:
     def _rows(self, X: Any, encoded: bool = False, **reading: Any) -> Floats:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = X if encoded else self.schema.encode(X, ~(self.refuses_gaps & np.isnan(typical)), **reading)
+        rows = X if encoded else self.schema.encode(X, ~(self.refuses_missing & np.isnan(typical)), **reading)
         if all_finite(rows):
             return rows
-        gaps = np.isnan(rows) & self.layers[0].refuses_gaps
+        gaps = np.isnan(rows) & self.layers[0].refuses_missing
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
     def hidden(self, X: Any, layer: int = -1) -> Floats:
@@ -582,10 +593,10 @@ def _with_schema(term: Term, schema: Schema) -> Term:
         return term if term.missing == typical else replace(term, missing=typical)
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
-        if not isinstance(condition, Member) or schema.columns[condition.column].levels is None:
+        if not isinstance(condition, Member) or schema.columns[condition.column].categories is None:
             continue
         column = schema.columns[condition.column]
-        count = len(column.levels or ())
+        count = len(column.categories or ())
         if not all(0 <= code < count for code in condition.categories):
             raise ValueError(f"categories must be numbers below {count}, as {column.name!r} has; got {condition}.")
         conditions[k] = condition if condition.n_categories == count else replace(condition, n_categories=count)
@@ -665,7 +676,9 @@ class Ensemble:
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
             terms = [mean.terms[k] for k in kept]
-            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs)))
+            networks.append(
+                mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs))
+            )
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
@@ -747,9 +760,9 @@ def expanded(network: Network) -> Network:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.term import Oblique, Projection
-    >>> from bgn.model.schema import Column, Schema, level_word
+    >>> from bgn.model.schema import Column, Schema
     >>> layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
-    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     >>> plain = expanded(network)
     >>> plain.names
     ('city = Lille', 'city = Nice', 'city is missing')
@@ -757,17 +770,17 @@ def expanded(network: Network) -> Network:
     >>> network.predict(X), plain.predict(expand(network, X))
     (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
     """
-    first, gaps = network.layers[0], network.layers[0].takes_gaps
+    first, gaps = network.layers[0], network.layers[0].takes_missing
     if first.numeric and not gaps and network.schema.all_numbers:
         return network
     columns: list[Column] = []
     starts: list[int] = []
     for column in network.schema.columns:
         starts.append(len(columns))
-        if column.levels is None:
+        if column.categories is None:
             columns.append(column)
-        for level in column.levels or ():
-            columns.append(Column(f"{column.name} = {level_word(level)}", level_of=(column.name, level)))
+        for category in column.categories or ():
+            columns.append(Column(f"{column.name} = {category_name(category)}", category_of=(column.name, category)))
         columns += [Column(f"{column.name} is missing")] * gaps
     weights = np.zeros((first.width, len(columns)))
     for row, neuron in zip(weights, first.neurons, strict=True):
@@ -775,14 +788,16 @@ def expanded(network: Network) -> Network:
         for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             values = np.atleast_1d(coefficient)
             row[starts[j] : starts[j] + len(values)] = values
-            if projection.gaps is not None:
-                gap = projection.gaps[place]
+            if projection.missing_as is not None:
+                gap = projection.missing_as[place]
                 row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
-    plain = Network.of_layers(layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds)
+    plain = Network.of_layers(
+        layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds
+    )
     linear, weights = _expanded_linear(network, starts)
     return plain.changed(terms=[*linear, *plain.rules], coef=[*weights, *plain.rule_coef])
 
@@ -794,7 +809,7 @@ def _expanded_linear(network: Network, starts: list[int]) -> tuple[list[Linear],
         terms.append(replace(term, column=starts[term.column], missing=None))
         weights.append(own)
         zero, missing = term.between(np.array([0.0, np.nan])).tolist()
-        if network.layers[0].takes_gaps and not network.layers[0].refuses_gaps[term.column]:
+        if network.layers[0].takes_missing and not network.layers[0].refuses_missing[term.column]:
             terms.append(Linear(starts[term.column] + 1))
             weights.append(own * (missing - zero))
     return terms, weights
@@ -819,16 +834,16 @@ def expand(network: Network, X: Any) -> Floats:
     -------
     ndarray of float64
     """
-    rows, gaps = network._rows(X), network.layers[0].takes_gaps
+    rows, gaps = network._rows(X), network.layers[0].takes_missing
     if network.layers[0].numeric and not gaps and network.schema.all_numbers:
         return rows
     parts = []
     for values, column in zip(rows.T, network.schema.columns, strict=True):
         gap = np.isnan(values)
-        if column.levels is None:
+        if column.categories is None:
             parts.append(np.where(gap, 0.0, values))
         else:
-            parts += [(values == code).astype(np.float64) for code in range(len(column.levels))]
+            parts += [(values == code).astype(np.float64) for code in range(len(column.categories))]
         if gaps:
             parts.append(gap.astype(np.float64))
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))

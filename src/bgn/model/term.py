@@ -194,7 +194,7 @@ class Projection:
         The columns it reads, in order.
     coefficients : tuple of float or tuple of float
         For each column a factor, or, for a categorical column, one value per category.
-    gaps : tuple of float or None, default None
+    missing_as : tuple of float or None, default None
         What a missing value counts as, column by column: a value of the column, or, for a categorical column and where
         the coefficient is 0, what it adds to the sum. None where a missing value leaves no sum.
 
@@ -204,13 +204,13 @@ class Projection:
     >>> from bgn.model.term import Projection
     >>> Projection((0, 2), (1.0, (0.0, -6.0))).values(np.array([[12.0, 5.0, 0.0], [12.0, 5.0, 1.0]]))
     array([12.,  6.])
-    >>> Projection((0, 1), (1.0, 0.5), gaps=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
+    >>> Projection((0, 1), (1.0, 0.5), missing_as=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
     array([22. , 13.5])
     """
 
     columns: tuple[int, ...]
     coefficients: tuple[Coefficient, ...]
-    gaps: tuple[float, ...] | None = None
+    missing_as: tuple[float, ...] | None = None
 
     @cached_property
     def arrays(self) -> tuple[NDArray[np.int64], Floats]:
@@ -232,17 +232,17 @@ class Projection:
         """Every number in it."""
         for coefficient in self.coefficients:
             yield from coefficient if isinstance(coefficient, tuple) else (coefficient,)
-        yield from self.gaps or ()
+        yield from self.missing_as or ()
 
     def at(self, place: int) -> Projection:
         """What the column at a place of `columns` adds, as a projection of its own."""
-        gaps = None if self.gaps is None else self.gaps[place : place + 1]
+        gaps = None if self.missing_as is None else self.missing_as[place : place + 1]
         return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], gaps)
 
     def values(self, rows: NDArray[Any]) -> Floats:
         """Return the sum for every row; NaN where a column it reads has a missing value that counts as nothing."""
         total = np.zeros(len(rows))
-        gaps = self.gaps or (np.nan,) * len(self.columns)
+        gaps = self.missing_as or (np.nan,) * len(self.columns)
         for count, (column, coefficient, gap) in enumerate(zip(self.columns, self.coefficients, gaps, strict=True)):
             part = rows[:, column]
             if isinstance(coefficient, tuple):
@@ -251,7 +251,7 @@ class Projection:
                 part = np.append(coefficient, gap)[place]
             else:
                 part = part * coefficient
-                if self.gaps is not None:
+                if self.missing_as is not None:
                     part = np.where(np.isnan(part), gap * (coefficient or 1.0), part)
             total = total + part if count else part
         return total
@@ -292,9 +292,9 @@ class Oblique:
         return len(self.projection.columns)
 
     @property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """True where it has an answer for missing values."""
-        return self.missing is not None or self.projection.gaps is not None
+        return self.missing is not None or self.projection.missing_as is not None
 
     def holds(self, rows: NDArray[Any]) -> Bools:
         """Return whether it holds, for every row."""
@@ -329,7 +329,7 @@ def condition_of(neuron: Oblique) -> Condition:
     if len(projection.columns) != 1:
         return neuron
     (column,), (coefficient,) = projection.columns, projection.coefficients
-    if projection.gaps is not None:
+    if projection.missing_as is not None:
         row = np.full((1, column + 1), np.nan)
         missing = bool(Oblique(projection, threshold).holds(row)[0])
     if isinstance(coefficient, tuple):

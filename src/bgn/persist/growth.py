@@ -17,13 +17,13 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.persist import growth, strict
 from bgn.persist import network as networks
-from bgn.persist.network import ends_in, ends_out, level_in, level_out
+from bgn.persist.network import category_in, category_out, ends_in, ends_out
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
     from bgn.grow.ensemble import EnsembleHistory
     from bgn.grow.history import History, Record, Snapshot
-    from bgn.model.layer import Neuron
+    from bgn.model.term import Oblique
 
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
@@ -43,14 +43,24 @@ def _maybe(value: Any, where: str) -> float:
     return math.nan if value is None else _square(value, where)
 
 
+# What files of earlier versions call parameters, and the limits that growth stopped at.
+RENAMED = {"max_width": "max_terms", "n_networks": "ensemble"}
+
+
+def _stopped(value: Any, where: str) -> str:
+    """Return why growth stopped, in today's names."""
+    reason = strict.text(value, where)
+    return RENAMED.get(reason, reason)
+
+
 # What is kept of a history, a snapshot and a record besides networks, and how it is read.
 _COUNT = strict.whole(2**63)
 _HISTORY: dict[str, Reader[Any]] = {
-    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": _stopped, "shrinkage": strict.number,
     "n_validation": _COUNT,
 }  # fmt: skip
 _AVERAGE: dict[str, Reader[Any]] = {
-    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": _stopped,
 }  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
@@ -115,7 +125,7 @@ def _thinned(records: tuple[Record, ...]) -> list[Record]:
 
 
 def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
-    number: dict[Neuron, int] = {}
+    number: dict[Oblique, int] = {}
     snapshots = [
         {_written(name, link): value for name, value in _kept(snapshot, _SNAPSHOT).items()}
         | {
@@ -151,12 +161,12 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
 
 def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
     """Return the plain values of how one network grew; None when it is too long to keep."""
-    levels = networks.levels_of(network.schema)
+    categories = networks.categories_of(network.schema)
     others: dict[str, Reader[Any]] = {
-        "steps": _steps_in(network.link), "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)
+        "steps": _steps_in(network.link), "inputs": networks.layers_in(categories), "paths": strict.array(strict.anything)
     }  # fmt: skip
     found = strict.record(value, where, _HISTORY | others)
-    inputs: list[networks.Levels] = [levels, *([None] * layer.width for layer in found["inputs"])]
+    inputs: list[networks.Categories] = [categories, *([None] * layer.width for layer in found["inputs"])]
     if len(found["paths"]) != len(inputs):
         raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
     found["paths"] = [
@@ -187,7 +197,7 @@ def _steps_in(link: str) -> Reader[list[dict[str, Any]]]:
     return read
 
 
-def _path_in(value: Any, where: str, inputs: networks.Levels, network: Network) -> dict[str, Any]:
+def _path_in(value: Any, where: str, inputs: networks.Categories, network: Network) -> dict[str, Any]:
     """Return a layer's neurons, and its snapshots in plain values."""
     parts = {"neurons": strict.array(networks.neuron_in(inputs)), "snapshots": strict.array(strict.anything)}
     found = strict.record(value, where, parts)
@@ -258,7 +268,7 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
     """Build the history of one network."""
     from bgn.grow.history import History, Record, Snapshot
 
-    def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
+    def snapshot(neurons: Sequence[Oblique], values: Mapping[str, Any]) -> Snapshot:
         chosen = tuple(neurons[index] for index in values["neurons"])
         losses = {name: values[name] for name in _SNAPSHOT}
         straight = tuple(values["linear_terms"])
@@ -305,7 +315,7 @@ def settings_out(model: Any, kind: str) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Return a setting as JSON can hold it; a mapping becomes pairs, a set a list, and what is no plain value null."""
     if isinstance(value, Mapping):
-        return [[level_out(key), _plain(each)] for key, each in value.items()]
+        return [[category_out(key), _plain(each)] for key, each in value.items()]
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (set, frozenset)):
@@ -329,7 +339,7 @@ def settings_in(value: Any, where: str) -> dict[str, Any]:
     """Return settings by name: plain values and lists of them, weights of classes, and what columns want."""
     readers = {"class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in}
     return {
-        name: readers.get(name, _setting)(each, f"{where}.{name[:60]}")
+        RENAMED.get(name, name): readers.get(name, _setting)(each, f"{where}.{name[:60]}")
         for name, each in strict.obj(value, where).items()
     }
 
@@ -354,7 +364,7 @@ def _pairs_in(value: Any, where: str) -> Any:
     """Return null, a word, or what pairs of a label and a weight say."""
     if not isinstance(value, list):
         return strict.optional(strict.text)(value, where)
-    pairs = strict.array(strict.array(level_in, 2))(value, where)
+    pairs = strict.array(strict.array(category_in, 2))(value, where)
     for number, (_, weight) in enumerate(pairs):
         strict.number(weight, f"{where}[{number}][1]")
     return {label: weight for label, weight in pairs}  # noqa: C416

@@ -16,7 +16,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
+from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
@@ -41,7 +41,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     shown = []
     for i, curve in curves.items():
         name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
-        draw = _steps if curve.column.levels is None else _categories
+        draw = _steps if curve.column.categories is None else _categories
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
@@ -78,7 +78,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     for i, curves in probability_curves(facts).items():
         of, column = facts.network.schema.columns[i], facts.rows[:, i]
         name, share = title(of), percent(facts.importance.relative_features[i])
-        if of.levels is not None:
+        if of.categories is not None:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
             start = f"Probability of {words[drawn[most][0]]} from"
@@ -149,7 +149,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
 
 def _reached(curve: Effect, column: Floats) -> list[Floats]:
     """Return the effects that are drawn of a feature, and the ends of their band."""
-    if curve.column.levels is not None:
+    if curve.column.categories is not None:
         return [curve.levels]
     known = column[~np.isnan(column)]
     known = known if len(known) else np.zeros(1)

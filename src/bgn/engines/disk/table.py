@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
 from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
-from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
+from bgn.inputs.kinds import FROM_DTYPE, TableKinds, chosen_columns
 from bgn.model.schema import Schema
 from bgn.model.values import Coded, Misread, values_of
 
@@ -102,9 +102,9 @@ class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
     `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
-    are the columns to read where columns have names. With `gaps` the columns may hold what a frame may: numbers with
+    are the columns to read where columns have names. With `missing` the columns may hold what a frame may: numbers with
     gaps, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
-    `categorical_features` as for :func:`bgn.inputs.frames.schema_of`. Without, all must be numbers. With `classes` the
+    `categorical_features` as for :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the
     target is a column of labels, and numbers of classes are read.
     """
 
@@ -118,7 +118,7 @@ class FileTable(BlockwiseRows):
         known: Any = None,
         schema: Schema | None = None,
         categorical_features: Any = FROM_DTYPE,
-        gaps: bool = False,
+        missing: bool = False,
         classes: Classes | None = None,
     ) -> None:
         self._classes = classes
@@ -134,7 +134,7 @@ class FileTable(BlockwiseRows):
             elif value is not None:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
         self.weighted = weight is not None or (classes is not None and classes.weights is not None)
-        self._gaps = gaps
+        self._gaps = missing
         self.target_name = self._keys.get("target") if first.named else None
         labels = self._chosen(columns)
         named, shape = labels if first.named else None, (self.n_rows, len(labels))
@@ -142,7 +142,7 @@ class FileTable(BlockwiseRows):
             labels = [labels[place] for place in schema.places(named, shape)]
         self._check(labels, alike=columns is None and schema is None)
         if schema is None:
-            schema = self._learnt(labels, categorical_features) if gaps else self._of_numbers(labels)
+            schema = self._learnt(labels, categorical_features) if missing else self._of_numbers(labels)
             labels = [labels[place] for place in schema.places(named, shape)]
         self._schema, self.n_columns = schema, len(schema)
         self._labels = [*dict.fromkeys(labels)]
@@ -177,16 +177,16 @@ class FileTable(BlockwiseRows):
         told = {label for file in files for label in file.categories}
         forced = [name for k, name in enumerate(of_name) if k in chosen or (words and of_name[name] in told)]
         types = ({name: values_of(file.no_rows(label)) for name, label in of_name.items()} for file in files)
-        kinds, *others = (Kinds.of_columns(each, forced, plain.named, words) for each in types)
+        kinds, *others = (TableKinds.of_columns(each, forced, plain.named, words) for each in types)
         kinds = kinds.merged(*others)
-        if names := kinds.unsettled:
+        if names := kinds.undecided:
             read = [of_name[name] for name in names]
             for block in self._that_count(read, rows_in(BLOCK_BYTES, len(names))):
                 values = dict(zip(names, map(values_of, block), strict=True))
                 for name, each in values.items():
                     if isinstance(each, Coded) and all(of_name[name] in file.text for file in files):
                         each.text = True
-                kinds = kinds.merged(Kinds.of_columns(values, forced, plain.named, words))
+                kinds = kinds.merged(TableKinds.of_columns(values, forced, plain.named, words))
         return kinds.schema(self.target_name)
 
     def _that_count(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[Any]]:
@@ -259,7 +259,7 @@ class FileTable(BlockwiseRows):
         for to, column, wanted in zip(columns, self._schema.columns, self._places, strict=True):
             values, what = block[wanted], f"{file.name}: column {self._labels[wanted]!r}"
             is_part = file.named and self._labels[wanted] != column.raw
-            if isinstance(values, np.ndarray) and column.levels is None and (column.part_of is None or is_part):
+            if isinstance(values, np.ndarray) and column.categories is None and (column.part_of is None or is_part):
                 to[:] = values
             else:
                 if raw is None or wanted != place:
@@ -361,8 +361,8 @@ def _check_alike(first: File, file: File) -> None:
     raise ValueError(f"{file.name} {there}, unlike {first.name}; name the columns to use with columns=.")
 
 
-def _check_finite(values: NDArray[Any], what: str, row: int, gaps: bool = False) -> None:
-    good = ~np.isinf(values) if gaps else np.isfinite(values)
+def _check_finite(values: NDArray[Any], what: str, row: int, missing: bool = False) -> None:
+    good = ~np.isinf(values) if missing else np.isfinite(values)
     if not good.all():
         bad = int(np.argmin(good))
         kind = "NaN" if np.isnan(values[bad]) else "infinity"

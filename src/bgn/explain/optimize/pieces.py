@@ -15,8 +15,8 @@ import numpy as np
 
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.problem import Domain
-from bgn.model.layer import Coefficient, Neuron, Projection
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Coefficient, Oblique, Projection
 
 _FEW = 100  # whole numbers that are pieces of their own
 _LISTED = 4096  # combinations of levels whose sums are listed
@@ -50,10 +50,10 @@ class ColumnPieces:
         return len(self.spans) - 1 if np.isnan(self.spans[-1, 0]) else None
 
 
-def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
+def column_pieces(neurons: Sequence[Oblique], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
     """Return the pieces of one column; of whole numbers on a slope each, where they are few."""
     own = [k for k, neuron in enumerate(neurons) if neuron.projection.columns == (column,)]
-    allowed, row = domain.levels[column], domain.start[np.newaxis]
+    allowed, row = domain.categories[column], domain.start[np.newaxis]
     if allowed is not None:
         spans = np.array([(code, code) for code in allowed], np.float64)
     else:
@@ -65,7 +65,7 @@ def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int, steep:
         first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
         last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
         spans = np.column_stack([first, last])
-    if domain.gaps[column]:
+    if domain.missing[column]:
         spans = np.vstack([spans[: 0 if column in domain.absent else None], [np.nan, np.nan]])
     rows = np.repeat(row, len(spans), axis=0)
     rows[:, column] = spans[:, 0]
@@ -91,13 +91,13 @@ class SharedSum:
     loses: bool
 
 
-def shared_sums(neurons: Sequence[Neuron], domain: Domain) -> list[SharedSum]:
+def shared_sums(neurons: Sequence[Oblique], domain: Domain) -> list[SharedSum]:
     """Return the sums over several columns that questions compare."""
     groups: dict[tuple[Projection, bool], list[tuple[int, float]]] = {}
     for k, neuron in enumerate(neurons):
         if len(neuron.projection.columns) > 1:
             scaled, lead = _scaled(neuron.projection)
-            groups.setdefault((scaled, neuron.projection.gaps is None), []).append((k, lead))
+            groups.setdefault((scaled, neuron.projection.missing_as is None), []).append((k, lead))
     return [_shared_sum(neurons, domain, scaled, found) for (scaled, _), found in groups.items()]
 
 
@@ -110,14 +110,14 @@ def _scaled(projection: Projection) -> tuple[Projection, float]:
         for each in projection.coefficients
     )
     gaps = None
-    if projection.gaps is not None:
-        pairs = zip(projection.gaps, projection.coefficients, strict=True)
+    if projection.missing_as is not None:
+        pairs = zip(projection.missing_as, projection.coefficients, strict=True)
         gaps = tuple(gap / lead if isinstance(each, tuple) or each == 0.0 else gap for gap, each in pairs)
     return Projection(projection.columns, coefficients, gaps), lead
 
 
 def _shared_sum(
-    neurons: Sequence[Neuron], domain: Domain, scaled: Projection, found: list[tuple[int, float]]
+    neurons: Sequence[Oblique], domain: Domain, scaled: Projection, found: list[tuple[int, float]]
 ) -> SharedSum:
     numbers, leads = [k for k, _ in found], np.array([lead for _, lead in found])
     cuts = np.array([neurons[k].threshold for k in numbers]) / leads
@@ -133,8 +133,8 @@ def _shared_sum(
     if sums is not None:
         edges, strict, kept = _tight(edges, strict, sums)
         answers = answers[kept]
-    sees = [column for column in scaled.columns if domain.gaps[column]]
-    loses = scaled.gaps is None and bool(sees)
+    sees = [column for column in scaled.columns if domain.missing[column]]
+    loses = scaled.missing_as is None and bool(sees)
     if loses:
         answers = np.vstack([answers, [1.0 if neurons[k].missing else -1.0 for k in numbers]])
         edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
@@ -148,8 +148,8 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
         values = _values(domain, column, coefficient)
         if values is None:
             return None
-        if domain.gaps[column] and scaled.gaps is not None:
-            values = [*values, scaled.gaps[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
+        if domain.missing[column] and scaled.missing_as is not None:
+            values = [*values, scaled.missing_as[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
         options.append(values)
     if prod(map(len, options)) > _LISTED:
         return None
@@ -161,7 +161,7 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
 
 def _values(domain: Domain, column: int, coefficient: Coefficient) -> list[float] | None:
     """Return what a column may add to a sum; None where that is any of very many numbers."""
-    allowed = domain.levels[column]
+    allowed = domain.categories[column]
     if isinstance(coefficient, tuple):
         return [coefficient[code] for code in allowed or ()]
     if coefficient == 0.0:

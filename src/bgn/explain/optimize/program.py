@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.pieces import ColumnPieces, SharedSum, column_pieces, shared_sums
 from bgn.explain.optimize.problem import ScoreProblem
-from bgn.model.layer import Neuron, Projection
 from bgn.model.step import Floats
+from bgn.model.term import Oblique, Projection
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
 _LISTED = 12
@@ -139,7 +139,7 @@ class RegionProgram:
         """Return a sum as a row of the program and a constant, and the least and the greatest that the row gives."""
         row, constant, least, most = self._row(), 0.0, 0.0, 0.0
         projection = self.sums[number].projection
-        gaps = projection.gaps or (0.0,) * len(projection.columns)
+        gaps = projection.missing_as or (0.0,) * len(projection.columns)
         for column, coefficient, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
             k = self.place[column]
             each, piece = self.columns[k], self.piece[k]
@@ -212,7 +212,7 @@ class RegionProgram:
         ends = sum(float(np.abs(self.score[step]) @ self.upper[step]) for step in self.step)
         self.unit = float(np.abs(problem.weights).sum()) + ends or 1.0
 
-    def _add_neuron(self, place: int, neuron: Neuron, answers: Floats, constant: Floats) -> None:
+    def _add_neuron(self, place: int, neuron: Oblique, answers: Floats, constant: Floats) -> None:
         """Tie a deeper neuron's variable to the sum of the answers it reads."""
         (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
         row, start = weights @ answers[columns], float(weights @ constant[columns])
@@ -430,7 +430,7 @@ class Inside:
             edge, sign = float(each.edges[self.region.sums[number], side]), 2 * side - 1
             right += share * sign * Fraction(edge)
             size, projection = abs(edge), each.projection
-            gaps = projection.gaps or (0.0,) * len(projection.columns)
+            gaps = projection.missing_as or (0.0,) * len(projection.columns)
             for column, coefficient, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
                 if column in places:
                     assert isinstance(coefficient, float)

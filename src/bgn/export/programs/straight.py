@@ -69,7 +69,7 @@ class Statements:
     def body(self) -> Iterator[str]:
         """Yield the statements from inputs, which have names already, to the sums of the outputs."""
         for number, layer in enumerate(self.plan.layers):
-            summed_up = (each for each in layer.comparisons if self.plan.chosen_levels(number, each) is None)
+            summed_up = (each for each in layer.comparisons if self.plan.chosen_categories(number, each) is None)
             shared = Counter(each.summation for each in summed_up)
             for place, summed in enumerate(layer.sums):
                 if shared[place] > 1 and self._worth_a_name(number, summed):
@@ -81,7 +81,7 @@ class Statements:
         yield from self._totals(shared)
 
     def _worth_a_name(self, layer: int, summed: Summation) -> bool:
-        plain = summed.coefficients == (1.0,) and summed.gaps is None
+        plain = summed.coefficients == (1.0,) and summed.missing_as is None
         return not (plain and layer == 0)
 
     def _totals(self, shared: Counter[int]) -> Iterator[str]:
@@ -124,7 +124,7 @@ class Statements:
 
     def condition(self, layer: int, comparison: PlannedComparison, shared: Counter[int]) -> str:
         """Write a comparison."""
-        chosen = self.plan.chosen_levels(layer, comparison)
+        chosen = self.plan.chosen_categories(layer, comparison)
         summed = self.plan.layers[layer].sums[comparison.summation]
         if chosen is not None:
             answers = [*chosen, bool(self.plan.gap_answer(layer, comparison))]
@@ -138,7 +138,7 @@ class Statements:
         """Write a sum, from left to right."""
         parts = []
         for place, (each, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            gap = None if summed.gaps is None or layer else summed.gaps[place]
+            gap = None if summed.missing_as is None or layer else summed.missing_as[place]
             if layer:
                 parts.append(self.product(float(coefficient), f"h{layer - 1}_{each}"))  # type: ignore[arg-type]
             elif isinstance(coefficient, tuple):
