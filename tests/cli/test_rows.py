@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.card import scores
 from bgn.cli.source import DataFile
+from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import RowKeys, edge_of, fingerprint, is_test, key_hashes, number_hashes
 from bgn.persist import read
@@ -147,7 +147,7 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
-    found = scores(table["cost"][held].to_numpy(), predicted[held].to_numpy())
+    found = evaluate_numbers(table["cost"][held].to_numpy(), predicted[held].to_numpy()).scores
     assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])
 
 
