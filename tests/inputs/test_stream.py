@@ -88,7 +88,7 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
 
 
 def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(stream, "KEPT", 100)
+    monkeypatch.setattr(stream, "SAMPLE_ROWS", 100)
     source = DataFile(str(rents)).open()
     rows = stream.Streamed(TrainingRequest(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
