@@ -14,7 +14,7 @@ import numpy as np
 import bgn
 from bgn.explain.frontier import size_advice
 from bgn.explain.rivals import RivalScores
-from bgn.inputs.target import labelled
+from bgn.inputs.target import to_labels
 from bgn.model.schema import category_name
 from bgn.text import clean, count_of, people, quote_category, quote_name
 
@@ -174,7 +174,7 @@ def summarize(
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
-    tests = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    tests = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tests)
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:

@@ -24,7 +24,7 @@ from bgn.cli.prove import certify
 from bgn.cli.show import path, show_model
 from bgn.cli.terminal import note, show_problems
 from bgn.cli.tutorial import completion, tutorial
-from bgn.inputs.errors import spoken_to_a_shell
+from bgn.inputs.errors import on_command_line
 from bgn.text import message
 
 
@@ -37,7 +37,7 @@ class OneLine(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with warnings.catch_warnings(), _short_usage(), spoken_to_a_shell():
+            with warnings.catch_warnings(), _short_usage(), on_command_line():
                 warnings.showwarning = lambda message, *_, **__: note(str(message))
                 return super().invoke(ctx)
         except BrokenPipeError:

@@ -23,7 +23,7 @@ from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.inputs.arguments import monotone_columns
 from bgn.inputs.errors import InputError
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
@@ -117,7 +117,7 @@ def distill(
     tables: dict[str, Any] = {}
     for end, rows in {"": split.train, "_test": split.test}.items():
         if rows is not None:
-            y = None if rows.y is None else labelled(rows.y, rows.classes)
+            y = None if rows.y is None else to_labels(rows.y, rows.classes)
             tables |= {f"X{end}": _to_table(file.network, rows.X), f"y{end}": y}
     for name in ("monotonic_cst", "interaction_cst"):
         if (constraint := (file.settings or {}).get(name)) is not None:

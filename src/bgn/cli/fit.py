@@ -20,7 +20,7 @@ from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import OpenedData
 from bgn.inputs.prepare import Choices
-from bgn.inputs.target import labelled
+from bgn.inputs.target import to_labels
 from bgn.inputs.training import TASKS
 from bgn.model.categories import RARE
 from bgn.model.schema import Schema
@@ -380,7 +380,7 @@ def _write(model: Any, source: OpenedData, rows: TrainingRows, seconds: float, o
     encoded = (network.schema.encode(X, missing=True) for X in (rows.X, rows.evaluation[0]))
     train, test = zip(encoded, (rows.y, rows.evaluation[1]), strict=True)
     rivals = compare_with_rivals(network, train, test)
-    y, y_test = (labelled(codes, rows.classes) for codes in (rows.y, rows.y_test))
+    y, y_test = (to_labels(codes, rows.classes) for codes in (rows.y, rows.y_test))
     page: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"n_training": len(y)}
     if rows.numbers is not None:
         page["names_test" if len(y_test) else "names"] = rows.numbers[1 if len(y_test) else 0]
