@@ -353,7 +353,7 @@ def make_card(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
-        lines=len(network.linear_terms),
+        lines=len(network.linear),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=_advice(model, sizes),
         classes_without_rows=lacking,
@@ -368,7 +368,7 @@ def _advice(model: Any, sizes: Frontier) -> str:
     """
     from bgn.explain.frontier import clearly_better
 
-    what, errors = "terms" if model.network_.linear_terms else "rules", sizes.errors
+    what, errors = "terms" if model.network_.linear else "rules", sizes.errors
     last, chosen, best = len(errors["training"]) - 1, sizes.chosen, sizes.best
     if "validation" not in errors:
         return ""

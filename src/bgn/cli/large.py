@@ -20,9 +20,9 @@ from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Classes, Label, class_weights
+from bgn.inputs.errors import InputError
 from bgn.inputs.files import Parquet
 from bgn.inputs.frames import TableKinds
-from bgn.inputs.errors import InputError
 from bgn.inputs.training import GapCount, gaps_in, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Floats

@@ -21,8 +21,8 @@ import pyarrow as pa
 from bgn.inputs import cells
 from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
-from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
 from bgn.inputs.errors import InputError, check_characters, named, option
+from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
 from bgn.inputs.tables import different_columns
 from bgn.whole_file import Stamp
 
