@@ -24,10 +24,10 @@ from bgn.cli.app import bgn as bgn_command
 from bgn.cli.source import ModelRows, OpenedData
 from bgn.inputs import cells, prepare
 from bgn.inputs.delimited import Delimited
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
 from bgn.inputs.kinds import schema_of
-from bgn.inputs.errors import InputError
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, parts, read

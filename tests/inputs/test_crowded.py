@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.kinds import TableKinds, schema_of
-from bgn.inputs.kinds import is_crowded
+from bgn.inputs.kinds import TableKinds, is_crowded, schema_of
 from tests.command import call
 
 ROWS = 60

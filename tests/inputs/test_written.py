@@ -18,8 +18,8 @@ import bgn
 from bgn.cli.source import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
-from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.errors import InputError, did_you_mean
+from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.model.schema import Schema
 from bgn.persist import parts, read
 from tests.command import call

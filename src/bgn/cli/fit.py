@@ -15,13 +15,13 @@ import numpy as np
 from bgn.cli.card import compare, make_card
 from bgn.cli.completion import TableName
 from bgn.cli.large import Clustered, Streamed, too_large
-from bgn.cli.source import DataFile, OpenedData, file_options, missing_values_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, grouped, missing_values_option
 from bgn.cli.terminal import note, show_json
 from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.inputs.delimited import available_memory
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import InputError
 from bgn.inputs.training import TASKS, labelled
 from bgn.model.categories import RARE
 from bgn.model.network import Network

@@ -19,10 +19,10 @@ from bgn.engines.raw_rows import Hashes, Inside, find_edge, histogram, inside_bi
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
-from bgn.inputs.classes import Classes, Label, class_weights
+from bgn.inputs.errors import InputError
 from bgn.inputs.files import Parquet
 from bgn.inputs.kinds import TableKinds
-from bgn.inputs.errors import InputError
+from bgn.inputs.target import Classes, Label, class_weights
 from bgn.inputs.training import GapCount, gaps_in, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Floats

@@ -18,9 +18,9 @@ from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
+from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
-from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.training import labelled, target_values
 from bgn.model.network import Network
 from bgn.model.schema import category_name

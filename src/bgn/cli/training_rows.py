@@ -12,9 +12,9 @@ import pyarrow as pa
 from bgn.cli.source import OpenedData
 from bgn.cli.splits import RowKeys, edge_of, fingerprint, held_by
 from bgn.inputs import prepare
+from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import Problems, InputError, did_you_mean
 from bgn.inputs.training import decide, labelled, read_whole
 from bgn.model.schema import category_name
 from bgn.model.step import Floats

@@ -19,7 +19,7 @@ from bgn.engines.coding import Coding
 from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
 from bgn.engines.protocol import Floats, Integers, Loss, OneBlock, RawBlock, RowSource
 from bgn.engines.reduce import mix
-from bgn.inputs.frames import check_reach
+from bgn.inputs.target import check_reach
 
 Hashes = NDArray[np.uint64]
 # Hashes that fall in one bin, their weights, and the largest hash below the bin (None where there is none).

@@ -12,7 +12,7 @@ from scipy.linalg import solve
 
 from bgn.explain.evaluate import EvaluationRows, evaluation, is_clearly_larger, of_classes
 from bgn.explain.subject import class_labels, rows_and_target, rows_of
-from bgn.inputs.classes import codes_of
+from bgn.inputs.target import codes_of
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.model.step import Floats

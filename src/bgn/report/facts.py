@@ -20,7 +20,7 @@ from bgn.explain.frontier import as_numbers, known, linear_predictions, standard
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
-from bgn.inputs.classes import codes_of
+from bgn.inputs.target import codes_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
