@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.explain.frontier import MOST_CATEGORIES, as_numbers
+from bgn.explain.rivals import MOST_CATEGORIES, as_numbers
 from bgn.model.schema import Column, Schema
 from tests.any_columns import KINDS, table, target
 from tests.command import call

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.card import scores
 from bgn.cli.large import Streamed
 from bgn.cli.source import DataFile
 from bgn.cli.splits import all_numbers, edge_of, fingerprint, held_by, key_hashes, number_hashes
 from bgn.cli.training_rows import Wanted, training_rows
+from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
 from bgn.persist import read
 from tests.command import call, exact_csv
@@ -148,7 +148,7 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
-    found = scores(table["cost"][held].to_numpy(), predicted[held].to_numpy())
+    found = evaluate_numbers(table["cost"][held].to_numpy(), predicted[held].to_numpy()).scores
     assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])
 
 

@@ -12,9 +12,10 @@ import pytest
 
 import bgn.cli.large as stream
 from bgn import BGNRegressor
-from bgn.cli.card import compare, make_card
+from bgn.cli.card import make_card
 from bgn.cli.source import DataFile
 from bgn.cli.training_rows import Wanted
+from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.prepare import Choices
 from tests.command import call
@@ -97,7 +98,9 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> N
     assert 5 < sum(int(held.sum()) for _, _, held, _ in rows._kept) < 50
     model = BGNRegressor(max_terms=2, random_state=0, cv=None)
     kept = rows.fit(model)
-    card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})
+    encode = model.network_.schema.encode
+    compared = compare_with_rivals(model.network_, (encode(kept.X), kept.y), (encode(kept.judged[0]), kept.judged[1]))
+    card = make_card(model, "rents", kept, compared, {}, 1.0, {})
     assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
     card.show()
     assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out

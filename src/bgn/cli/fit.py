@@ -12,12 +12,13 @@ from typing import Any
 import click
 import numpy as np
 
-from bgn.cli.card import compare, make_card
+from bgn.cli.card import make_card
 from bgn.cli.completion import TableName
 from bgn.cli.large import Clustered, Streamed, too_large
 from bgn.cli.source import DataFile, OpenedData, file_options, grouped, missing_values_option
 from bgn.cli.terminal import note, show_json
 from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
+from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
@@ -389,7 +390,9 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
-    compared = compare(model.network_, (rows.X, rows.y), rows.judged)
+    encoded = (model.network_.schema.encode(X, missing=True) for X in (rows.X, rows.judged[0]))
+    train, test = zip(encoded, (rows.y, rows.judged[1]), strict=True)
+    compared = compare_with_rivals(model.network_, train, test)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
     if rows.numbers is not None:

@@ -252,6 +252,17 @@ class Network:
         return self.coef[[isinstance(term, Linear) for term in self.terms]].reshape(-1, self.n_outputs)
 
     @cached_property
+    def gains(self) -> Floats:
+        """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
+        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+
+    @cached_property
+    def resting_score(self) -> Floats:
+        """The score where no rule holds, linear terms left out, shape (outputs,)."""
+        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The hidden layers as the paper has them, first one first: the last one's neurons are the rules."""
         n_inputs = self.below[-1].width if self.below else self.n_inputs
