@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -216,3 +216,13 @@ def _guess(column: Sequence[Any], missing_values: Collection[str]) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return pa.array([cells.word(value) for value in values], pa.string())
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """A dataset with what is known about it."""
+
+    name: str
+    table: RawTable
+    target: str | None = None
+    units: Mapping[str, str] | None = None
