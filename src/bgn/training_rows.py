@@ -20,7 +20,7 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
-from bgn.inputs.classes import Classes, Label, class_weights
+from bgn.inputs.target import Classes, Label, class_weights
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
 from bgn.inputs.kinds import TableKinds
