@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
 from bgn.explain.subject import column_of, gap_of, rows_and_target
-from bgn.inputs.classes import codes_of
-from bgn.inputs.tables import rows_of
+from bgn.inputs.frames import rows_of
+from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written

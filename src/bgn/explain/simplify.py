@@ -22,8 +22,8 @@ from sklearn.base import clone
 from bgn.explain.certify import signs_of, wanted_of
 from bgn.explain.points import LogLoss, SquaredError
 from bgn.explain.subject import clipped_network, of_codes, straight_values
-from bgn.inputs.classes import codes_of
-from bgn.inputs.tables import LARGEST_SQUARED, rows_of
+from bgn.inputs.frames import LARGEST_SQUARED, rows_of
+from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, asks_as_written, between, shortest, written

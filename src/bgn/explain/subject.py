@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from bgn.inputs.errors import did_you_mean
-from bgn.inputs.tables import numbers_per_row, rows_of
+from bgn.inputs.frames import rows_of
+from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
 from bgn.model.schema import Category, Column, category_name

@@ -356,7 +356,7 @@ class Met:
 
     Parameters
     ----------
-    decimal, written, gaps
+    decimal, written, missing_values
         As :class:`bgn.preparation.Preparation` keeps them.
     notes : tuple of str
         What a user may want to know.
@@ -368,7 +368,7 @@ class Met:
 
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = MISSING_VALUES
+    missing_values: tuple[str, ...] = MISSING_VALUES
     notes: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None

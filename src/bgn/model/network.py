@@ -30,7 +30,7 @@ from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
-from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, condition_of
+from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.text import quote_name
 
 # Rows of a block: what a processor holds close by.
@@ -241,22 +241,47 @@ class Network:
         return [(term, weights) for term, weights in pairs if isinstance(term, Linear) and weights.any()]
 
     @cached_property
+    def gains(self) -> Floats:
+        """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
+        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+
+    @cached_property
+    def resting_score(self) -> Floats:
+        """The score where no rule holds, linear terms left out, shape (outputs,)."""
+        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """The hidden layers as the paper has them, first one first: the last one's neurons are the rules."""
-        n_inputs = self.below[-1].width if self.below else self.n_inputs
-        if any(len(rule.conditions) > 1 for rule in self.rules):
-            raise NotImplementedError("rules with several conditions have no single layer yet.")
-        return (*self.below, Layer.of([rule.conditions[0].as_oblique() for rule in self.rules], n_inputs))
+        """The hidden layers as the paper has them, first one first: the last one's neurons are the rules.
+
+        Where a rule has several conditions, these are a layer of their own, and a neuron above it fires where all hold.
+        """
+        if not self._joins:
+            n_inputs = self.below[-1].width if self.below else self.n_inputs
+            return (*self.below, Layer.of([rule.conditions[0].as_oblique() for rule in self.rules], n_inputs))
+        different = dict.fromkeys(condition.as_oblique() for rule in self.rules for condition in rule.conditions)
+        place = {neuron: k for k, neuron in enumerate(different)}
+        joined = []
+        for rule in self.rules:
+            read = sorted(place[condition.as_oblique()] for condition in rule.conditions)
+            joined.append(Oblique(Projection(tuple(read), (1.0,) * len(read)), len(read) - 1.0))
+        return Layer.of(different, self.n_inputs), Layer.of(joined, len(different))
+
+    @cached_property
+    def _joins(self) -> bool:
+        """Whether some rule has several conditions."""
+        return any(len(rule.conditions) > 1 for rule in self.rules)
 
     @property
     def widths(self) -> tuple[int, ...]:
         """Width of every hidden layer, first one first."""
-        return (*(layer.width for layer in self.below), len(self.rules))
+        return tuple(layer.width for layer in self.layers)
 
     @property
     def depth(self) -> int:
-        """Number of hidden layers."""
-        return len(self.below) + 1
+        """Number of hidden layers; rules of several conditions count as a second one."""
+        return len(self.below) + 1 + self._joins
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -517,11 +542,15 @@ class Network:
 
     @property
     def output_weights(self) -> Floats:
-        return self.rule_coef if self.link == "softmax" else self.rule_coef[:, 0]
+        half = np.where([[rule.otherwise] for rule in self.rules], self.rule_coef, self.rule_coef / 2.0)
+        half = half.reshape(self.rule_coef.shape)
+        return half if self.link == "softmax" else half[:, 0]
 
     @property
     def base(self) -> Any:
-        return self.intercept if self.link == "softmax" else float(self.intercept[0])
+        rests = np.array([rule.otherwise == 0.0 for rule in self.rules], dtype=bool)
+        base = self.intercept + (self.rule_coef[rests] / 2.0).sum(axis=0) if rests.any() else self.intercept
+        return base if self.link == "softmax" else float(base[0])
 
     # -- identity ------------------------------------------------------------------------------------------
 
@@ -559,11 +588,13 @@ def _with_schema(term: Term, schema: Schema) -> Term:
         return term if term.missing == typical else replace(term, missing=typical)
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
-        if not isinstance(condition, Member) or schema.columns[condition.column].categories is None:
+        if isinstance(condition, Oblique) or schema.columns[condition.column].categories is None:
             continue
         column = schema.columns[condition.column]
+        if isinstance(condition, Threshold):
+            raise ValueError(f"{column.name!r} is a categorical column; compare it by bgn.Member; got {condition}.")
         count = len(column.categories or ())
-        if not all(0 <= code < count for code in condition.categories):
+        if isinstance(condition, Member) and not all(0 <= code < count for code in condition.categories):
             raise ValueError(f"categories must be numbers below {count}, as {column.name!r} has; got {condition}.")
         conditions[k] = condition if condition.n_categories == count else replace(condition, n_categories=count)
     return term if tuple(conditions) == term.conditions else replace(term, conditions=tuple(conditions))
@@ -762,7 +793,7 @@ def expanded(network: Network) -> Network:
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
     plain = Network.of_layers(
-        layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds
+        layers, network.output_weights, network.base, schema=schema, link=network.link, bounds=network.bounds
     )
     linear, coef = _expanded_linear(network, starts)
     return plain.with_linear(linear, coef) if linear else plain

@@ -16,7 +16,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
+from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
@@ -324,7 +324,7 @@ def _spread(judged: Any, words: list[str], drawn: list[tuple[int, str]]) -> tupl
     if len(words) != 2:
         return None
     edges = np.linspace(0, 1, 31)
-    shares = [np.histogram(judged.probabilities[judged.is_class(k), 1], edges)[0].astype(float) for k in (0, 1)]
+    shares = [np.histogram(judged.probabilities[judged.codes == k, 1], edges)[0].astype(float) for k in (0, 1)]
     shares = [each / max(each.sum(), 1.0) for each in shares]
     text = (
         f"How the probability of {words[1]} is spread over the rows that are {words[1]} (blue) and over those that are "
