@@ -68,7 +68,7 @@ def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, fl
 
 def _answer(model: Any, seconds: float, X_test: Any) -> Answer:
     """Questions and straight lines count alike."""
-    size = sum(model.network_.widths) + len(model.network_.linear_terms)
+    size = sum(model.network_.widths) + len(model.network_.linear)
     return Answer(model.predict_proba(X_test), seconds, size)
 
 

@@ -46,6 +46,6 @@ def _grown(model: BGNRegressor, rows: Rows, seed: int, held: bool = True) -> Can
     model.set_params(n_jobs=1, random_state=seed)
     seconds = timed(lambda: model.fit(seen, rows.y, **given))
     network = model.network_
-    terms = len(network.linear_terms)
+    terms = len(network.linear)
     columns = int(np.count_nonzero(network.layers[0].reads)) + terms
     return Candidate(f"at most {model.max_terms}", sum(network.widths), terms, model.predict, seconds, columns, True)
