@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.model.schema import Schema
 from tests.every_engine import local_cluster
 

@@ -7,7 +7,7 @@ import pytest
 
 from bgn import BGNRegressor
 from bgn.engines.disk.table import FileTable
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.model.schema import Schema
 from tests.optional import pandas as pd
 from tests.optional import polars as pl

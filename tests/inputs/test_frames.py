@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn.inputs.frames import TableKinds, schema_of
+from bgn.inputs.kinds import TableKinds, schema_of
 from bgn.model.schema import Column, Schema
 from tests.optional import pandas as pd
 from tests.optional import polars as pl

@@ -17,10 +17,9 @@ from bgn.engines.disk.files import Npy, in_memory, load
 from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_disk
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.inputs import tables
-from bgn.inputs.classes import Classes
-from bgn.inputs.frames import FROM_DTYPE, schema_of
-from bgn.inputs.tables import array_of, weights
+from bgn.inputs import frames
+from bgn.inputs.kinds import FROM_DTYPE, schema_of
+from bgn.inputs.target import Classes, to_array, weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
@@ -74,7 +73,8 @@ class RowArguments:
         X: Any = dense(self.X)
         if self.target is None and self.columns is None:
             return replace(self, X=X, y=y, weight=weight)
-        frame = bool(labels := tables.different_columns(X))
+        labels = labels_of(X) or []
+        frame = bool(labels)
         X = X if frame else np.asarray(X)
         there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
@@ -130,7 +130,7 @@ def target_blocks(given: RowArguments) -> Iterator[Any]:
     for start, end in ((0, min(rows, _FIRST_ROWS)), (_FIRST_ROWS, rows)):
         for first in range(start, end, _ROWS):
             last = min(end, first + _ROWS)
-            yield array_of(y[first:last]) if on_file is None else on_file.columns([0], first, last)[0]
+            yield to_array(y[first:last]) if on_file is None else on_file.columns([0], first, last)[0]
 
 
 def source_of(
@@ -148,12 +148,12 @@ def source_of(
         table = given.opened(None if schema is None else names_of(estimator), **reading)
         rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
         found = replace(table.schema, target=table.target_name or given.target_name)
-        tables.representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
+        frames.check_representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
         return rows, schema or found
     given = given.in_memory()
     X, y, schema = _in_memory(estimator, given, schema)
     reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
-    tables.representable(reach, y.min(), y.max(), schema.names if schema.named else None)
+    frames.check_representable(reach, y.min(), y.max(), schema.names if schema.named else None)
     weight = None if given.weight is None else weights(given.weight, len(X))
     return RowsInMemory(X, y, weight, scratch.threads), schema
 
@@ -161,7 +161,7 @@ def source_of(
 def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[Any, Any, Schema]:
     """A table in memory as engines read it, its targets, and what its columns are."""
     reset, chosen, searches = schema is None, estimator.categorical_features, estimator.direction == "search"
-    least, X = 2 if reset else 1, array_of(given.X)
+    least, X = 2 if reset else 1, to_array(given.X)
     if is_named_row(X):
         raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
@@ -169,9 +169,9 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
-        rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, missing=searches)
+        rows, y = frames.numeric_table(estimator, X, given.y, reset=reset, least=least, missing=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
-    return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
+    return *frames.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
 
 
 def that_count(weight: Any) -> NDArray[np.bool_] | None:
@@ -179,7 +179,7 @@ def that_count(weight: Any) -> NDArray[np.bool_] | None:
     if weight is None or isinstance(weight, str | os.PathLike):
         return None
     try:
-        keep = np.asarray(array_of(weight), dtype=np.float64) > 0
+        keep = np.asarray(to_array(weight), dtype=np.float64) > 0
     except (TypeError, ValueError):
         return None  # what is wrong with it is said where it is read
     return keep if keep.ndim == 1 and keep.any() and not keep.all() else None
@@ -202,12 +202,12 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
     X = tensors.table_of(given.X, None if schema is None else estimator.n_features_in_)
     if schema is None:
-        tables.enough_rows(len(X))
+        frames.check_row_count(len(X))
         estimator.n_features_in_ = X.shape[1]
         keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
         schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
-    tables.representable(largest, *reach, names_of(estimator))
+    frames.check_representable(largest, *reach, names_of(estimator))
     return source, schema
 
 
@@ -216,13 +216,13 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
 
     Levels that were not there at fit count as missing, and a warning says which.
     """
-    X, schema = dense(array_of(X)), estimator.network_.schema
+    X, schema = dense(to_array(X)), estimator.network_.schema
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
-        X = tables.among_others(X, names_of(estimator) or ())
+        X = frames.pick_known_columns(X, names_of(estimator) or ())
         if schema.plain and not _is_mixed(X):
-            X = tables.table(estimator, X, reset=False, missing=True)
+            X = frames.numeric_table(estimator, X, reset=False, missing=True)
         else:
-            tables.known_again(estimator, X)
+            frames.check_known_columns(estimator, X)
     unseen: dict[str, Unseen] = {}
     rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
     schema = estimator.network_.schema
@@ -249,7 +249,7 @@ def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> 
     """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
     raws = table.schema.raws
     if reset:
-        tables.enough_rows(table.n_rows)
+        frames.check_row_count(table.n_rows)
         estimator.n_features_in_ = len(raws)
         if table.schema.named:
             estimator.feature_names_in_ = np.array(raws, dtype=object)
@@ -266,7 +266,7 @@ def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> B
     schema = estimator.network_.schema
     known = names_of(estimator)
     if isinstance(given.X, np.memmap):
-        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
+        frames.numeric_table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
     missing = any(column.typical is not None for column in schema.columns)
     return given.opened(known, targets=scored, schema=schema, missing=missing)
 
