@@ -129,11 +129,11 @@ def _program(problem: ChangeProblem, reach: Floats, nearest: bool = False) -> Pr
     none = np.zeros(len(x))
     domain = Domain(low, high, problem.integer, (None,) * len(x), none > 0, x)
     conditions, n_first = problem.layer.neurons, network.widths[0]
-    terms = [term for term in network.linear_terms if term.column in columns]
     outputs, intercept = network.output_weights.reshape(-1, np.size(network.base)), np.ravel(network.base)
-    for term in network.linear_terms:
-        intercept = intercept + np.array(term.slopes) * term.values(x[np.newaxis])
-    coefs = np.array([term.slopes for term in terms]).reshape(-1, outputs.shape[1])
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        intercept = intercept + weights * term.values(x[np.newaxis])
+    moving = [k for k, term in enumerate(network.linear) if term.column in columns]
+    terms, coefs = [network.linear[k] for k in moving], network.linear_coef[moving]
     goals = [Goal(outputs @ factors, float(intercept @ factors), coefs @ factors, least)
              for factors, least in problem.goal.limits(network)]  # fmt: skip
     change = Change(
@@ -198,7 +198,7 @@ def _nobody_in(
         conditions += [problem.layer.neurons[k] for k in cut.conditions]
         holds += cut.signs[piece].tolist()
     scores = after_first(network, signs[:, : network.widths[0]])
-    if wanted and not network.linear_terms and not problem.goal.holds(network, scores)[0]:
+    if wanted and not network.linear and not problem.goal.holds(network, scores)[0]:
         return True
     for group in problem.groups:
         for sign in (1.0, -1.0):
@@ -297,11 +297,10 @@ def _nearest_along(problem: ChangeProblem, column: int, rows: Floats, ceiling: f
     best = np.full(len(rows), np.nan)
     if column in problem.linear_columns:
         for number, row in enumerate(rows):
-            values = _values_on_line(problem, column, row)
-            trials = np.repeat(row[np.newaxis], len(values), axis=0)
-            trials[:, column] = values
-            good = values[problem.holds(problem.layer.fire(trials), trials)]
-            best[number] = good[np.abs(good - problem.x[column]).argmin()] if len(good) else np.nan
+            trials = _settings(problem, (column,), row)
+            reached = trials[problem.holds(problem.layer.fire(trials), trials), column]
+            if len(reached):
+                best[number] = reached[np.abs(reached - problem.x[column]).argmin()]
         return best
     values, there = _nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
     far = np.abs(values - problem.x[column])
@@ -325,7 +324,7 @@ def _values_on_line(problem: ChangeProblem, column: int, row: Floats) -> Floats:
     first, last = _pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
     values = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
-    (coefs,) = (term.slopes for term in problem.network.linear_terms if term.column == column)
+    (coefs,) = problem.network.linear_coef[[term.column == column for term in problem.network.linear]]
     rows = np.repeat(row[np.newaxis], len(near), axis=0)
     rows[:, column] = near
     outputs = problem.network.raw_score(rows).reshape(len(rows), len(coefs))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.subject import column_of, missing_as
+from bgn.explain.subject import column_of, gap_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -62,7 +62,7 @@ def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     categories = tuple(_categories(kind, bounds.get(j)) for j, kind in enumerate(columns))
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
-    counted = [missing_as(network, j) for j in range(len(columns))]
+    counted = [gap_of(network, j) for j in range(len(columns))]
     visible = np.array([value is not None and value != value for value in counted], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
     start = np.empty(len(columns))
@@ -293,13 +293,27 @@ def _reach_threshold(condition: Oblique, reach: Floats) -> Iterator[tuple[int, f
 def problem_of(network: Network, domain: Domain, sign: float) -> Problem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
-    linear = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
-    terms = [term for term in network.linear_terms if domain.missing[term.column]]
+    linear, ends = linear_terms_of(network, sign)
+    terms = [term for term in network.linear if domain.missing[term.column]]
     counted = tuple((term.column, float(term.between(np.array([np.nan]))[0])) for term in terms)
     domain = replace(domain, missing=domain.missing & (linear == 0.0))
     # A condition without weight need not be looked at, unless deeper layers read it.
     kept = [k for k in range(len(first.neurons)) if network.depth > 1 or weights[k] != 0.0]
     return Problem(
         tuple(first.neurons[k] for k in kept), weights if network.depth > 1 else weights[kept], linear, domain,
-        network.layers[1:], linear_range=network.ranges, missing_as=counted,
+        network.layers[1:], linear_range=ends if np.isfinite(ends).any() else None, missing_as=counted,
     )  # fmt: skip
+
+
+def linear_terms_of(network: Network, sign: float) -> tuple[Floats, Floats]:
+    """Return the weights of a network's linear terms by column, and between which values they count."""
+    coef, ends = np.zeros(network.n_inputs), np.tile([-np.inf, np.inf], (network.n_inputs, 1))
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        coef[term.column] += sign * weights[0]
+        ends[term.column] = term.low, term.high
+    return coef, ends
+
+
+def largest_score(network: Network) -> float:
+    """Return what intercept and rules add up to at most, all signs aside."""
+    return abs(network.base) + float(np.abs(network.output_weights).sum())

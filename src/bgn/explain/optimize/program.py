@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.explain.optimize.pieces import Pieces, cut_column, cut_sums
+from bgn.explain.optimize.pieces import cut_column, cut_sums
 from bgn.explain.optimize.problem import Problem
-from bgn.model.linear_term import LinearTerm
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Oblique, Projection
+from bgn.model.term import Linear, Oblique, Projection
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
 _LISTED = 12
@@ -71,7 +70,7 @@ class Change:
     groups : sequence of tuple of int
         Columns of which exactly one is 1, the others 0.
     goals : list of Goal
-    linear_terms : list of LinearTerm
+    linear_terms : list of Linear
         Those of columns that may change.
     nearest : bool
         Whether the objective is by how much the goals are missed, not the cost.
@@ -86,7 +85,7 @@ class Change:
     barred: Sequence[Iterable[int]]
     groups: Sequence[tuple[int, ...]]
     goals: list[Goal]
-    linear_terms: list[LinearTerm]
+    linear_terms: list[Linear]
     nearest: bool = False
 
 
@@ -117,9 +116,9 @@ class Listed:
 class Program:
     """The program of one problem, all of whose columns have ends.
 
-    Variables, in order: the steps up of all numbers, and, of a change, the steps down and whether a part changes; the
-    pieces of all columns and sums; the deeper neurons; and, of a change, what linear terms move by and what the goals
-    are missed by.
+    Variables, in order: of a score, the pieces of all columns, the steps up of all numbers, and the pieces of all sums;
+    of a change, the steps up and down, whether a part changes, and the pieces of all columns and sums. Then the deeper
+    neurons; and, of a change, what linear terms move by and what the goals are missed by.
     """
 
     def __init__(self, problem: Problem, change: Change | None = None) -> None:
@@ -139,9 +138,11 @@ class Program:
         low, high = domain.low[self.columns] - self.start, domain.high[self.columns] - self.start
         self.scale = np.where(whole | ~(high > low) | ~np.isfinite(high), 1.0, (high - low) / 100.0)
         self.size, count, two_way = 0, len(self.columns), 0 if change is None else 1
+        first = len(problem.columns) * (1 - two_way)
+        self.piece = [self._take(len(cut.edges)) for cut in self.cuts[:first]]
         self.up, self.down = self._take(count), self._take(count * two_way)
         self.part = self._take(0 if change is None else len(change.parts))
-        self.piece = [self._take(len(cut.edges)) for cut in self.cuts]
+        self.piece += [self._take(len(cut.edges)) for cut in self.cuts[first:]]
         self.deep = [self._take(len(layer.neurons)) for layer in problem.deeper]
         self.linear = self._take(0 if change is None else len(change.linear_terms))
         self.miss = self._take(two_way)
@@ -333,10 +334,10 @@ class Program:
         """Add the deeper neurons; return what the last layer gives, +1 or -1, as rows of the program and constants."""
         problem = self.problem
         signs, constants = np.zeros((problem.n_scored, self.size)), np.zeros(problem.n_scored)
-        for cut, place in zip(self.cuts, self.piece, strict=True):
-            for condition, values in zip(cut.conditions, cut.signs.T, strict=True):
-                if condition < problem.n_scored:
-                    signs[condition, place] = values
+        for cut, piece in zip(self.cuts, self.piece, strict=True):
+            for number, values in zip(cut.conditions, cut.signs.T, strict=True):
+                if number < problem.n_scored:
+                    signs[number, piece] = values
         for k, condition in enumerate(problem.conditions[: problem.n_scored]):
             if not condition.columns:
                 constants[k] = 1.0 if condition.threshold <= 0 else -1.0

@@ -224,8 +224,9 @@ class Inside:
             if wide:  # split the widest where the solver stands, and look first where it would
                 k = max(wide, key=lambda k: here.spans[k, 1] - here.spans[k, 0])
                 low, high = here.spans[k].tolist()
-                steps = clearance.steps
-                place = (low + high) / 2 if steps is None else float(here.start[k] + here.scale[k] * steps[k])
+                place = (low + high) / 2
+                if clearance.steps is not None:
+                    place = float(here.start[k] + here.scale[k] * clearance.steps[k])
                 cut = min(max(np.floor(place), low), high - 1.0)
                 below, above = here.spans.copy(), here.spans.copy()
                 below[k, 1], above[k, 0] = cut, cut + 1.0
