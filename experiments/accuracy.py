@@ -131,15 +131,15 @@ def run(task: Task) -> dict[str, Any]:
 
 def _depths(model: BGNRegressor, rows: data.Rows) -> list[dict[str, float]]:
     """Return, for every hidden layer that was grown, its width, Theorem 1's bound and the errors if it is the last."""
-    found = []
+    depths = []
     for layer, path in enumerate(model.history_.paths):
         width = min(range(len(path)), key=lambda k, path=path: path[k].criterion)  # type: ignore[misc]
         if width == 0:
             break
         network = model.history_.network(width, layer)
         *_, bound, training = lower_bounds(network, rows.X, rows.y).tolist()
-        found.append({"width": width, "bound": bound, "train_mse": training} | rows.mse(network))
-    return found
+        depths.append({"width": width, "bound": bound, "train_mse": training} | rows.mse(network))
+    return depths
 
 
 def extra(task: Task) -> str | None:
@@ -236,14 +236,14 @@ def _combinations(runs: Iterable[Run]) -> list[list[Run]]:
 
 def validation(runs: list[Run]) -> float:
     """Return the mean validation error; infinite when a network diverged."""
-    found = float(np.mean([run.figures["validation_mse"] for run in runs]))
-    return found if np.isfinite(found) else float("inf")
+    error = float(np.mean([run.figures["validation_mse"] for run in runs]))
+    return error if np.isfinite(error) else float("inf")
 
 
 def size(runs: list[Run]) -> str:
     """Return the width and the number of hidden layers of what was chosen."""
     widths = [run.figures.get("widths") or run.task.parameters["hidden_layers"] for run in runs]
-    width, layers = np.mean([max(each) for each in widths]), np.mean([len(each) for each in widths])
+    width, layers = np.mean([max(shape) for shape in widths]), np.mean([len(shape) for shape in widths])
     return f"{width:.0f} x {layers:.1f}".removesuffix(".0")
 
 

@@ -126,17 +126,17 @@ def _minutes(runs: list[Run], figure: str) -> str:
     """Return minutes as the paper prints them, of several seeds with their standard deviation."""
     values = [run.figures[figure] / 60 for run in runs]
     digits = 2 if max(values) >= 0.1 else 4
-    spread = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.{digits}f}{spread}"
+    deviation = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{deviation}"
 
 
 def _literal(name: str, runs: list[Run]) -> list[Cell]:
     """Return a line of the second table."""
     if not runs or runs[0].error is not None:
         return [name, FAILED if runs else MISSING, *[None] * 6]
-    found, neurons = runs[0].figures, runs[0].task.parameters["neurons"]
-    slow, quick = found["literal_seconds"], found["our_seconds"]
-    return [name, found["rows"], neurons, slow, quick, slow / quick, found["literal_mse"], found["our_mse"]]
+    figures, neurons = runs[0].figures, runs[0].task.parameters["neurons"]
+    slow, quick = figures["literal_seconds"], figures["our_seconds"]
+    return [name, figures["rows"], neurons, slow, quick, slow / quick, figures["literal_mse"], figures["our_mse"]]
 
 
 # -- The paper's definitions taken literally: a slow program to measure against, and to test ours with
@@ -170,8 +170,8 @@ def literal_neuron(X: Floats, residual: Floats, most: int = 2) -> tuple[Floats, 
     order = np.argsort(projection)
     best = (math.inf, 0)
     for split in range(len(order) + 1):
-        below, above = residual[order[:split]], residual[order[split:]]
-        left = (len(below) * np.var(below) if len(below) else 0.0) + (len(above) * np.var(above) if len(above) else 0.0)
+        below, beyond = residual[order[:split]], residual[order[split:]]
+        left = sum(len(part) * float(np.var(part)) for part in (below, beyond) if len(part))
         if left < best[0]:
             best = (float(left), split)
     split = best[1]

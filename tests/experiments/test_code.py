@@ -103,10 +103,10 @@ def test_figures_of_gradient_training_must_come_near():
 def test_one_stray_of_five_trained_networks_is_chance():
     old = run_of(TRAINED, validation_mse=1.0, test_mse=1.0)
     near, far = recheck.Again(old, old, None), recheck.Again(old, old, "test_mse: 1 -> 2")
-    assert recheck.settled([near] * 4 + [far])
-    assert not recheck.settled([near] * 4 + [far] * 2)
+    assert recheck.within_chance([near] * 4 + [far])
+    assert not recheck.within_chance([near] * 4 + [far] * 2)
     grown = run_of(GROWN)
-    assert not recheck.settled([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
+    assert not recheck.within_chance([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
 
 
 def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch, capsys):
@@ -127,11 +127,11 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert [bool(each.differs) for each in found] == [False, True]
     assert lines[0].startswith("  diabetes bgn seed 1 (max_terms=3): features: 1 -> ")
     assert not (tmp_path / "trees.code.json").exists()
-    assert code.told("trees", old, tmp_path) == ""
+    assert code.describe_checks("trees", old, tmp_path) == ""
     recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
     said = " Before today's code (growth): 2 runs; 1 of 2 computed again agree."
-    assert code.told("trees", old, tmp_path) == said
-    assert code.told("trees", runs, tmp_path) == ""
+    assert code.describe_checks("trees", old, tmp_path) == said
+    assert code.describe_checks("trees", runs, tmp_path) == ""
     assert code.outdated("trees", old, tmp_path) == {}
     with pytest.raises(SystemExit, match="2"):
         main(["recheck", "nothing"])

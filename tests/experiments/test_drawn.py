@@ -26,10 +26,10 @@ def done(study, dataset, method, found, seed=0, error=None, **parameters):
 # -- tables and methods ------------------------------------------------------------------------------------------
 
 
-def test_levels_are_told_from_real_numbers():
-    assert overview._levels(np.array([[-1.0, 1.0], [1.0, -1.0]])) == "-1, +1"
-    assert overview._levels(np.array([0.0, 1.0, 0.0])) == "0, 1"
-    assert overview._levels(np.array([0.0, -1.3, 0.5, 0.7])) == "real"
+def test_two_distinct_values_are_not_real_numbers():
+    assert overview._distinct_values(np.array([[-1.0, 1.0], [1.0, -1.0]])) == "-1, +1"
+    assert overview._distinct_values(np.array([0.0, 1.0, 0.0])) == "0, 1"
+    assert overview._distinct_values(np.array([0.0, -1.3, 0.5, 0.7])) == "real"
 
 
 def test_a_table_is_shown_as_it_is_and_as_it_is_printed():
