@@ -36,8 +36,9 @@ from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
-from bgn.inputs.frames import warn_of_lost_columns, check_numeric_only, weights
+from bgn.inputs.frames import check_numeric_only, warn_of_lost_columns
 from bgn.inputs.splits import Hashes, few_of, find_edge, histogram, inside_bin
+from bgn.inputs.target import weights
 from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu

@@ -14,7 +14,7 @@ import numpy as np
 import bgn
 from bgn.explain.frontier import size_advice
 from bgn.explain.rivals import RivalScores
-from bgn.inputs.target import to_labels
+from bgn.inputs.training import to_labels
 from bgn.model.schema import category_name
 from bgn.text import clean, count_of, people, quote_category, quote_name
 
@@ -215,7 +215,7 @@ def summarize(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
-        n_linear=len(network.linear_terms),
+        n_linear=len(network.linear),
         verdicts=tuple(map(str, rivals.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),
         classes_without_rows=lacking,

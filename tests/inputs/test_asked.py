@@ -15,10 +15,10 @@ import pytest
 
 import bgn
 from bgn.inputs import delimited as memory
-from bgn.inputs.classes import few_values, tally
 from bgn.inputs.delimited import BlankLines, even_part
 from bgn.inputs.errors import InputError
 from bgn.inputs.files import open_table
+from bgn.inputs.target import few_values, tally
 from bgn.persist import parts, read
 from tests.command import call
 

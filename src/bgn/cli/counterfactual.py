@@ -64,7 +64,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     """
     rows = data.complete_rows(file).only(which)
     rows = rows.at(rows.chosen(row)) if row is not None else rows
-    change = "score" if file.network.slopes is not None and file.network.link != "identity" else None
+    change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
         note("the model has straight lines: this tells where an answer changes, not where the class does.")
     margins = bgn.margin(file.network, decoded(file.network, rows.X), change=change)
@@ -73,7 +73,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
         print_lines = partial(_show_turning_points, file, lines)
     else:
         lines, nearness = _nearest_columns(file, rows, margins)
-        print_lines = partial(_show_nearest, lines, nearness, file.network.slopes is not None)
+        print_lines = partial(_show_nearest, lines, nearness, bool(file.network.linear))
     if as_json:
         show_json(lines)
     else:
@@ -111,7 +111,7 @@ def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
     ends = [name for name in lines[0] if name not in ("column", "at")]
     if all(line[name] is None for line in lines for name in ends):
         alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
-        show(alone if file.network.slopes is None else _LINEAR)
+        show(alone if not file.network.linear else _LINEAR)
     columns = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     table = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:

@@ -207,8 +207,8 @@ def _describe_effect(curve: Effect) -> dict[str, Any]:
     else:
         facts |= {"breakpoints": curve.breakpoints.tolist(), "values": curve.levels.tolist()}
         facts |= {} if curve.bends is None else {"per_unit": curve.bends.tolist()}
-        line = curve.line
-        facts["linear"] = line and {"coef": float(line.slopes[0]), "ends": ends_out(line.low, line.high)}
+        term = curve.linear
+        facts["linear"] = term and {"coef": float(curve.linear_coef), "ends": ends_out(term.low, term.high)}
     return facts | {"missing": curve.missing}
 
 
@@ -233,8 +233,8 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
         show(f"  {place:{side}{left}}  {value:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
         linear = "" if curve.bends is None else ", and so much per unit between them"
-        if curve.line is not None:
-            linear = f", and {signed(float(curve.line.slopes[0]), 6)} per unit{Text().between(*ends(curve.line))}"
+        if curve.linear is not None:
+            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{Text().between(*ends(curve.linear))}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{linear} (--json has all)")
 
 

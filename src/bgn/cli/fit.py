@@ -20,8 +20,7 @@ from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import OpenedData
 from bgn.inputs.prepare import Choices
-from bgn.inputs.target import to_labels
-from bgn.inputs.training import TASKS
+from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
 from bgn.model.schema import Schema
 from bgn.preparation import MISSING

@@ -93,7 +93,7 @@ def _describe(file: ModelFile, digits: int | None) -> dict[str, Any]:
         "features_used": [network.names[column] for column in network.features_used],
         "target": network.target_name,
         "extremes": reach,
-        "n_terms": sum(network.widths) + len(network.linear_terms),
+        "n_terms": sum(network.widths) + len(network.linear),
         "n_parameters": network.n_parameters,
         "units": dict(file.units),
         "figures": file.figures,
@@ -136,8 +136,8 @@ def _terms(network: Network) -> dict[str, Any]:
             for coef, condition in rules
         ],
         "linear": [
-            {"column": term.column, "coef": term.slopes[0], "ends": ends_out(term.low, term.high)}
-            for term in terms.linear_terms
+            {"column": term.column, "coef": coef, "ends": ends_out(term.low, term.high)}
+            for term, coef in terms.linear_terms
         ],
     }
 
@@ -178,7 +178,7 @@ def path(model: str, as_json: bool) -> None:
         mark = "chosen" if (row["layer"], size) == best else ""
         lines.append([str(row["layer"])] * deep + [str(size), people(row["train"]), validation, mark])
     show_columns([titles, *lines], left=0)
-    kept = file.network.widths[-1] + len(file.network.linear_terms)
+    kept = file.network.widths[-1] + len(file.network.linear)
     if not deep and kept < history.best_width:
         show(f"the model has {kept}: of {history.best_width} grown questions and lines, equal ones became one")
     more = "" if len(lines) == len(rows) else "; --json has every size"

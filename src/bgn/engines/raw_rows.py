@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from bgn.engines.coding import Coding
 from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
 from bgn.engines.protocol import Floats, Integers, Loss, OneBlock, RawBlock, RowSource
-from bgn.inputs.frames import check_reach
 from bgn.inputs.splits import Hashes, Inside, hash_values, histogram, inside_bin
+from bgn.inputs.target import check_reach
 
 _AT_ONCE = 1 << 15  # rows: what is worked out on the way stays in the processor's cache
 
