@@ -20,7 +20,6 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
-from bgn.inputs.target import Classes, Label, class_weights
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
 from bgn.inputs.kinds import TableKinds
@@ -36,7 +35,17 @@ from bgn.inputs.splits import (
     is_test,
     sample_rows,
 )
-from bgn.inputs.training import MissingCount, decide, rows_with_missing, to_labels, read_whole, tally_target, decide_target, encode_target
+from bgn.inputs.target import Classes, Label, class_weights
+from bgn.inputs.training import (
+    MissingCount,
+    decide,
+    decide_target,
+    encode_target,
+    read_whole,
+    rows_with_missing,
+    tally_target,
+    to_labels,
+)
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation

@@ -146,7 +146,7 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
 def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(table: Path) -> None:
     straight = table.with_name("straight.json")
     fitted(table, "pet", "-o", straight)
-    assert bgn.load(straight).network_.linear_terms
+    assert bgn.load(straight).network_.linear
     assert "mean score of pet = cat" in call("effect", straight, table, "months", "--class", "cat").out
     assert "bgn fit --max-linear 0" in call("simplify", straight, table, "--points", 5, code=1).err
 
@@ -286,8 +286,8 @@ def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
 def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     layer = bgn.Layer([[1.0]], [-20.0])
     schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
-    slopes = {"slopes": [[0.1, 0.0, -0.1]], "ranges": [(0.0, 60.0)]}
-    network = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
+    rules = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax")
+    network = rules.with_linear([bgn.Linear(0, 0.0, 60.0)], [[0.1, 0.0, -0.1]])
     path = table.with_name("lines.json")
     bgn.save(network, path)
     assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1

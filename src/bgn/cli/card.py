@@ -277,7 +277,7 @@ def make_card(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
-        lines=len(network.linear_terms),
+        lines=len(network.linear),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),
         classes_without_rows=lacking,
