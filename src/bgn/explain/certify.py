@@ -199,10 +199,10 @@ def _largest(
     neurons, weights = tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers]
     slope, reached = 0.0, (domain.low[column], domain.high[column])
     ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1))
-    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+    for term, (coef,) in zip(network.linear, network.linear_coef.tolist(), strict=True):
         ends[term.column] = term.low, term.high
         if term.column == column:
-            slope, reached = sign * float(weights[0]), (max(reached[0], term.low), min(reached[1], term.high))
+            slope, reached = sign * coef, (max(reached[0], term.low), min(reached[1], term.high))
     if slope > 0 and not np.isfinite(reached).all():
         return np.inf, _far_apart(domain, column), True
     slopes = np.zeros(network.n_inputs)

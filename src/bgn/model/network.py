@@ -542,8 +542,8 @@ class Network:
 
     @property
     def output_weights(self) -> Floats:
-        half = np.where([[rule.otherwise] for rule in self.rules], self.rule_coef, self.rule_coef / 2.0)
-        half = half.reshape(self.rule_coef.shape)
+        signed = np.array([rule.otherwise != 0.0 for rule in self.rules], dtype=bool)[:, np.newaxis]
+        half = np.where(signed, self.rule_coef, self.rule_coef / 2.0)
         return half if self.link == "softmax" else half[:, 0]
 
     @property
