@@ -243,12 +243,12 @@ class Network:
     @cached_property
     def gains(self) -> Floats:
         """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
-        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.rule_coef * np.array([1.0 - rule.otherwise for rule in self.rules]).reshape(-1, 1)
 
     @cached_property
     def resting_score(self) -> Floats:
         """The score where no rule holds, linear terms left out, shape (outputs,)."""
-        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        otherwise = np.array([rule.otherwise for rule in self.rules]).reshape(-1, 1)
         return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
 
     @cached_property
@@ -542,8 +542,8 @@ class Network:
 
     @property
     def output_weights(self) -> Floats:
-        signed = np.array([rule.otherwise != 0.0 for rule in self.rules], dtype=bool)[:, np.newaxis]
-        half = np.where(signed, self.rule_coef, self.rule_coef / 2.0)
+        whole = np.array([rule.otherwise for rule in self.rules]).reshape(-1, 1)
+        half = np.where(whole, self.rule_coef, self.rule_coef / 2.0)
         return half if self.link == "softmax" else half[:, 0]
 
     @property
