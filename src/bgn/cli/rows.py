@@ -307,7 +307,7 @@ class ModelRows:
     ) -> None:  # fmt: skip
         self._opened, self._network, self._keep = opened, file.network, list(keep)
         self._origin = "standard input" if opened.name == "-" else opened.name
-        self._preparation = prepare.told(preparation_of(file), form)
+        self._preparation = prepare.with_format(preparation_of(file), form)
         columns, used = self._preparation.schema.columns, file.network.features_used
         self._read = [j for j in range(len(columns)) if every or j in used]
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
@@ -332,7 +332,7 @@ class ModelRows:
         names, first = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]], 1
         takes_missing = ~self._network.refuses_missing
         for table in self._opened.table.blocks(names):
-            prepared = prepare.typed(self._preparation, table, self._only, self._origin, first)
+            prepared = prepare.read_as_at_fit(self._preparation, table, self._only, self._origin, first)
             self._note_unseen(prepared.unseen)
             missing = np.zeros(prepared.X.shape, bool)
             missing[:, self._read] = np.isnan(prepared.X[:, self._read])
@@ -342,12 +342,12 @@ class ModelRows:
             complete = np.asarray(~(filled & np.isnan(self._stand_ins)).any(axis=1))
             yield first, table, EncodedRows(X, complete, np.asarray(filled.any(axis=1) & complete))
             first += table.num_rows
-        for text in self._opened.table.met.notes:
+        for text in self._opened.table.reading.notes:
             note(text)
 
     def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
-        with prepare.placed(name, self._origin, first):
+        with prepare.placing_errors(name, self._origin, first):
             how, merged = self._preparation.how(name), self._preparation.merged
             values, unseen = encode_target(column, self._network.schema.classes, how, merged)
         if unseen:
