@@ -56,7 +56,7 @@ def list_datasets(as_json: bool) -> None:
     """List the tables: name, rows, features, what is predicted, license, whether it is on this machine."""
     titles = ("name", "rows", "features", "target", "here", "license")
     rows = []
-    for name, spec in SPECS.items():
+    for name, spec in datasets.SPECS.items():
         here = spec.source is None or datasets.path(name) is not None
         rows.append((name, spec.rows, len(next(iter(spec.features.values()))), spec.target[0], here, spec.license))
     if as_json:
@@ -97,7 +97,7 @@ def path(name: str | None, as_json: bool) -> None:
 
     place = cache_folder() if name is None else datasets.path(name)
     if name is not None:
-        if SPECS[name].source is None:
+        if datasets.SPECS[name].source is None:
             raise InputError(f"{name!r} has no file of its own: it comes with scikit-learn.")
         if place is None:
             raise InputError(f"{name!r} is not on this machine; run: bgn data get {name}")
