@@ -170,7 +170,7 @@ def summarize(
     -------
     FitSummary
     """
-    from bgn.explain.certify import promises
+    from bgn.explain.certify import list_guarantees
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
@@ -214,7 +214,7 @@ def summarize(
         files=files or {},
         classes=counts,
         loss=sizes.loss,
-        proven=tuple(promises(model)),
+        proven=tuple(list_guarantees(model)),
         n_linear=len(network.linear),
         verdicts=tuple(map(str, rivals.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),

@@ -19,7 +19,7 @@ import bgn
 from bgn.cli.rows import DataFile, TrainingSplit, json_option, model_and_data, reads_data, train_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.edit import Editor
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.export.equation import FORMATS
 from bgn.inputs.arguments import monotone_columns
 from bgn.inputs.errors import InputError
@@ -63,7 +63,7 @@ def simplify(
     every = data.complete_rows(file, with_target=True)
     every.target("the error is measured on")
     split = TrainingSplit.of(file, every, which)
-    X = decoded(file.network, split.train.X)
+    X = decode_rows(file.network, split.train.X)
     monotone = monotone_columns((file.settings or {}).get("monotonic_cst"), file.network.schema)
     simple = rounded(file.network, X, split.train.target(""), monotone, **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
@@ -207,7 +207,7 @@ def edit(
     """
     split = TrainingSplit.of(file, data.complete_rows(file, with_target=True), which)
     y = None if split.train.y is None else split.train.target("")
-    editor = bgn.edit(file.network, decoded(file.network, split.train.X), y, cutoff=cutoff)
+    editor = bgn.edit(file.network, decode_rows(file.network, split.train.X), y, cutoff=cutoff)
     remaining, receipts = list(changes), list[str]()
     while remaining:
         name = remaining.pop(0)

@@ -27,7 +27,7 @@ from bgn.cli.rows import (
     rows_option,
 )
 from bgn.cli.terminal import note, show, show_columns, show_json
-from bgn.explain.subject import class_labels, class_number, decoded, one_hot_limits, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
 from bgn.export.numbers import number, whole
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
@@ -67,7 +67,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
         note("the model has straight lines: this tells where an answer changes, not where the class does.")
-    margins = bgn.margin(file.network, decoded(file.network, rows.X), change=change)
+    margins = bgn.margin(file.network, decode_rows(file.network, rows.X), change=change)
     if row is not None:
         lines = _turning_points(file, rows.X[0], margins)
         print_lines = partial(_show_turning_points, file, lines)
@@ -228,7 +228,7 @@ def counterfactual(
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
     options |= _limits(file, x, options["bounds"], options["immutable"], options["integer"])
-    values = decoded(network, x[None])[0]
+    values = decode_rows(network, x[None])[0]
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_split_pair, cost)}
     with _solver_on_stderr():
         answer = bgn.counterfactual(network, values, costs=costs, **(options | wanted))

@@ -22,7 +22,7 @@ from bgn.cli.rows import (
     rows_option,
 )
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
-from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
 from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
@@ -81,7 +81,7 @@ def explain(
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
-    explanation = bgn.shap_values(network, decoded(network, explained), background=decoded(network, others))
+    explanation = bgn.shap_values(network, decode_rows(network, explained), background=decode_rows(network, others))
     classes = explanation.classes or ()
     if not classes:
         check_no_class(label)
@@ -119,7 +119,7 @@ def explain(
 
 def _probabilities(network: Network, rows: Floats) -> dict[str, float]:
     """Return the probability of every class in the first of some encoded rows."""
-    probabilities = probabilities_of(network, network.raw_score(decoded(network, rows)))[0].tolist()
+    probabilities = probabilities_of(network, network.raw_score(decode_rows(network, rows)))[0].tolist()
     return dict(zip(map(category_name, class_labels(network)), probabilities, strict=True))
 
 
@@ -191,7 +191,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
         raise InputError(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
     check_there([column], network.names, "the model")
     X = data.complete_rows(file).only(which).X
-    curve: Any = bgn.effect(network, column, background=decoded(network, X), of=of)
+    curve: Any = bgn.effect(network, column, background=decode_rows(network, X), of=of)
     if as_json:
         show_json(_describe_effect(curve) | ({} if network.link == "identity" else {"of": curve.target}))
     else:
@@ -267,7 +267,7 @@ def compare(
     network, output = file.network, output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]
-        first, second = (decoded(network, rows) for rows in tables)
+        first, second = (decode_rows(network, rows) for rows in tables)
         comparison = bgn.compare_tables(network, first, second, names=(data.name, other), output=output)
     else:
         assert groups is not None
@@ -302,6 +302,6 @@ def _compare_groups(
         note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
     kept = [label for label, usable in zip(labels, whole, strict=True) if usable]
     try:
-        return bgn.compare_groups(file.network, decoded(file.network, X[whole]), kept, between=between, output=output)
+        return bgn.compare_groups(file.network, decode_rows(file.network, X[whole]), kept, between=between, output=output)
     except ValueError as error:
         raise InputError(str(error).replace("between must", "--between must")) from None

@@ -9,7 +9,7 @@ import click
 
 from bgn.cli.rows import DataFile, json_option, preparation_of, read_model, size_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import class_labels, decoded
+from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
 from bgn.export.programs.sql_check import count_differing_rows
@@ -66,12 +66,12 @@ def export(
     if out is not None:
         check_place(out)
     if "reasons" in given:
-        given["reasons"] = decoded(file.network, _read_rows(file, given["reasons"]))
+        given["reasons"] = decode_rows(file.network, _read_rows(file, given["reasons"]))
     compared = None
     if check is not None:
         X = _read_rows(file, check)
         scores = file.network.predict_encoded(X, scores=True)
-        compared = len(X), count_differing_rows(file.network, decoded(file.network, X).tolist(), scores)
+        compared = len(X), count_differing_rows(file.network, decode_rows(file.network, X).tolist(), scores)
     written = chosen.write(file.network, out, **given)
     to_do = plan(file.network).to_do if target in ("c", "onnx", "excel", "pmml") else ()
     if as_json:

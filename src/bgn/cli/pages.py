@@ -11,7 +11,7 @@ import click
 import bgn
 from bgn.cli.rows import DataFile, grouped, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.inputs import cells
 from bgn.inputs.errors import InputError, check_there
 from bgn.inputs.splits import HeldOut
@@ -56,11 +56,11 @@ class PageRows:
         numbers = rows.numbers.tolist()
         names = dict(zip(numbers, _row_names(data, numbers, key), strict=True))
         of_chosen = [names[number] for number in chosen.numbers.tolist()]
-        evaluation = {"X": decoded(file.network, chosen.X), "y": chosen.target(why), "names": of_chosen}
+        evaluation = {"X": decode_rows(file.network, chosen.X), "y": chosen.target(why), "names": of_chosen}
         if rows.test is not None and chosen.test is not None and chosen.test.all() and not rows.test.all():
             train = ~rows.test
             arguments = {f"{name}_test": value for name, value in evaluation.items()}
-            arguments |= {"X": decoded(file.network, rows.X[train]), "y": y[train]}
+            arguments |= {"X": decode_rows(file.network, rows.X[train]), "y": y[train]}
             arguments["names"] = [names[number] for number in rows.numbers[train].tolist()]
             return cls(arguments, file.held_out)
         if chosen.test is None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import bgn
 from bgn.cli.rows import DataFile, ModelRows, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
-from bgn.explain.subject import decoded, probabilities_of
+from bgn.explain.arguments import decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.inputs.splits import Recognizer
 from bgn.model.numbers import written
@@ -201,7 +201,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         raise InputError("--threshold is for two classes, and the model predicts numbers; leave it out.")
     threshold = 0.5 if threshold is None else threshold
     more: dict[str, Any] = {} if classes is None else {"threshold": threshold}
-    evaluation = bgn.evaluate(file.network, decoded(file.network, rows.X), y, **more)
+    evaluation = bgn.evaluate(file.network, decode_rows(file.network, rows.X), y, **more)
     names, counts = [category_name(label) for label in classes or ()], []
     if evaluation.confusion is not None:
         counts = evaluation.confusion.astype(int).tolist()

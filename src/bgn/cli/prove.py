@@ -10,7 +10,7 @@ import click
 import bgn
 from bgn.cli.rows import class_option, json_option, one_of, read_model, size_option
 from bgn.cli.terminal import show, show_columns, show_json
-from bgn.explain.subject import class_number
+from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import as_told, outputs_of

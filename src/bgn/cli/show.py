@@ -12,7 +12,7 @@ import bgn
 from bgn.cli.prove import check_no_class, range_text
 from bgn.cli.rows import class_option, json_option, read_model, size_option
 from bgn.cli.terminal import note, show, show_columns, show_json
-from bgn.explain.subject import class_number
+from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
