@@ -125,4 +125,4 @@ def test_what_is_no_number_of_linear_terms_is_refused(wrong):
 def test_lines_are_refused_where_they_cannot_be(other):
     with pytest.raises(ValueError, match="max_linear"):
         BGNRegressor(max_linear=2, **other).fit(*table(50))
-    assert BGNRegressor(max_terms=2, **other).fit(*table(50)).network_.slopes is None
+    assert BGNRegressor(max_terms=2, **other).fit(*table(50)).network_.linear == ()

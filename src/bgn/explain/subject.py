@@ -75,6 +75,11 @@ def table_row(network: Network, row: Floats) -> Any:
     return told
 
 
+def to_plain_row(row: Any) -> list[Any]:
+    """Return a row of the dataset in plain types, None for a missing value: what JSON can hold."""
+    return [None if value is None or value != value else value for value in row.tolist()]
+
+
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     kind = network.schema.columns[column]
