@@ -14,7 +14,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
 from bgn.model.schema import category_name
@@ -82,7 +82,7 @@ def counterfactual(
     wanted = _wanted(file, at_least, at_most, to)
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
-    told = decoded(file.network, x[None])[0]
+    told = decode_rows(file.network, x[None])[0]
     limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
     with _solver_aside():
@@ -93,7 +93,7 @@ def counterfactual(
         show_json({"row": row, "prediction_now": now, **label, **found.as_dict()})
         return
     show(f"prediction now {_prediction(now, word, wanted)}")
-    if found.found and not found.changes:
+    if found.reached and not found.changes:
         show(f"row {row} is there already: nothing has to change")
         return
     for answer in (found, *found.alternatives):
@@ -157,17 +157,17 @@ def _solver_aside() -> Iterator[None]:
 
 def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
-    shown = answer if answer.told is None else answer.told  # in few digits
+    shown = answer if answer.rounded is None else answer.rounded  # in few digits
     told = _prediction(shown.prediction, None if shown.label is None else category_name(shown.label), wanted)
-    if not answer.found:
+    if not answer.reached:
         best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
         said = f"{best if answer.unreachable else 'none found in time; the nearest is'} {told}"
         none = "unreachable: no row obeys the limits" if answer.unreachable else "none found in time"
         show(said if answer.x is not None else none)
         return
-    proof = "proven cheapest" if shown.optimal else f"at most {shown.gap:.1%} dearer than the cheapest"
+    proof = "proven cheapest" if shown.optimal else f"at most {shown.max_saving:.1%} dearer than the cheapest"
     if answer.optimal and shown is not answer:
-        proof = f"proven cheapest to within {max(shown.gap, 0.001):.1%}"
+        proof = f"proven cheapest to within {max(shown.max_saving, 0.001):.1%}"
     show(f"prediction then {told} at cost {people(shown.cost)}, {proof}")
     widest = max((len(quote_name(name)) for name in shown.changes), default=0)
     for name, (old, new) in shown.changes.items():

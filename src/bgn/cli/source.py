@@ -18,10 +18,10 @@ from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
-from bgn.inputs.file_format import PLAIN_FORMAT, MISSING_VALUES, FileFormat
+from bgn.inputs.file_format import MISSING_VALUES, PLAIN_FORMAT, FileFormat
 from bgn.inputs.files import ArrowTable, OpenedData, open_table
 from bgn.inputs.splits import Recognizer
-from bgn.inputs.training import to_labels, encode_target
+from bgn.inputs.training import encode_target, to_labels
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
