@@ -228,7 +228,7 @@ def _readers_problem(
 ) -> Problem:
     """Return the problem of what reads one column alone: the rules with a condition on it, and its linear term."""
     first, deeper, weights = network.layers[0], tuple[Layer, ...](), network.output_weights
-    readers = [k for k in np.flatnonzero(first.reads[:, column]) if network.depth > 1 or weights[k] != 0.0]
+    readers = [k for k in np.flatnonzero(first.reads[:, column]).tolist() if network.depth > 1 or weights[k] != 0.0]
     if network.depth > 1:  # a rule holds where all of its conditions do: with them come those on other columns
         rules = network.layers[1]
         kept = [k for k in np.flatnonzero(rules.reads[:, readers].any(axis=1)) if weights[k] != 0.0]

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgn.explain.crossings import add_steps, mean_steps, crossings, factor, lines_in_plane, walks
+from bgn.explain.shap import SortedColumns, coalition_counts, mixed_answers
 from bgn.explain.arguments import (
     background_of,
     class_number,
     column_of,
     columns_of,
+    value_if_missing,
     mean_predictions,
+    refuse_dataset,
     predicted_of,
     prediction_title,
-    refuse_dataset,
     score_of,
-    value_if_missing,
 )
-from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, mean_steps, walks
-from bgn.explain.shap import SortedColumns, coalition_counts, mixed_answers
 from bgn.model.link import bounded
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
