@@ -197,7 +197,7 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     found = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
     connections = np.zeros((network.n_inputs, network.widths[-1]))
     connections[tuple(found.connections.T)] = np.abs(found.connection_values).mean(axis=0)
-    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.neuron_values))
+    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.term_values))
     note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
     return Importance(features, connections, neurons, network.names, "shap"), note
 
