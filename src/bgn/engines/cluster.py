@@ -51,9 +51,8 @@ from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
 from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
-from bgn.inputs.kinds import FROM_DTYPE, TableKinds, chosen_columns
-from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.frames import LARGEST_VALUE
+from bgn.inputs.kinds import FROM_DTYPE, ColumnKind, TableKinds, chosen_columns
 from bgn.model.schema import Schema
 from bgn.model.term import Oblique
 from bgn.model.values import rows_where

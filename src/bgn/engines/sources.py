@@ -19,8 +19,8 @@ from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.inputs import frames
 from bgn.inputs.classes import Classes
-from bgn.inputs.kinds import FROM_DTYPE, schema_of
 from bgn.inputs.frames import to_array, weights
+from bgn.inputs.kinds import FROM_DTYPE, schema_of
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats

@@ -140,7 +140,7 @@ class OutOfFold:
 
 
 @dataclass(frozen=True, eq=False)
-class LinesAlone:
+class LinearAlone:
     """A network of linear terms alone: its path, penalty and steps, how much worse it validated than the network that
     was chosen, and the standard error of that one's loss."""
 
@@ -178,7 +178,7 @@ class History(Tabular):
         What the folds' networks said of the rows they were grown without, while a fit is under way.
     bounds : (float, float) or None
         What predictions do not go beyond: validation losses are theirs, training losses those of the scores.
-    straight : LinesAlone or None
+    linear_alone : LinearAlone or None
         What linear terms alone came to, while an average is under way.
 
     Examples
@@ -208,7 +208,7 @@ class History(Tabular):
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
     bounds: tuple[float, float] | None = None
-    straight: LinesAlone | None = None
+    linear_alone: LinearAlone | None = None
 
     def _columns(self) -> Columns:
         names = [field.name for field in fields(Record)]
@@ -259,12 +259,12 @@ class History(Tabular):
 
     def of_lines(self, select: str) -> History:
         """The network of linear terms alone that grew beside this one."""
-        assert self.straight is not None
-        each = self.straight
+        assert self.linear_alone is not None
+        each = self.linear_alone
         width = choose_width(each.path, select, self.n_validation)
         return replace(
             self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_width=width,
-            stopped=each.stopped, shrinkage=each.shrinkage, straight=None,
+            stopped=each.stopped, shrinkage=each.shrinkage, linear_alone=None,
         )  # fmt: skip
 
     def with_schema(self, schema: Schema) -> History:
