@@ -11,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.training_rows import TrainingRows
 from bgn.explain.evaluate import LEGEND, Verdict, of_classes, of_numbers, verdict
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -315,7 +315,7 @@ def make_card(
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
-    tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    tested = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:

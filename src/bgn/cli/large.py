@@ -23,7 +23,7 @@ from bgn.inputs.classes import Classes, Label, class_weights
 from bgn.inputs.files import Parquet
 from bgn.inputs.kinds import TableKinds
 from bgn.inputs.errors import InputError
-from bgn.inputs.training import GapCount, gaps_in, labelled, tallied, target_of, target_values
+from bgn.inputs.training import MissingCount, rows_with_missing, to_labels, tally_target, decide_target, encode_target
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
@@ -65,8 +65,8 @@ class Streamed(BlockwiseRows):
         self._names = wanted.features()
         targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
         task, merge_rare = wanted.choices.task, wanted.choices.merge_rare
-        tallies = (tallied(column, every=merge_rare is not None) for column in targets)
-        found = target_of(tallies, self._target, task, merge_rare)
+        tallies = (tally_target(column, every=merge_rare is not None) for column in targets)
+        found = decide_target(tallies, self._target, task, merge_rare)
         self.classes, self._merged = found.classes, found.merged
         self._edge = edge_of(self._hashes, wanted.test)
         self.n_rows, target, notes = self._survey()
@@ -88,15 +88,15 @@ class Streamed(BlockwiseRows):
 
     def _survey(self) -> tuple[int, int, list[str]]:
         """Count rows to learn from, and leave empty columns out; also the fingerprint of their target, and notes."""
-        target, counts = 0, list[GapCount]()
+        target, counts = 0, list[MissingCount]()
         for first, raw, table, y in self._blocks():
             self._keys.check(first, raw)
             held = held_by(self._keys.hashes(first, raw), self._edge)
-            counts.append(GapCount.of(table, y, held))
+            counts.append(MissingCount.of(table, y, held))
             target += fingerprint(first, y, held)
         if not counts:
             return 0, 0, []
-        self._names, rows, notes = GapCount.told(counts, self._choices)
+        self._names, rows, notes = MissingCount.told(counts, self._choices)
         return rows, target, notes
 
     def _hashes(self) -> Iterator[Hashes]:
@@ -119,14 +119,14 @@ class Streamed(BlockwiseRows):
 
     def _usable(self, table: pa.Table, y: Floats) -> NDArray[np.bool_]:
         """Which rows of a block can be learnt from."""
-        return ~np.isnan(y) if self._choices.missing == "keep" else ~(np.isnan(y) | gaps_in(table))
+        return ~np.isnan(y) if self._choices.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
 
     def _blocks(self) -> Iterator[tuple[int, pa.Table, pa.Table, Floats]]:
         """Yield the number of the first row, the raw block, its features and its target."""
         first = 1
         names = [*dict.fromkeys([*self._names, self._target, *self._keys.columns])]
         for raw in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, len(names)))):
-            y, _ = target_values(raw.column(self._target), self.classes, merged=self._merged)
+            y, _ = encode_target(raw.column(self._target), self.classes, merged=self._merged)
             yield first, raw, prepare.learn(raw.select(self._names), self._choices.categorical), y
             first += len(y)
 
@@ -200,7 +200,7 @@ class Clustered:
         tallies, counts = zip(*self._each("targets", _Part.targets, merge_rare is not None), strict=True)
         self._firsts, self._all = [1 + sum(counts[:k]) for k in range(len(counts))], sum(counts)
         self._edge = self._find_edge(self._all)
-        found = target_of(tallies, target, task, merge_rare)
+        found = decide_target(tallies, target, task, merge_rare)
         self.classes = found.classes
         self._part = replace(self._part, classes=found.classes, merged=found.merged)
         self.notes = (*[found.note] * bool(found.note), *self._survey())
@@ -219,7 +219,7 @@ class Clustered:
     def _survey(self) -> tuple[str, ...]:
         """Count incomplete rows, and leave empty columns out."""
         counts = self._each("survey", _Part.look, self._edge)
-        names, self._rows, notes = GapCount.told(counts, self._wanted.choices)
+        names, self._rows, notes = MissingCount.told(counts, self._wanted.choices)
         if not names:
             raise InputError(f"{self._wanted.source.name} has no column with values to learn from.")
         self._part = replace(self._part, names=tuple(names))
@@ -287,18 +287,18 @@ class _Part:
 
     def targets(self, part: Any, first: int, every: bool) -> tuple[pa.Array, int]:
         """The values of its target with their rows, some of many unless `every` one is asked for; and its rows."""
-        return tallied(pa.chunked_array([pa.array(part[self.target], from_pandas=True)]), every), len(part)
+        return tally_target(pa.chunked_array([pa.array(part[self.target], from_pandas=True)]), every), len(part)
 
     def table(self, part: Any) -> tuple[pa.Table, Floats]:
         """A partition's features and target."""
         raw = pa.Table.from_pandas(part[[*self.names]], preserve_index=False)
         column = pa.chunked_array([pa.array(part[self.target], from_pandas=True)])
-        y, _ = target_values(column, self.classes, merged=self.merged)
+        y, _ = encode_target(column, self.classes, merged=self.merged)
         return prepare.learn(raw, self.categorical), y
 
     def usable(self, table: pa.Table, y: Floats) -> Any:
         """Which rows can be learnt from."""
-        return ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | gaps_in(table))
+        return ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
 
     def hashes(self, part: Any, first: int) -> Hashes:
         """What decides on test rows, for all rows of a partition."""
@@ -308,9 +308,9 @@ class _Part:
         keys.check(first, table)
         return keys.hashes(first, table)
 
-    def look(self, part: Any, first: int, edge: int | None) -> GapCount:
+    def look(self, part: Any, first: int, edge: int | None) -> MissingCount:
         """What its rows lack."""
-        return GapCount.of(*self.table(part), held_by(self.hashes(part, first), edge))
+        return MissingCount.of(*self.table(part), held_by(self.hashes(part, first), edge))
 
     def counts(self, part: Any, first: int) -> Any:
         """The histogram of its keys."""
@@ -326,7 +326,7 @@ class _Part:
         if numbers:
             table = pa.table({name: cells.numbers(table.column(name)) for name in table.column_names})
         found = table.to_pandas()[rows]
-        return found.assign(**{self.target: labelled(y[rows], self.classes)})
+        return found.assign(**{self.target: to_labels(y[rows], self.classes)})
 
     def learns(self, part: Any, first: int, edge: int | None) -> Any:
         """Which of its rows are for training."""
@@ -358,7 +358,7 @@ class _Part:
 
 class _OfNumberedClasses(BGNClassifier):
     def _with_classes(self, given: Any, held_out: Any) -> Any:
-        self.classes_ = labelled(np.arange(len(given.X.classes), dtype=np.float64), given.X.classes)
+        self.classes_ = to_labels(np.arange(len(given.X.classes), dtype=np.float64), given.X.classes)
         return given, held_out, given.X.classes
 
 

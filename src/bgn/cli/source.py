@@ -18,10 +18,10 @@ from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
-from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
+from bgn.inputs.file_format import PLAIN_FORMAT, MISSING_VALUES, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
-from bgn.inputs.training import labelled, target_values
+from bgn.inputs.training import to_labels, encode_target
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -129,7 +129,7 @@ class DataFile:
     """A table as the command line names it, and how it is written."""
 
     name: str
-    form: FileFormat = AS_FOUND
+    form: FileFormat = PLAIN_FORMAT
 
     def open(self) -> OpenedData:
         """Open a file, standard input (``-``) or a built-in dataset (``bike_sharing``, ``housing:averaged``)."""
@@ -267,7 +267,7 @@ class CompleteRows:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
             raise InputError(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return labelled(self.y, self.classes)
+        return to_labels(self.y, self.classes)
 
 
 def one_of(network: Network) -> str:
@@ -294,7 +294,7 @@ class ModelRows:
 
     def __init__(
         self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
-        form: FileFormat = AS_FOUND,
+        form: FileFormat = PLAIN_FORMAT,
     ) -> None:  # fmt: skip
         self._opened, self._network = opened, file.network
         self._origin = "standard input" if opened.name == "-" else opened.name
@@ -354,7 +354,7 @@ class ModelRows:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
             how, merged = self._preparation.how(name), self._preparation.merged
-            values, unseen = target_values(column, self._classes, how, merged)
+            values, unseen = encode_target(column, self._classes, how, merged)
         if unseen:
             self._tell({name: unseen}, "such rows have no known class")
         return values

@@ -15,7 +15,7 @@ from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.errors import Problems, InputError, did_you_mean
-from bgn.inputs.training import decide, labelled, read_whole
+from bgn.inputs.training import decide, to_labels, read_whole
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
@@ -56,7 +56,7 @@ class TrainingRows:
         """Fit a model; return the rows it was fitted to."""
         if self.classes is not None:
             enough_of_each(self.classes, np.bincount(self.y.astype(np.intp), minlength=len(self.classes)))
-        model.fit(self.X, labelled(self.y, self.classes))
+        model.fit(self.X, to_labels(self.y, self.classes))
         return self
 
     @property

@@ -20,7 +20,7 @@ import bgn
 from bgn.explain.edit import Editor
 from bgn.explain.subject import class_labels, decoded, probabilities_of, table_row
 from bgn.export.equation import equation
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, swapped
 from bgn.model.schema import category_name
@@ -238,7 +238,7 @@ class ModelApp:
         """
         asked.only(body, "changes")
         facts, network = self.facts, self._network
-        target = labelled(facts.target, network.schema.classes)
+        target = to_labels(facts.target, network.schema.classes)
         start = bgn.edit(network, decoded(network, facts.rows), target)
         return replayed(start, asked.changes(body.get("changes")), network)
 
