@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bgn import BGNRegressor, datasets
-from experiments.recorded import build
+from experiments.data import build
 
 TABLES = ("housing", "power_plant", "bike", "parking")
 WIDTHS = (5, 10, 20, 50)

@@ -76,7 +76,7 @@ def paper() -> None:
 def parking() -> None:
     """The one printed figure that stagewise growth does not explain."""
     from experiments.accuracy import LARGE
-    from experiments.recorded import build
+    from experiments.data import build
 
     wide = {"max_terms": 1000, "patience": 100, "max_replacements": 0, "shrinkage": 1.0}
     for setting in (wide, LARGE):
@@ -99,7 +99,7 @@ def tiny() -> None:
 def large() -> None:
     """Accuracy when size is no concern."""
     from experiments.accuracy import LARGE
-    from experiments.recorded import build
+    from experiments.data import build
 
     larger = LARGE | {"max_terms": 1500, "shrinkage": 500.0, "patience": 100}  # longer than the study's setting
     print(f"Size no concern, {larger}, seeds 0-2")
@@ -173,7 +173,7 @@ def literal() -> None:
     Without replacements, a neuron is looked for once. As in the paper, it is looked for again with every replacement
     that is tried, in the literal program as in ours: the time to look once is compared, all else included.
     """
-    from experiments.literal import literal_neuron
+    from experiments.timing import literal_neuron
 
     _, (X, y, *_) = next(iter(splits("power_plant", [0])))
     residual = y - y.mean()

@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 """
 _REMEDY = "Name another file with --store, or move this one away: its runs are done again."
-_TRIES = 100
+_ATTEMPTS = 100
 # A damaged file may also make SQLite say what is no text.
 _BROKEN = (sqlite3.Error, UnicodeDecodeError)
 _SHARED = ("study", "dataset", "checksum", "method", "parameters", "split", "versions")
@@ -186,15 +186,15 @@ class Store:
         with self._sound():
             texts = dict(self._connection.execute("SELECT id, text FROM texts"))
             rows = self._connection.execute(f"SELECT {', '.join(_SHARED + _OWN)} FROM runs ORDER BY key").fetchall()
-        found = {}
+        stored = {}
         for number, row in enumerate(rows, start=1):
             try:
                 run = _run(dict(zip(_SHARED + _OWN, row, strict=True)), texts)
-                found[run.key] = run
+                stored[run.key] = run
             except (LookupError, TypeError, ValueError, AttributeError) as error:
-                told = f"{type(error).__name__}: {str(error)[:60]}"
-                raise ValueError(f"the store {self.path} is damaged: run {number} ({told}). {_REMEDY}") from None
-        return found
+                problem = f"{type(error).__name__}: {str(error)[:60]}"
+                raise ValueError(f"the store {self.path} is damaged: run {number} ({problem}). {_REMEDY}") from None
+        return stored
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop runs."""
@@ -210,7 +210,7 @@ class Store:
 
 def _patiently(action: Callable[[], object]) -> None:
     """Do what SQLite refuses at once, whatever its timeout, while another process opens the same new file."""
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         try:
             action()
             return
@@ -223,15 +223,15 @@ def _patiently(action: Callable[[], object]) -> None:
 
 def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
     """Add the runs of other stores, or of published lines, to a store; return how many it holds then."""
-    from experiments.records import read_any
+    from experiments.published import read_any
 
-    found: dict[str, Run] = {}
+    merged: dict[str, Run] = {}
     for source in sources:
         for key, run in read_any(Path(source)).items():
-            if key not in found or found[key].error is not None:
-                found[key] = run
+            if key not in merged or merged[key].error is not None:
+                merged[key] = run
     with Store(target) as store:
-        store.add(found.values())
+        store.add(merged.values())
         store.compact()
         return len(store.runs())
 
@@ -272,3 +272,31 @@ _KINDS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("seconds",), (int, float)),
     (("error",), (str, type(None))),
 )
+
+
+# -- What a study is asked for on the command line
+
+
+SCALES = ("smoke", "reduced", "full")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much of a study to do.
+
+    Parameters
+    ----------
+    scale : {"smoke", "reduced", "full"}
+    seeds : int or None
+        How many; None for the study's own choice.
+    datasets, methods : tuple of str or None
+        Only these; None for all. The runner picks, studies need not look.
+    device : str
+        Where networks are trained: ``"cpu"``, ``"cuda"`` or ``"auto"``.
+    """
+
+    scale: str = "reduced"
+    seeds: int | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    device: str = "cpu"

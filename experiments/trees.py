@@ -16,11 +16,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from bgn import BGNRegressor
 from experiments import data
-from experiments.options import Options
-from experiments.recorded import build
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
-from experiments.tree_drawing import layout, nodes, ours, scikit_learns
 
 REVISION = 1
 
@@ -55,7 +52,7 @@ def tasks(options: Options) -> list[Task]:
         for method, parameters in [
             *((f"tree {depth}", {"max_depth": depth}) for depth in DEPTHS),
             *((f"tree {depth}, searched", {"max_depth": depth, "grid": SEARCHED}) for depth in DEPTHS),
-            *((method, {"max_width": width}) for method in GROWN),
+            *((method, {"max_terms": width}) for method in GROWN),
         ]
         for seed in seeds
     ]
@@ -88,20 +85,20 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
     depth, grid = task.parameters["max_depth"], dict(sorted(task.parameters["grid"].items()))  # as records keep it
     tried: list[tuple[float, dict[str, Any], DecisionTreeRegressor]] = []
     for values in product(*grid.values()):
-        asked = dict(zip(grid, values, strict=True))
+        setting = dict(zip(grid, values, strict=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # Friedman's criterion goes, being the squared error
-            tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **asked).fit(rows.X, rows.y)
-        tried.append((rows.mse(tree)["validation_mse"], asked, tree))
-    _, asked, tree = min(tried, key=lambda each: each[0])
-    return rows.mse(tree) | {"chosen": asked, "tried": [[asked, error] for error, asked, _ in tried]}
+            tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **setting).fit(rows.X, rows.y)
+        tried.append((rows.mse(tree)["validation_mse"], setting, tree))
+    _, setting, tree = min(tried, key=lambda trial: trial[0])
+    return rows.mse(tree) | {"chosen": setting, "tried": [[setting, error] for error, setting, _ in tried]}
 
 
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return errors, features and questions of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
     alone = {"max_layers": 1, "patience": None, **data.ALONE, "random_state": task.seed, "n_jobs": 1}
-    model = build(make, {**task.parameters, **alone})
+    model = data.build(make, {**task.parameters, **alone})
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
     errors = [rows.mse(network) for network in networks]
@@ -126,7 +123,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         Table("trees-searched", "Trees with the paper's search", SEARCH, _searched(groups), SEARCH_NOTES),
     ]
     shown += [
-        Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
+        Figure(f"trees-{_label(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
         for name in COLUMNS
         if any(_sound(groups.get((name, method))) for method in GROWN)
     ]
@@ -154,23 +151,23 @@ def _searched(groups: dict[Any, list[Run]]) -> list[list[Cell]]:
     """Return the searched trees beside those of the paper's choice."""
     lines: list[list[Cell]] = []
     for name, depth in product(COLUMNS, DEPTHS):
-        found, plain = groups.get((name, f"tree {depth}, searched")), groups.get((name, f"tree {depth}"))
-        line: list[Cell] = [COLUMNS[name], depth, mean(found, "test_mse"), mean(plain, "test_mse"), None, None]
-        if found and _sound(found):
+        searches, plain = groups.get((name, f"tree {depth}, searched")), groups.get((name, f"tree {depth}"))
+        line: list[Cell] = [COLUMNS[name], depth, mean(searches, "test_mse"), mean(plain, "test_mse"), None, None]
+        if searches and _sound(searches):
             errors: dict[str, list[float]] = {}
-            for asked, error in (each for run in found for each in run.figures["tried"]):
-                errors.setdefault(_combination(asked), []).append(error)
-            best = min(errors, key=lambda each: float(np.mean(errors[each])))
-            own = sum(_combination(run.figures["chosen"]) == best for run in found)
-            line[4:] = [f"{best} ({own} of {len(found)} seeds)", float(np.mean(errors[best]))]
+            for setting, error in (trial for run in searches for trial in run.figures["tried"]):
+                errors.setdefault(_combination(setting), []).append(error)
+            best = min(errors, key=lambda combination: float(np.mean(errors[combination])))
+            own = sum(_combination(run.figures["chosen"]) == best for run in searches)
+            line[4:] = [f"{best} ({own} of {len(searches)} seeds)", float(np.mean(errors[best]))]
         lines.append(line)
     return lines
 
 
-def _combination(asked: dict[str, Any]) -> str:
+def _combination(setting: dict[str, Any]) -> str:
     """Return a combination in words."""
-    columns, criterion = asked["max_features"] or "all", asked["criterion"].replace("_", " ")
-    return f"{columns} columns, {criterion}, {asked['splitter']} split"
+    columns, criterion = setting["max_features"] or "all", setting["criterion"].replace("_", " ")
+    return f"{columns} columns, {criterion}, {setting['splitter']} split"
 
 
 HEADER = (
@@ -208,15 +205,15 @@ def matching(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
     if not (_sound(trees) and _sound(networks)):
         return [FAILED, None, None]
     limits = {run.task.seed: run.figures["validation_mse"] for run in trees}
-    found = []
+    figures_at_size = []
     for run in networks:
         if run.task.seed not in limits:
             continue
         width = smallest(run.figures["validation_mse"], limits[run.task.seed])
         if width is None:
             return ["not reached", None, None]
-        found.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
-    return [float(value) for value in np.mean(found, axis=0)] if found else [MISSING, None, None]
+        figures_at_size.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
+    return [float(value) for value in np.mean(figures_at_size, axis=0)] if figures_at_size else [MISSING, None, None]
 
 
 def matching_means(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
@@ -254,7 +251,7 @@ def _sound(runs: Sequence[Run] | None) -> bool:
     return bool(runs) and all(run.error is None for run in runs or ())
 
 
-def _word(name: str) -> str:
+def _label(name: str) -> str:
     """Return a table's name as part of a file's."""
     return "statlib" if name == "housing" else name.partition(":")[2]
 
@@ -266,15 +263,15 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
         plain(ax)
-        for (method, label), colour in zip(GROWN.items(), (FIRST, THIRD), strict=True):
+        for (method, label), color in zip(GROWN.items(), (FIRST, THIRD), strict=True):
             runs = groups.get((name, method))
             if not _sound(runs):
                 continue
             errors = _stacked(runs or [], "test_mse")[:, 1:41]
-            middle, spread = errors.mean(axis=0), errors.std(axis=0)
+            middle, deviation = errors.mean(axis=0), errors.std(axis=0)
             widths = np.arange(1, errors.shape[1] + 1)
-            ax.fill_between(widths, middle - spread, middle + spread, color=colour, alpha=0.15, linewidth=0)
-            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=colour, label=label)
+            ax.fill_between(widths, middle - deviation, middle + deviation, color=color, alpha=0.15, linewidth=0)
+            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=color, label=label)
         for depth in DEPTHS:
             trees = groups.get((name, f"tree {depth}"))
             if _sound(trees):
@@ -291,5 +288,104 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
         ax.set(xlabel="questions: neurons of the network, splits of the tree", ylabel="test mean squared error")
         ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
         ax.legend(frameon=False)
+
+    return draw
+
+
+# -- A fitted tree in plain values, and two drawings of it: ours, and scikit-learn's as it laid it out
+
+
+def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the nodes of a fitted tree in plain values, the root first."""
+    inner = tree.tree_
+    return [
+        {"value": float(inner.value[k, 0, 0]), "rows": int(inner.n_node_samples[k])}
+        | (
+            {
+                "name": names[inner.feature[k]],
+                "threshold": float(inner.threshold[k]),
+                "below": int(inner.children_left[k]),
+                "above": int(inner.children_right[k]),
+            }
+            if inner.children_left[k] >= 0
+            else {}
+        )
+        for k in range(inner.node_count)
+    ]
+
+
+def layout(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return scikit-learn's drawing of a fitted tree: its texts, where they stand and what they point to."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from sklearn.tree import plot_tree
+
+    canvas = FigureCanvasAgg(Figure((9.0, 3.6)))
+    marks = plot_tree(tree, feature_names=list(names), filled=True, precision=2, ax=canvas.figure.subplots())
+    return [
+        {
+            "text": mark.get_text(),
+            "at": list(mark.get_position()),
+            "from": list(mark.xy),
+            "colour": None if (box := mark.get_bbox_patch()) is None else [float(part) for part in box.get_facecolor()],
+        }
+        for mark in marks
+    ]
+
+
+def scikit_learns(marks: Sequence[dict[str, Any]]) -> Callable[[Any], None]:
+    """Return what draws a tree as scikit-learn laid it out."""
+
+    def draw(canvas: Any) -> None:
+        ax = canvas.subplots()
+        ax.set_axis_off()
+        for number, mark in enumerate(marks):
+            box = None if mark["colour"] is None else {"facecolor": mark["colour"], "edgecolor": "black"}
+            arrow = {"arrowstyle": "<-"} if mark["at"] != mark["from"] and box else None
+            place = {"xycoords": "axes fraction", "textcoords": "axes fraction", "ha": "center", "va": "center"}
+            look = {"fontsize": 6, "bbox": box, "arrowprops": arrow, "zorder": 100 - number}  # parents over arrows
+            ax.annotate(mark["text"], mark["from"], mark["at"], **look, **place)
+
+    return draw
+
+
+def ours(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
+    """Return what draws a tree: a box a node, the question above, yes to the left."""
+    from bgn.plots.style import ink
+
+    places: dict[int, tuple[float, int]] = {}
+
+    def place(node: int, depth: int) -> float:
+        inner = "below" in nodes[node]
+        leaves = sum("below" not in nodes[k] for k in places)
+        x = (
+            (place(nodes[node]["below"], depth + 1) + place(nodes[node]["above"], depth + 1)) / 2
+            if inner
+            else float(leaves)
+        )
+        places[node] = (x, depth)
+        return x
+
+    place(0, 0)
+
+    def draw(canvas: Any) -> None:
+        ax = canvas.subplots()
+        ax.set_axis_off()
+        low, high = min(n["value"] for n in nodes), max(n["value"] for n in nodes)
+        for k, node in enumerate(nodes):
+            x, depth = places[k]
+            for side, answer in (("below", "yes"), ("above", "no")):
+                if side in node:
+                    to, _ = places[node[side]]
+                    ax.plot([x, to], [-depth, -depth - 1], color=ink(0.4), linewidth=1, zorder=1)
+                    ax.text((x + to) / 2, -depth - 0.5, answer, fontsize=7, color=ink(0.6), ha="center", va="center",
+                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2)  # fmt: skip
+            condition = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
+            shade = 0.04 + 0.3 * (node["value"] - low) / (high - low or 1)
+            text = f"{condition}{node['value']:.2f}\n{node['rows']:,} rows"
+            box = {"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}
+            ax.text(x, -depth, text, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3)
+        widest, deepest = max(x for x, _ in places.values()), max(depth for _, depth in places.values())
+        ax.set(xlim=(-0.6, widest + 0.6), ylim=(-deepest - 0.45, 0.4))
 
     return draw

@@ -18,8 +18,17 @@ from bgn.engines.sources import RowArguments, _loaded, known_columns, names_of, 
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters
 from bgn.grow.search import GrowthSettings
 from bgn.inputs.arguments import chosen
-from bgn.inputs.classes import Classes, check_classes, class_weights, few_values, labels_in, tally
-from bgn.inputs.frames import numeric_target, to_array, weights
+from bgn.inputs.target import (
+    Classes,
+    check_classes,
+    class_weights,
+    few_values,
+    labels_in,
+    numeric_target,
+    tally,
+    to_array,
+    weights,
+)
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 from bgn.text import count_of, quote_category, quote_name

@@ -46,7 +46,7 @@ DROPPED = {"left": "flag digit pet", "flag": "left digit pet", "digit": "left fl
 def fitted(table: Path, target: str, *more: object, code: int = 0) -> Any:
     drop = [word for name in DROPPED[target].split() for word in ("--drop", name)]
     out = table.with_name(f"{target}.json")
-    done = call("fit", table, "-t", target, *drop, "--size", 3, "--max-width", 3, "-o", out, *more, code=code)
+    done = call("fit", table, "-t", target, *drop, "--size", 3, "--max-terms", 3, "-o", out, *more, code=code)
     return out, done
 
 
@@ -80,7 +80,7 @@ def test_numbers_can_be_insisted_on_and_classes_too(table: Path) -> None:
     assert isinstance(bgn.load(out), bgn.BGNRegressor)
     assert "MSE" in done.out
     drop = ["--drop", "left", "--drop", "flag", "--drop", "digit", "--drop", "pet"]
-    done = call("fit", table, "-t", "months", *drop, "--size", 2, "--max-width", 2, "--json")
+    done = call("fit", table, "-t", "months", *drop, "--size", 2, "--max-terms", 2, "--json")
     assert "train_mse" in json.loads(done.out)
     assert "column 'left' must hold numbers" in fitted(table, "left", "--task", "regression", code=1)[1].err
     assert "--paper is an algorithm for numbers" in fitted(table, "left", "--paper", code=1)[1].err
@@ -146,7 +146,7 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
 def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(table: Path) -> None:
     straight = table.with_name("straight.json")
     fitted(table, "pet", "-o", straight)
-    assert bgn.load(straight).network_.linear_terms
+    assert bgn.load(straight).network_.linear
     assert "mean score of pet = cat" in call("effect", straight, table, "months", "--class", "cat").out
     assert "bgn fit --max-linear 0" in call("simplify", straight, table, "--points", 5, code=1).err
 
@@ -178,7 +178,7 @@ def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp
             assert words in text
         assert "points" in call("simplify", path, table, "--points", 5, "-o", tmp_path / "points.json").out
         assert "prediction" in call("predict", tmp_path / "points.json", table).out
-        assert "log loss" in call("fit", table, "-t", "left", "--size", 1, "--max-width", 1, "--drop", "flag").out
+        assert "log loss" in call("fit", table, "-t", "left", "--size", 1, "--max-terms", 1, "--drop", "flag").out
     assert "--proba: the model predicts numbers" in _of_numbers(table, "predict", "--proba")
     assert "--to is for classes" in _of_numbers(table, "counterfactual", "--to", "no")
     assert "--threshold is for two classes" in _of_numbers(table, "evaluate", "--threshold", 0.5)
@@ -260,7 +260,7 @@ def test_labels_that_are_no_classes_are_refused() -> None:
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    told = json.loads(call("distill", left, table, "--max-width", 2, "--json").out)["fidelity"]
+    told = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
     assert told["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")
@@ -286,8 +286,8 @@ def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
 def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     layer = bgn.Layer([[1.0]], [-20.0])
     schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
-    slopes = {"slopes": [[0.1, 0.0, -0.1]], "ranges": [(0.0, 60.0)]}
-    network = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
+    rules = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax")
+    network = rules.with_linear([bgn.Linear(0, 0.0, 60.0)], [[0.1, 0.0, -0.1]])
     path = table.with_name("lines.json")
     bgn.save(network, path)
     assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1

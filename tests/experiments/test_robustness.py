@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import robustness
-from experiments.options import Options
-from experiments.ranks import ranking
-from experiments.robustness import DISTURBANCES, METHODS, Asked, Disturbed
-from experiments.store import Run, Task
+from experiments.peers import ranking
+from experiments.robustness import DISTURBANCES, METHODS, Conditions, Disturbed
+from experiments.store import Options, Run, Task
 
 pd = pytest.importorskip("pandas")
 # Other people's packages warn of their own future.
@@ -66,7 +65,7 @@ def test_models_tell_what_they_ask_and_read(table, key):
 
 def test_noise_and_copies_are_told_apart():
     answers = np.zeros((4, 1), dtype=bool)
-    before, after = Asked(answers, {"a", "b"}, None), Asked(answers, {"a again", "noise 0"}, None)
+    before, after = Conditions(answers, {"a", "b"}, None), Conditions(answers, {"a again", "noise 0"}, None)
     found = robustness.compared(before, after, {"a": "a", "b": "b", "a again": "a", "noise 0": None})
     assert found["same_columns"] == 1 / 3
     assert found["noise"] == 0.5
@@ -79,7 +78,7 @@ def test_the_same_questions_are_those_of_the_definition(first, second, seed):
     expected = [
         any(max(np.mean(a == b), np.mean(a != b)) >= robustness.ALIKE - 1e-12 for b in after.T) for a in before.T
     ]
-    assert robustness.same_questions(before, after) == pytest.approx(np.mean(expected))
+    assert robustness.same_conditions(before, after) == pytest.approx(np.mean(expected))
 
 
 def test_tables_show_what_is_missing_and_what_failed():

@@ -9,11 +9,8 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.explain.counterfactual import program as change
-from bgn.explain.counterfactual import search as enumeration
-from bgn.explain.optimize import program
-from bgn.explain.optimize import program as inside
-from bgn.explain.optimize import search as tried
+from bgn.explain.counterfactual import search as change
+from bgn.explain.optimize import program, region, search
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests.fuzz_proofs import CHECKS, certificates_hold, counterfactual_holds, extremes_hold, is_proven, random_network
@@ -25,7 +22,7 @@ WHOLE = Schema(tuple(Column(name, whole=True, seen=ends) for name, ends in ENDS.
 @pytest.fixture
 def no_lists(monkeypatch):
     """Rows and regions are never few enough to be tried: the solver decides what comes next."""
-    for module in (tried, enumeration):
+    for module in (search, change):
         monkeypatch.setattr(module, "_ROWS", 0)
     monkeypatch.setattr(program, "_REGIONS", 0)
 
@@ -82,8 +79,7 @@ def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_
 
         return solver
 
-    for module in (program, change):
-        monkeypatch.setattr(module, "milp", lies(module.milp))
+    monkeypatch.setattr(program, "milp", lies(program.milp))
     for start in range(4):
         calls[:] = [None] * start
         found = bgn.extremes(network, "seen")
@@ -94,7 +90,7 @@ def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_
 
 
 def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
-    real, rng = inside.linprog, np.random.default_rng(0)
+    real, rng = region.linprog, np.random.default_rng(0)
 
     def made_up(*args, **kwargs):
         found = real(*args, **kwargs)
@@ -102,7 +98,7 @@ def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
             found.ineqlin.marginals = -rng.random(len(found.ineqlin.marginals))
         return found
 
-    monkeypatch.setattr(inside, "linprog", made_up)
+    monkeypatch.setattr(region, "linprog", made_up)
     for case in range(10):
         extremes_hold(random_network(np.random.default_rng((60, case)), most=3), sure=False)
 

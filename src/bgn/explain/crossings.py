@@ -222,15 +222,8 @@ def after_first(network: Network, answers: Floats, rows: Floats | None = None) -
 
 def after_last(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
     """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
-    base, weights, over = network.summands
-    total = np.tile(base, (len(answers), *(1,) * (weights.ndim - 1)))
-    sums = total.T
-    if rows is not None:
-        for term in network.linear_terms:
-            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(rows))
-    for answer, weight in zip(answers.T, weights, strict=True):
-        sums += np.multiply.outer(weight, answer)
-    return np.asarray(total if over == 1.0 else total / over)
+    scores = network.scores_where(answers.T > 0, len(answers), rows)
+    return scores if network.link == "softmax" else scores[:, 0]
 
 
 def lines_in_plane(neuron: Oblique, pair: list[int], rows: Floats) -> Floats:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
 from bgn.explain.subject import column_of, gap_of, rows_and_target
-from bgn.inputs.classes import codes_of
 from bgn.inputs.frames import rows_of
+from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
@@ -274,13 +274,8 @@ def answered(network: Network, rows: Floats, known: Answers) -> Answers:
 
 def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
     """Return what the network predicts, from its answers: the same sums in the same order."""
-    base, weights, over = network.summands
-    total = np.full(len(rows), float(base))
-    for term in network.linear_terms:
-        total += term.slopes[0] * term.values(rows)
-    for key, weight in zip(keys(network), weights, strict=True):
-        total += np.where(answers[key], weight, -weight)
-    return network.linked(total if over == 1.0 else total / over)
+    holding = (answers[key] for key in keys(network))
+    return network.linked(network.scores_where(holding, len(rows), rows)[:, 0])
 
 
 def error(network: Network, predictions: Floats, target: Floats) -> float:
@@ -459,9 +454,10 @@ def forbid(network: Network, column: Any, answers: Mapping[int, bool] | None = N
             base = (EXACT.add if yes else EXACT.subtract)(base, weight)
         else:
             kept.append(k)
-    slopes = None if network.slopes is None else np.where(np.arange(network.n_inputs) == j, 0.0, network.slopes)
+    lines = [k for k, term in enumerate(network.linear) if term.column != j]
     neurons = [network.layers[0].neurons[k] for k in kept]
-    return with_neurons(network, neurons, network.output_weights[kept], float(base)).changed(slopes=slopes)
+    without = with_neurons(network, neurons, network.output_weights[kept], float(base))
+    return without.with_linear([network.linear[k] for k in lines], network.linear_coef[lines])
 
 
 def round_to(network: Network, digits: int) -> Network:

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells as numerals
-from bgn.inputs.file_format import MISSING_VALUES, PLAIN, Numerals
 from bgn.inputs.errors import InputError, option, option_of
+from bgn.inputs.file_format import MISSING_VALUES, PLAIN, Numerals
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bgn.inputs.arguments import chosen
-from bgn.inputs.file_format import MISSING_VALUES, FileFormat
 from bgn.inputs.errors import check_there
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat
 from bgn.require import require
 from bgn.text import clean, quote_name, visible
 

@@ -26,8 +26,8 @@ import pyarrow.csv as pa_csv
 
 from bgn.inputs import cells
 from bgn.inputs.cells import DoubtfulColumns, Met
-from bgn.inputs.file_format import PLAIN_FORMAT, FileFormat, Numerals
 from bgn.inputs.errors import InputError, listed, listing, named, numbered_names, option, option_of
+from bgn.inputs.file_format import PLAIN_FORMAT, FileFormat, Numerals
 from bgn.text import clean
 from bgn.whole_file import Stamp
 

@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
+from bgn.inputs.errors import InputError, Problems, did_you_mean, flag, option, sheet_of
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
 from bgn.inputs.kinds import is_crowded
-from bgn.inputs.errors import Problems, InputError, did_you_mean, flag, option, sheet_of
 from bgn.model.readings import is_flag
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import fit_notes
-from bgn.inputs.classes import MOST_CLASSES, Label, few_numbers, may_be_classes, sorted_labels
+from bgn.inputs.errors import InputError, Problems, check_there, listed, option
 from bgn.inputs.file_format import PLAIN, FileFormat, Numerals
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.findings import Known
 from bgn.inputs.kinds import schema_of
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import Problems, InputError, check_there, listed, option
+from bgn.inputs.target import MOST_CLASSES, Label, few_numbers, may_be_classes, sorted_labels
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Intervals
-from bgn.explain.evaluate import EvaluationRows, evaluation, of_classes
-from bgn.explain.frontier import logistic_scores, majority_scores
+from bgn.explain.evaluate import EvaluationRows, evaluate_classes, evaluate_predictions
+from bgn.explain.rivals import rival_predictions
 from bgn.explain.subject import class_labels
 from bgn.export.numbers import aligned
 from bgn.export.styles import Signs
@@ -57,8 +57,8 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
 
 def judged_rows(facts: Facts) -> EvaluationRows:
     """Return what the network says of the rows to judge by."""
-    found = EvaluationRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
-    return replace(found, evenly=int(facts.turned))
+    found = EvaluationRows.of_encoded(facts.network, facts.judged_rows, facts.judged_target)
+    return replace(found, tie=int(facts.turned))
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:
@@ -67,29 +67,25 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
 
     labels = class_labels(facts.network)
     width, count = conditions(facts), len(labels)
-    rows, judged = facts.standardised
+    rows, judged = facts.standardized
     codes = facts.target.astype(int)
     tree = DecisionTreeClassifier(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, codes)
     chances = np.full((len(judged), count), _LEAST)
     chances[:, tree.classes_] = np.maximum(tree.predict_proba(judged), _LEAST)
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
     size = own_size(facts)
+    rivals = rival_predictions(facts.network.schema, (facts.rows, facts.target), facts.judged_rows, labels)
     entries: list[tuple[str, str, Floats]] = [
         ("this model", size, facts.network.predict_encoded(facts.judged_rows, scores=True)),
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
-        (
-            "logistic regression",
-            count_of(facts.rows.shape[1], "column"),
-            logistic_scores(facts.numbers[0], facts.target, facts.numbers[1], count),
-        ),
-        ("the shares of the classes", "always the same", majority_scores(facts.target, len(judged), count)),
+        ("logistic regression", count_of(facts.rows.shape[1], "column"), rivals["logistic"]),
+        ("the shares of the classes", "always the same", rivals["majority"]),
     ]
     found = []
     for name, told, scores in entries:
-        judged_by = EvaluationRows.scored(labels, scores, facts.judged_target)
-        measured = evaluation(judged_by).scores
-        by_row = of_classes(judged_by)
-        found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}, "rows": by_row})
+        evaluation = evaluate_predictions(facts.judged_target, scores, labels)
+        own = {key: evaluation.scores[key] for key in MEASURES}
+        found.append({"name": name, "size": told, **own, "evaluation": evaluation})
     return found
 
 
@@ -147,7 +143,7 @@ def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
 
 def confusion(facts: Facts) -> dict[str, Any]:
     """Return how many rows of each class were taken for which, with shares of each class."""
-    found = evaluation(judged_rows(facts)).confusion
+    found: Any = evaluate_classes(judged_rows(facts)).confusion
     totals = found.sum(axis=1, keepdims=True)
     shares = np.divide(found, totals, out=np.zeros_like(found), where=totals > 0)
     words = words_of(facts.network)
@@ -186,7 +182,7 @@ def chance(probability: float) -> str:
 def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str, about: str) -> str:
     """Say what the model is."""
     words = words_of(facts.network)
-    count, straight = len(facts.terms.terms), len(facts.network.linear_terms)
+    count, straight = len(facts.terms.terms), len(facts.network.linear)
     if not count and not straight:
         return f"This model gives every row the same probabilities of {target}: it asks no question."
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.certify import promises
-from bgn.explain.evaluate import LEGEND, verdict
 from bgn.explain.extremes import negative_note
+from bgn.explain.rivals import LEGEND, verdict
 from bgn.export.numbers import number, whole
 from bgn.report import classes
 from bgn.report import facts as told
@@ -100,11 +100,11 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[
     if facts.classes:
         notes += [classes.LOG_LOSS, *classes.without_rows(facts)]
     titles = classes.MEASURES if facts.classes else TITLES
-    (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
-    for one, (rows, theirs) in zip(measures[1:], others, strict=True):
-        notes.append(str(verdict(one["name"], model, rows, titles, (ours, theirs))))
-    rival = "Logistic regression" if facts.classes else "The linear model"
-    return " ".join([*notes, LEGEND, f"{rival} has a slope for each numeric column and a weight for each category."])
+    (model, ours), *others = ((one["evaluation"], figures) for one, figures in zip(measures, shown, strict=True))
+    for one, (rival, theirs) in zip(measures[1:], others, strict=True):
+        notes.append(str(verdict(one["name"], model, rival, titles, (ours, theirs))))
+    name = "Logistic regression" if facts.classes else "The linear model"
+    return " ".join([*notes, LEGEND, f"{name} has a slope for each numeric column and a weight for each category."])
 
 
 TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}
@@ -159,7 +159,7 @@ def _learnt(facts: Facts) -> str:
 def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
     level = "rules answer as beyond their last threshold"
-    if facts.network.linear_terms:
+    if facts.network.linear:
         level += ", and linear terms use the nearest end of the range"
     text = (
         f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges there "

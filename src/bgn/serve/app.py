@@ -220,7 +220,7 @@ class ModelApp:
         number = asked.whole(body.get("class", len(labels) - 1), "class", 0, len(labels) - 1)
         if not ends:
             return {"to": labels[number]}
-        if len(labels) > 2 and self._network.slopes is not None:
+        if len(labels) > 2 and self._network.linear:
             raise BadRequest(
                 "This model has straight lines and more than two classes: no probability can be proven to be reached. "
                 "Leave the percentage empty to ask for the class."

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.counterfactual.problem import (
+    ChangeProblem,
     Goal,
     Limits,
     PlainInputs,
-    Problem,
     categories_to_fill,
     plain_inputs,
     predicted,
@@ -23,7 +23,7 @@ from bgn.explain.counterfactual.problem import (
     read_problem,
     read_row,
 )
-from bgn.explain.counterfactual.search import brief, cheapest_row, nearest_miss, neat
+from bgn.explain.counterfactual.search import cheapest_row, nearest_miss, round_row, shorten
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import class_labels, clipped_network, column_of, columns_of, gap_of, probabilities_of
 from bgn.model.network import Network
@@ -210,9 +210,9 @@ def counterfactual(
 def _whose_changes_can_be_proven(model: Any, probability: Any) -> Any:
     """Return the network of a model; one with linear terms must have one layer, and limits that are linear."""
     network = clipped_network(model)
-    if network.slopes is not None and network.depth > 1:
+    if network.linear and network.depth > 1:
         raise ValueError("model must have one layer of questions where it has linear terms. Fit it with max_linear=0.")
-    if network.slopes is not None and network.link == "softmax" and probability is not None:
+    if network.linear and network.link == "softmax" and probability is not None:
         raise ValueError(
             "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
             "the class alone, with to, or fit with max_linear=0."
@@ -267,10 +267,10 @@ def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
         if row is not None or time.monotonic() > deadline:
             break
     if row is not None:
-        row = neat(problem, row)
+        row = shorten(problem, row)
         cost = problem.cost(row)
         gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        answer, short = _record(task, row, True, proven, gap), brief(problem, row)
+        answer, short = _record(task, row, True, proven, gap), round_row(problem, row)
         if (short == row).all():
             return answer
         dearer = problem.cost(short)
@@ -316,7 +316,7 @@ class Task:
     A gap that stays where all questions count it as something is a number or a level that does not change.
     """
 
-    problem: Problem
+    problem: ChangeProblem
     inputs: PlainInputs
     raw: Floats
     filled: tuple[int, ...]
