@@ -26,7 +26,7 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory, row_hashes, weight_exponent
 from bgn.engines.sources import RowArguments, _in_memory, known_columns, opened_again, rows_in_memory, source_of
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.grow.constraints import Constraints
 from bgn.grow.ensemble import grow_ensemble, member_seeds
 from bgn.grow.history import Monitor, OutOfFold, Record, progress_bar
@@ -394,7 +394,7 @@ class GrownEstimator(BaseEstimator):
         if isinstance(rows.source, RowsInMemory):
             weighted = rows.source.that_count()
             chosen = weighted[few_of(rows.source.hashes(rows.seeds[0])[weighted], _MOST_BACKGROUND_ROWS)]
-            self.background_ = decoded(self.network_, rows.source.encoded(chosen))
+            self.background_ = decode_rows(self.network_, rows.source.encoded(chosen))
         out_of_fold = getattr(self.history_, "out_of_fold", None)
         if out_of_fold is not None:
             self.out_of_fold_, self.history_ = out_of_fold, replace(self.history_, out_of_fold=None)
