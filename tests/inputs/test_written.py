@@ -29,7 +29,7 @@ from tests.raw_columns import number, prepared
 def fitted(text: str | bytes, sep: str = ",", target: str | None = None, **options: Any) -> Any:
     raw = text if isinstance(text, bytes) else text.replace("|", sep).encode()
     table = Delimited(io.BufferedReader(io.BytesIO(raw)), "t.csv", FileFormat(**options))
-    return table.read(table.names), table.met
+    return table.read(table.names), table.reading
 
 
 def spelled(number: Decimal, written: Numerals) -> str:

@@ -288,7 +288,7 @@ class ModelRows:
     ) -> None:  # fmt: skip
         self._opened, self._network = opened, file.network
         self._origin = "standard input" if opened.name == "-" else opened.name
-        self._preparation = prepare.told(preparation_of(file), form)
+        self._preparation = prepare.with_format(preparation_of(file), form)
         self._keep = list(keep)
         self._classes = file.network.schema.classes
         columns, used = self._preparation.schema.columns, file.network.features_used
@@ -324,11 +324,11 @@ class ModelRows:
         # Even a model that reads nothing must know how many rows there are.
         names, first = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]], 1
         for table in self._opened.table.blocks(names):
-            prepared = prepare.typed(self._preparation, table, self._only, self._origin, first)
+            prepared = prepare.read_as_at_fit(self._preparation, table, self._only, self._origin, first)
             self._tell(prepared.unseen)
             yield first, table, self._encoded(prepared.X)
             first += table.num_rows
-        for text in self._opened.table.met.notes:
+        for text in self._opened.table.reading.notes:
             note(text)
 
     def _encoded(self, X: Floats) -> EncodedRows:
@@ -342,7 +342,7 @@ class ModelRows:
 
     def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
-        with prepare.placed(name, self._origin, first):
+        with prepare.placing_errors(name, self._origin, first):
             how, merged = self._preparation.how(name), self._preparation.merged
             values, unseen = encode_target(column, self._classes, how, merged)
         if unseen:
