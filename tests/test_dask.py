@@ -29,7 +29,7 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.source import DataFile  # noqa: E402
+from bgn.cli.rows import DataFile  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402

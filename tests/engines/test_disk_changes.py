@@ -17,7 +17,7 @@ import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimator_base as estimators
 from bgn import BGNRegressor, GrowthSettings, Network, read_blocks
-from bgn.cli.source import DataFile
+from bgn.cli.rows import DataFile
 from bgn.inputs.prepare import Choices
 from bgn.training_rows import Streamed, TrainingRequest
 

@@ -28,7 +28,7 @@ from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.report import facts as told
-from bgn.report.controls import BETWEEN, KnownRows, typical
+from bgn.report.controls import SEPARATOR, KnownRows, typical
 from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
 from bgn.serve import app as asked
@@ -121,7 +121,7 @@ class ModelApp:
         """Where rows are, by number and by key."""
         found: dict[str, int] = {}
         for place, name in enumerate(self._known.names):
-            for part in (name, *name.split(BETWEEN)):
+            for part in (name, *name.split(SEPARATOR)):
                 found.setdefault(part.strip().casefold(), place)
         return found
 
