@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.explain.crossings import summands
 from bgn.explain.shap import SortedColumns, coalition_counts, count_differing, explain_rows, shapley_weights
-from bgn.explain.subject import background_of, rows_of
+from bgn.explain.arguments import background_of, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of
 from bgn.model.step import Floats

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from bgn.compiling import compiled
 from bgn.engines.memory import ThreadPool
 from bgn.explain.crossings import fires, summand, summands
-from bgn.explain.subject import (
+from bgn.explain.arguments import (
     background_of,
     class_labels,
     class_number,
     probabilities_of,
     rows_of,
     score_of,
-    straight_values,
+    linear_values,
 )
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
@@ -175,8 +175,8 @@ def _with_lines(found: Explanation, network: Network) -> Explanation:
     """Return an explanation of questions with what slopes add: one column each, so all of it is that column's."""
     if not network.linear:
         return found
-    mean = straight_values(network, found.background).mean(axis=0)
-    straight = straight_values(network, found.data) - mean
+    mean = linear_values(network, found.background).mean(axis=0)
+    straight = linear_values(network, found.data) - mean
     return replace(
         found, network=network, values=found.values + straight, linear_values=straight,
         base_value=found.base_value + mean.sum(axis=0),

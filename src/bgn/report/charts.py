@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
-from bgn.explain.subject import mean_predictions
+from bgn.explain.arguments import mean_predictions
 from bgn.export.numbers import number
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
+from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
