@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 import bgn
-from bgn import BGNRegressor, shap_values
+from bgn import BGNRegressor, GrowthSettings, shap_values
 from bgn.persist import read
 from tests.command import call, run
 from tests.every_engine import local_cluster
@@ -42,7 +42,8 @@ from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_terms": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL = {"max_terms": 3, "shrinkage": 1.0, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL["growth"] = GrowthSettings(max_replacements=2)
 
 
 @pytest.fixture(autouse=True)

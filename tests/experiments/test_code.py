@@ -48,6 +48,11 @@ def test_what_explains_code_does_not_change_its_hash(tmp_path):
     assert code.today("growth", root) != code.today("baselines", root)
 
 
+@pytest.mark.parametrize("pattern", [pattern for patterns in code.PARTS.values() for pattern in patterns])
+def test_the_files_that_decide_are_there(pattern):
+    assert list(Path(bgn.__file__).parent.glob(pattern))
+
+
 def test_texts_in_pieces_mean_the_same():
     assert code.meaning('x = f"a{y}b" "c"') == code.meaning('x = f"a{y}bc"') != code.meaning('x = f"a{y}cb"')
 

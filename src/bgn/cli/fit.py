@@ -322,6 +322,7 @@ def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any
 def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
     """Make the estimator that the options describe."""
     from bgn.estimators import BGNClassifier, BGNRegressor
+    from bgn.grow.search import GrowthSettings
 
     if classes and options["paper"]:
         raise InputError("--paper is an algorithm for numbers, and the target has classes; leave it out.")
@@ -351,7 +352,10 @@ def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
     chosen |= {} if classes else {"task": "regression"}
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
-    return make(**chosen)
+    model = make(**chosen)
+    growth = model.growth or GrowthSettings()
+    given = {name: options[name] for name in vars(growth) if options.get(name) is not None}
+    return model.set_params(growth=replace(growth, **given)) if given else model
 
 
 def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
