@@ -52,7 +52,7 @@ def test_text_that_is_crowded_among_training_rows_alone(tmp_path: Path) -> None:
     X = pd.DataFrame({"name": rng.permutation([f"w{k % 60}" for k in range(120)]), "a": rng.normal(size=120)})
     X.assign(y=(X.a > 0) * 2.0 + rng.normal(0, 0.1, 120)).to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.json"
-    small = ("--size", "2", "--max-width", "2", "--max-linear", "0", "--folds", "0")
+    small = ("--size", "2", "--max-terms", "2", "--max-linear", "0", "--folds", "0")
     told = call("fit", tmp_path / "t.csv", "-t", "y", *small, "-o", model, "--report", tmp_path / "r.html").err
     assert told.count("A fit leaves it out") == 1
     assert [column.name for column in bgn.load(model).network_.schema.columns] == ["a"]

@@ -165,10 +165,10 @@ def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_a_fit_prints_what_is_serious(odd: pd.DataFrame, tmp_path: Path) -> None:
     odd[["id", "size", "tax", "price"]].to_csv(tmp_path / "t.csv", index=False)
-    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1).err
+    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1).err
     assert "note: In the training rows, 'tax' alone explains 100.0% of 'price': a leak?" in told
     assert "note: In the training rows, 'id' is different in every row" in told
-    assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1, "-q").err
+    assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1, "-q").err
 
 
 def test_numbers_that_only_the_user_can_read_are_serious() -> None:

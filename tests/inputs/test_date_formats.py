@@ -119,7 +119,7 @@ def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
         "\n    ", " "
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0
+    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0
     assert "Say how: --date-format '%d.%m.%Y'" in call(*fit).err
     assert "Say how" not in call(*fit, "--date-format", "%d.%m.%Y").err
     unused = "--date-format '%d/%m/%Y' does not fit all of them and is not used here. Say how: --date-format '%d.%m.%Y'"

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bgn
-from bgn.cli.training_rows import TrainingRows
 from bgn.explain.frontier import size_advice
 from bgn.explain.rivals import LEGEND, NAMES, SHOWN, RivalScores, written_score
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.schema import category_name
 from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
 if TYPE_CHECKING:
-    pass
+    from bgn.training_rows import TrainingRows
 
 MOST_PRINTED = 100
 """Questions of the equation that a card prints; `bgn show` prints all."""
@@ -240,11 +239,11 @@ def make_card(
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
-    tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    tested = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
-        judged = set(rows.judged[1].astype(np.intp).tolist())
+        judged = set(rows.evaluation[1].astype(np.intp).tolist())
         lacking = tuple(word for k, word in enumerate(map(category_name, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
         counts = dict(zip(map(category_name, rows.classes), each, strict=True))
@@ -256,7 +255,7 @@ def make_card(
         target=network.target_name,
         rows_train=rows.n_train,
         rows_test=rows.n_test,
-        rows_judged=len(rows.judged[1]),
+        rows_judged=len(rows.evaluation[1]),
         equation=bgn.equation(network, units=units, most=MOST_PRINTED),
         figures=compared.figures,
         width=sizes.chosen,
@@ -278,7 +277,7 @@ def make_card(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
-        lines=len(network.linear_terms),
+        lines=len(network.linear),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),
         classes_without_rows=lacking,

@@ -33,14 +33,14 @@ seconds_option = click.option(
     "--within", type=click.Choice(["all", "seen"]), default="seen", show_default=True,
     help="Rows within the ranges seen at fit, or all that can be written down.",
 )  # fmt: skip
-@click.option("--no-gaps", is_flag=True, help="Leave rows with missing values aside.")
+@click.option("--no-missing", is_flag=True, help="Leave rows with missing values aside.")
 @seconds_option
 @class_option
 @width_option
 @json_option
 def certify(
     model: str, columns: tuple[str, ...], within: str, no_gaps: bool, max_seconds: float, label: str | None,
-    width: int | None, as_json: bool,
+    size: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Prove what a saved MODEL can predict at most, and whether it only rises or falls with a column.
 
@@ -53,8 +53,8 @@ def certify(
     bgn certify model.json --column income --within all
     bgn certify penguins.json --class Adelie
     """
-    network = as_told(read_model(model, width).network)
-    about: dict[str, Any] = {"within": within, "missing": not no_gaps, "max_seconds": max_seconds}
+    network = as_told(read_model(model, size).network)
+    about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
     about["output"] = output = output_of(network, label)
     ends, found = bgn.extremes(network, **about), bgn.certify(network, columns or None, **about)
     if as_json:

@@ -14,7 +14,7 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
@@ -22,9 +22,7 @@ from bgn.text import clean
 
 
 @model_and_data
-@click.option(
-    "--max-width", "max_terms", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep."
-)
+@click.option("--max-terms", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
 )
@@ -41,7 +39,7 @@ def distill(
     and not learned from. The rows of another file than the model was fitted to are all training rows.
 
     \b
-    bgn distill model.json houses.csv --max-width 5 -o small.json
+    bgn distill model.json houses.csv --max-terms 5 -o small.json
     """
     rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
     X, y = _table(file.network, rows.train.X), _labels(rows.train)
@@ -70,7 +68,7 @@ def distill(
 
 def _labels(rows: CompleteRows) -> Any:
     """The target of rows, where they have one."""
-    return None if rows.y is None else labelled(rows.y, rows.classes)
+    return None if rows.y is None else to_labels(rows.y, rows.classes)
 
 
 def _measured(rows: LearningRows, count: int) -> str:

@@ -35,19 +35,19 @@ _SECONDS = 2.0  # for a line beside the equation
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
 @class_option
 @width_option
-def show_model(model: str, digits: int | None, label: str | None, width: int | None, **forms: bool) -> None:
+def show_model(model: str, digits: int | None, label: str | None, size: int | None, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
     bgn show model.json
     bgn show model.json --latex > equation.tex
-    bgn show model.json --width 20
+    bgn show model.json --size 20
     bgn show churn.json --class No
     """
     chosen = [form for form, wanted in forms.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
-    file = read_model(model, width)
+    file = read_model(model, size)
     several, file = file.network.link == "softmax", replace(file, network=_seen_from(file.network, label))
     network = file.network
     if chosen != ["json"]:
@@ -93,8 +93,8 @@ def _added(network: Network) -> dict[str, Any]:
             for term in terms.terms
         ],
         "lines": [
-            {"column": line.column, "per_unit": line.slopes[0], "ends": ends_out(line.low, line.high)}
-            for line in terms.linear_terms
+            {"column": line.column, "per_unit": slope, "ends": ends_out(line.low, line.high)}
+            for line, slope in terms.linear_terms
         ],
     }
 
@@ -190,7 +190,7 @@ def path(model: str, as_json: bool) -> None:
         valid = "" if np.isnan(row["validation"]) else people(row["validation"])
         layer, mark = f"{row['layer']:>5} " if deep else "", "  chosen" if best else ""
         show(f"{layer}{row['width']:>5} {people(row['train']):>{wide}} {valid:>{wide}}{mark}")
-    asked = file.network.widths[-1] + len(file.network.linear_terms)
+    asked = file.network.widths[-1] + len(file.network.linear)
     if not deep and asked < history.best_width:
         show(f"the model has {asked}: of {history.best_width} grown questions and lines, equal ones became one")
     more = "" if len(shown) == len(rows) else "; --json has every width"

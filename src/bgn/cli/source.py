@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from bgn import datasets
 from bgn.cli.completion import TableName
-from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
-from bgn.inputs.files import ArrowTable, RawTable, open_table
-from bgn.inputs.training import labelled, target_values
+from bgn.inputs.files import ArrowTable, OpenedData, open_table
+from bgn.inputs.splits import Recognizer
+from bgn.inputs.training import to_labels, encode_target
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -84,21 +84,21 @@ def model_and_data(command: Callable[..., None]) -> click.Command:
 
 
 width_option = click.option(
-    "--width", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
+    "--size", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
 )
 
 
-def read_model(path: str, width: int | None) -> ModelFile:
+def read_model(path: str, size: int | None) -> ModelFile:
     """Return what a model file holds; with a width, the model as it was with so many neurons in its last layer."""
     from bgn import persist
 
     file = persist.read(path)
-    if width is None:
+    if size is None:
         return file
     if file.history is None:
-        raise InputError(f"--width: {path} was saved without a history: only fitted estimators have one.")
-    model = file.model().with_terms(width)
-    history = {**file.history, "best_width": width}
+        raise InputError(f"--size: {path} was saved without a history: only fitted estimators have one.")
+    model = file.model().with_terms(size)
+    history = {**file.history, "best_width": size}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
 
@@ -109,7 +109,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     def read(
         model: str,
         data: str,
-        width: int | None,
+        size: int | None,
         sep: str | None,
         decimal: str | dict[str, str] | None,
         thousands: str | dict[str, str] | None,
@@ -117,7 +117,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         header: bool | None,
         **options: Any,
     ) -> None:
-        file = read_model(model, width)
+        file = read_model(model, size)
         form = preparation_of(file).later_format(sep, decimal, thousands, sheet, header)
         command(file=file, data=DataFile(data, form), **options)
 
@@ -153,7 +153,7 @@ class DataFile:
         """Return every row that a model can read, and its target where it has one; if `judged`, those alone that do."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
-        known = Recogniser(file.held_out, opened.table.names)
+        known = Recognizer(file.held_out, opened.table.names)
         keep = [*dict.fromkeys([*there, *known.columns])]
         X, y, whole = list[Floats](), list[Floats](), list[NDArray[np.bool_]]()
         rows = ModelRows(file, opened, keep, every=True, form=self.form)
@@ -174,19 +174,9 @@ class DataFile:
             what = repr(target) if np.concatenate(whole).all() else "a value"
             note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         found = None if targets is None else targets[usable]
-        held = None if known.held is None else known.held[usable]
+        held = None if known.test_rows is None else known.test_rows[usable]
         numbers, classes = np.flatnonzero(usable) + 1, file.network.schema.classes
         return CompleteRows(self.name, target, features[usable], found, numbers, held, classes, known.all_training)
-
-
-@dataclass(frozen=True)
-class OpenedData:
-    """A table with what is known about it."""
-
-    name: str
-    table: RawTable
-    target: str | None = None
-    units: Mapping[str, str] | None = None
 
 
 def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
@@ -267,7 +257,7 @@ class CompleteRows:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
             raise InputError(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return labelled(self.y, self.classes)
+        return to_labels(self.y, self.classes)
 
 
 def one_of(network: Network) -> str:
@@ -354,7 +344,7 @@ class ModelRows:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
             how, merged = self._preparation.how(name), self._preparation.merged
-            values, unseen = target_values(column, self._classes, how, merged)
+            values, unseen = encode_target(column, self._classes, how, merged)
         if unseen:
             self._tell({name: unseen}, "such rows have no known class")
         return values

@@ -49,10 +49,10 @@ from bgn.engines.protocol import (
 )
 from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
-from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
 from bgn.inputs.frames import LARGEST_VALUE
 from bgn.inputs.kinds import FROM_DTYPE, ColumnKind, TableKinds, chosen_columns
+from bgn.inputs.target import Classes, Label, labels_in, tally
 from bgn.model.schema import Schema
 from bgn.model.term import Oblique
 from bgn.model.values import rows_where
@@ -466,7 +466,7 @@ def labels_on_cluster(tasks: ClusterTasks, y: Any) -> list[Counter[Label]]:
 
 
 def tallies_on_cluster(tasks: ClusterTasks, y: Any) -> Iterator[tuple[list[Any], int]]:
-    """Yield what :func:`bgn.inputs.classes.tally` says of every partition; the first is asked before the others."""
+    """Yield what :func:`bgn.inputs.target.tally` says of every partition; the first is asked before the others."""
     count, parts = dask.delayed(tally, pure=False), _delayed(y)
     yield from tasks.results("targets", [count(part) for part in parts[:1]])
     yield from tasks.results("targets", [count(part) for part in parts[1:]])

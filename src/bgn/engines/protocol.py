@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from bgn.model.term import Oblique, Projection
 
 if TYPE_CHECKING:
-    from bgn.engines.raw_rows import Hashes, Inside, Plan, Sample, Survey, Weights
+    from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
     from bgn.engines.reduce import CellSums, Regions, RowsInCells, Sieve
+    from bgn.inputs.splits import Hashes, Inside
 
 
 Integers = NDArray[np.int64]

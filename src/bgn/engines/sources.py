@@ -18,9 +18,8 @@ from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_d
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.inputs import frames
-from bgn.inputs.classes import Classes
 from bgn.inputs.kinds import FROM_DTYPE, schema_of
-from bgn.inputs.frames import to_array, weights
+from bgn.inputs.target import Classes, to_array, weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
@@ -74,7 +73,8 @@ class RowArguments:
         X: Any = dense(self.X)
         if self.target is None and self.columns is None:
             return replace(self, X=X, y=y, weight=weight)
-        frame = bool(labels := frames.different_columns(X))
+        labels = labels_of(X) or []
+        frame = bool(labels)
         X = X if frame else np.asarray(X)
         there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
@@ -169,7 +169,7 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
-        rows, y = frames.table(estimator, X, given.y, reset=reset, least=least, missing=searches)
+        rows, y = frames.numeric_table(estimator, X, given.y, reset=reset, least=least, missing=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
     return *frames.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
 
@@ -220,7 +220,7 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
         X = frames.pick_known_columns(X, names_of(estimator) or ())
         if schema.plain and not _is_mixed(X):
-            X = frames.table(estimator, X, reset=False, missing=True)
+            X = frames.numeric_table(estimator, X, reset=False, missing=True)
         else:
             frames.check_known_columns(estimator, X)
     unseen: dict[str, Unseen] = {}
@@ -266,7 +266,7 @@ def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> B
     schema = estimator.network_.schema
     known = names_of(estimator)
     if isinstance(given.X, np.memmap):
-        frames.table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
+        frames.numeric_table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
     missing = any(column.typical is not None for column in schema.columns)
     return given.opened(known, targets=scored, schema=schema, missing=missing)
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from bgn.explain.subject import class_labels, rows_and_target, rows_of
 from bgn.inputs.arguments import real
-from bgn.inputs.classes import codes_of
-from bgn.inputs.frames import numbers_per_row, weights
+from bgn.inputs.target import codes_of, numbers_per_row, weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.readings import is_turned, network_of

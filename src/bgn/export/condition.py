@@ -11,7 +11,6 @@ from operator import ge, gt, le, lt
 
 from bgn.export.numbers import whole
 from bgn.export.styles import Text
-from bgn.model.linear_term import LinearTerm
 from bgn.model.readings import (
     Case,
     Cases,
@@ -26,6 +25,7 @@ from bgn.model.readings import (
     summed_categories,
 )
 from bgn.model.schema import Column, category_name
+from bgn.model.term import Linear
 from bgn.text import quote_category
 
 _DATE = len("2006-01-15")
@@ -407,11 +407,10 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     if terms.counted_as:
         told = counting(terms.counted_as.items(), terms, style, units or {})
         said.append(style.words("In questions about several columns, ") + told + style.words("."))
-    if any(term.clipped for term in terms.linear_terms):
+    if any(term.clipped for term, _ in terms.linear_terms):
         said.append(style.words("A value beyond the ends in brackets counts as the nearer end."))
-    lacking = [term for term in terms.linear_terms if term.column not in terms.complete or terms.may_lack(term.column)]
-    lines = {term.column: term.gap for term in lacking}
-    if known := [(column, gap) for column, gap in lines.items() if not math.isnan(gap)]:
+    lacking = [term for term, _ in terms.linear_terms if term.column not in terms.complete or terms.may_lack(term.column)]
+    if known := [(term.column, float(term.missing)) for term in lacking if term.missing is not None]:
         words = counting(known, terms, style, units or {})
         said.append(style.words("In what is added per unit, ") + words + style.words("."))
     gaps, ordered = False, {}
@@ -445,7 +444,7 @@ def bounds(terms: Terms, style: Text | None = None) -> str:
     return "".join([style.words(f"A sum {side} "), end, style.words(" counts as "), end, style.words(".")]) * bool(end)
 
 
-def ends(term: LinearTerm) -> tuple[str, str]:
+def ends(term: Linear) -> tuple[str, str]:
     """Write the ends of a linear term, nothing where there is none."""
     low, high = ("" if math.isinf(each) else whole(each) for each in (term.low, term.high))
     return low, high

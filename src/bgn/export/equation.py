@@ -116,7 +116,7 @@ def _outputs(model: Any) -> list[Terms] | TermTable:
     """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
     network = as_told(network_of(model, plain=False))
     if network.link == "softmax":
-        return as_table(network) if network.slopes is None else list(map(as_terms, outputs_of(network)))
+        return as_table(network) if not network.linear else list(map(as_terms, outputs_of(network)))
     return [as_terms(network)]
 
 
@@ -124,9 +124,9 @@ def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: s
     """Write the equation of one output."""
     base, *amounts = map(style.number, aligned([terms.start, *(term.amount for term in terms.terms)]))
     conditions = [style.asked(describe(term.condition, terms, style, units)) for term in terms.terms]
-    lines = [("+", weight, condition) for weight, condition in zip(amounts, conditions, strict=True)]
-    for term in terms.linear_terms:
-        sign, slope = style.number("-") if term.slopes[0] < 0 else "+", whole(abs(term.slopes[0]))
+    lines = [("+", amount, condition) for amount, condition in zip(amounts, conditions, strict=True)]
+    for term, weight in terms.linear_terms:
+        sign, slope = style.number("-") if weight < 0 else "+", whole(abs(weight))
         lines.append((sign, style.number(slope), style.scaled(style.name(terms.names[term.column]), *ends(term))))
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
     names = terms.hidden_names

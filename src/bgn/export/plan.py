@@ -2,7 +2,7 @@
 
 All formats write the same plan, so that all of them do the same float operations in the same order as
 :meth:`bgn.Network.raw_score`: a sum over columns in their order, one rounding per operation, compared by ``>=``; then
-base, slopes and questions, added up in their order. Where :attr:`bgn.Network.summands` are whole numbers over a power
+base, slopes and questions, added up in their order. Where :attr:`bgn.Network.addends` are whole numbers over a power
 of ten, the order does not matter, and one division ends it. Sums and comparisons that several neurons share stand in it
 once, and those that reach no output do not stand in it.
 """
@@ -21,12 +21,11 @@ import numpy as np
 from bgn.export.condition import describe
 from bgn.export.styles import Text
 from bgn.model.dates import TimePart
-from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, condition_of, network_of, outputs_of
 from bgn.model.schema import Category, category_name
 from bgn.model.step import any_output
-from bgn.model.term import Coefficient, Oblique, Projection
+from bgn.model.term import Coefficient, Linear, Oblique, Projection, Rule
 from bgn.text import quote_category, quote_name
 
 # -- Where a program gets a number of a row from: a number, the number of a word, a part of a date.
@@ -337,16 +336,19 @@ def plan(model: Any) -> ExportPlan:
     network = network_of(model, plain=False)
     inputs = inputs_of(network, network.features_used)
     layers, comparisons = _planned(network, inputs)
-    base, weights, over = network.summands
-    bases, amounts = np.ravel(base), weights.reshape(len(weights), np.size(base))
-    whole = _whole(np.vstack([bases[np.newaxis], amounts])) and network.slopes is None
+    bases, coef, over = network.addends
+    amounts = coef[[isinstance(term, Rule) for term in network.terms]].reshape(-1, network.n_outputs)
+    whole = _whole(np.vstack([bases[np.newaxis], amounts])) and not network.linear
     places = {each.place: k for k, each in enumerate(inputs)}
     return ExportPlan(
         inputs=inputs,
         layers=layers,
         base=tuple(bases.tolist()),
         over=over,
-        slopes=tuple(_sloped(each, places[each.column], inputs) for each in network.linear_terms),
+        slopes=tuple(
+            _sloped(term, tuple(weights), places[term.column], inputs)
+            for term, weights in zip(network.linear, network.linear_coef.tolist(), strict=True)
+        ),
         addends=_addends(comparisons, amounts, whole),
         whole=whole,
         link=network.link,
@@ -355,10 +357,10 @@ def plan(model: Any) -> ExportPlan:
     )
 
 
-def _sloped(term: LinearTerm, place: int, inputs: tuple[Input, ...]) -> SlopedInput:
+def _sloped(term: Linear, slopes: tuple[float, ...], place: int, inputs: tuple[Input, ...]) -> SlopedInput:
     reached = inputs[place].fill is None and not inputs[place].refuses
     gap = float(term.between(np.array([np.nan]))[0]) if reached else None
-    return SlopedInput(place, term.slopes, term.low, term.high, gap)
+    return SlopedInput(place, slopes, term.low, term.high, gap)
 
 
 def _classes(network: Network) -> tuple[Category, ...] | None:

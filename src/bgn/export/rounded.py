@@ -33,7 +33,7 @@ def rounded(terms: Terms, digits: int) -> Terms:
             Term(size, _shorter(term.condition, terms, digits)) for size, term in zip(sizes, terms.terms, strict=True)
         ),
         hidden=tuple(tuple(_shorter(each, terms, digits) for each in layer) for layer in terms.hidden),
-        linear_terms=tuple(replace(each, slopes=(_near(each.slopes[0], digits),)) for each in terms.linear_terms),
+        linear_terms=tuple((term, _near(weight, digits)) for term, weight in terms.linear_terms),
     )
 
 

@@ -200,7 +200,7 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     (array([1.93]), 1.93)
     """
     given, whole = network_of(model, plain=False), as_told(network_of(model, plain=False))
-    if whole.slopes is not None:
+    if whole.linear:
         raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
     if whole.link == "softmax":
         return class_card(whole)

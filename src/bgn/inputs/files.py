@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -23,7 +23,7 @@ from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
 from bgn.inputs.errors import InputError, check_characters, named, option
 from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
-from bgn.inputs.frames import different_columns
+from bgn.model.values import labels_of
 from bgn.whole_file import Stamp
 
 BLOCK_ROWS = 250_000
@@ -64,7 +64,7 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
         return ArrowTable(data, form), "the table"
     if isinstance(data, Mapping):
         columns = dict(data)
-    elif different_columns(data):
+    elif labels_of(data):
         columns = {name: data[name] for name in data.columns}
     else:
         raise InputError(f"data must be a path or a table with named columns; got {type(data).__name__}.")
@@ -216,3 +216,13 @@ def _guess(column: Sequence[Any], missing_values: Collection[str]) -> pa.Array:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return pa.array([cells.word(value) for value in values], pa.string())
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """A dataset with what is known about it."""
+
+    name: str
+    table: RawTable
+    target: str | None = None
+    units: Mapping[str, str] | None = None

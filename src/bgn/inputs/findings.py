@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from bgn.inputs import cells
 from bgn.inputs import findings as leaking
 from bgn.inputs.cells import looks_like_a_date, read_dates, usual_formats
-from bgn.inputs.classes import MOST_CLASSES, few_numbers, may_be_classes
 from bgn.inputs.errors import flag, listed, option
 from bgn.inputs.kinds import is_crowded
+from bgn.inputs.target import MOST_CLASSES, few_numbers, may_be_classes
 from bgn.model.step import Floats
 from bgn.text import clean
 

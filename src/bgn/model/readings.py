@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.above import ANSWERS
-from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Oblique, Projection
+from bgn.model.term import Coefficient, Linear, Oblique, Projection
 from bgn.text import Quoted, quote_category, quote_name
 
 # -- A yes/no question as it is asked, and how a person reads it.
@@ -268,8 +267,8 @@ class Terms:
         The table's columns, and what is predicted.
     widths : tuple of int
         Width of every hidden layer of the network.
-    linear_terms : tuple of LinearTerm
-        What some columns add per unit, beside the questions.
+    linear_terms : tuple of (Linear, float)
+        The linear terms and their weights.
     filled : tuple of (int, float or None)
         Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
     link : {"identity", "logistic"}
@@ -283,7 +282,7 @@ class Terms:
     hidden: tuple[tuple[Condition, ...], ...]
     schema: Schema
     widths: tuple[int, ...]
-    linear_terms: tuple[LinearTerm, ...] = ()
+    linear_terms: tuple[tuple[Linear, float], ...] = ()
     filled: tuple[tuple[int, float | None], ...] = ()
     link: str = "identity"
     bounds: tuple[float, float] | None = None
@@ -376,7 +375,7 @@ class Terms:
         summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
         total = (summed[0] + self.holds(X) @ summed[1:]) / unit
         rows = self._rows(X)
-        return np.asarray(total + sum(term.values(rows) * term.slopes[0] for term in self.linear_terms))
+        return np.asarray(total + sum(term.values(rows) * weight for term, weight in self.linear_terms))
 
     def _rows(self, X: Any) -> Floats:
         """Return a table as the questions read it."""
@@ -507,7 +506,7 @@ def as_terms(model: Any) -> Terms:
         hidden=_hidden(network, terms, filled),
         schema=network.schema,
         widths=network.widths,
-        linear_terms=network.linear_terms,
+        linear_terms=tuple(zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)),
         filled=tuple(filled.items()),
         link=whole.link,
         bounds=whole.bounds,
@@ -914,7 +913,7 @@ def as_table(model: Any) -> TermTable:
     (array([[1. , 0.5, 0.5]]), array([[1. , 0.5, 0.5]]))
     """
     network = network_of(model, plain=False)
-    if network.link != "softmax" or network.slopes is not None:
+    if network.link != "softmax" or network.linear:
         raise ValueError("model must tell classes apart, one score per class, without slopes. Use bgn.as_terms.")
     weights = network.output_weights
     heaviest = np.abs(weights).argmax(axis=1) if weights.shape[1] else np.zeros(len(weights), dtype=np.intp)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
+from bgn.inputs.splits import HeldOut
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
@@ -90,34 +91,6 @@ def _columns_in(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]
 
 
 # -- test rows ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Which rows of a data file were set aside to judge a model by, and were not learnt from.
-
-    Parameters
-    ----------
-    seed : int
-    share : float
-        The share of the rows that was asked for.
-    key : str, optional
-        The column by which rows are told apart; None where it is their number in the file.
-    edge : int, optional
-        Rows whose hash is not above it were set aside; None where none were.
-    rows : int
-        Number of rows of the file, incomplete ones included.
-    fingerprint : int
-        By which the same table is known again, in whatever format: a hash of the targets of its training rows, row by
-        row. Files of earlier versions have that of all rows.
-    """
-
-    seed: int
-    share: float
-    key: str | None
-    edge: int | None
-    rows: int
-    fingerprint: int
 
 
 def held_out_in(value: Any, where: str) -> HeldOut:

@@ -16,7 +16,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
+from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
@@ -349,7 +349,7 @@ def probability_curves(facts: Facts) -> dict[int, list[Effect]]:
     """Return the effect of every feature in use on the probability of each class that is drawn; none of those with
     linear terms, which do not step."""
     rows, network = _some_rows(facts), facts.network
-    straight = [term.column for term in network.linear_terms]
+    straight = [term.column for term in network.linear]
     curves: dict[int, list[Effect]] = {i: [] for i in facts.used}
     for i in set(facts.used).difference(straight):
         found = [effect_over(network, i, rows, k) for k, _ in lines_for(len(words_of(network)))]

@@ -22,7 +22,6 @@ from bgn.export.condition import describe, ends
 from bgn.export.numbers import aligned, whole
 from bgn.export.rounded import check_digits, rounded
 from bgn.export.styles import Signs, colour
-from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import Condition, Terms, as_terms, as_told, network_of
 from bgn.model.step import Floats
@@ -161,7 +160,7 @@ def draw(
     columns = [features_of(network, terms, importance, sheet)]
     columns += [[_neuron(each, terms, sheet) for each in conditions] for conditions in terms.hidden]
     columns += [_term_boxes(network, terms, importance, lines, sheet), [output]]
-    slopes = [slope_of(term) for term in terms.linear_terms]
+    slopes = [slope_of(weight) for _, weight in terms.linear_terms]
     room = max((text_width(f"+{weight}") for weight in [*weights, *slopes]), default=0.0) + 4.0
     boxes = tuple(box for column in columns for box in column)
     found: Sequence[Line] = _lines(network, terms, boxes, importance, weights, room)
@@ -171,9 +170,9 @@ def draw(
     return Drawing(boxes, tuple(found), width, height)
 
 
-def slope_of(term: LinearTerm) -> str:
+def slope_of(weight: float) -> str:
     """Write what a linear term adds per unit, its sign included."""
-    return ("+" if term.slopes[0] > 0 else Signs().number("-")) + whole(abs(term.slopes[0]))
+    return ("+" if weight > 0 else Signs().number("-")) + whole(abs(weight))
 
 
 def make_box(
@@ -230,7 +229,7 @@ def _term_boxes(
         known = share if lines is not None or not terms.linear_terms else None
         box = make_box("neuron", network.depth - 1, term.neuron, text, known, colour(position), sheet=sheet)
         boxes.append((share, box))
-    for place, (line, size) in enumerate(zip(terms.linear_terms, straight, strict=True)):
+    for place, ((line, _), size) in enumerate(zip(terms.linear_terms, straight, strict=True)):
         text = Signs().scaled(terms.names[line.column], *ends(line))
         text = text if text.startswith("per unit") else f"per unit of {text}"
         known = size / total if lines is not None else None
@@ -280,10 +279,10 @@ def _lines(
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
             found.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
-    for place, straight in enumerate(terms.linear_terms):
+    for place, (straight, slope) in enumerate(terms.linear_terms):
         box = places[network.depth, place + 1]
         found.append(Line(places[-1, straight.column], box, 1.0))
-        found.append(Line(box, last, 0.6, None, slope_of(straight), room))
+        found.append(Line(box, last, 0.6, None, slope_of(slope), room))
     for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
         start = places[term.condition.layer, term.neuron]
         found.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
@@ -389,7 +388,7 @@ def _about(columns: Sequence[int], terms: Terms) -> str:
 def _parts(network: Network, terms: Terms, importance: Importance | None, box: Box) -> dict[int, float]:
     """Return how much each column has to do with the questions of a box."""
     if box.kind == "line":
-        return {each.column: 0.6 for each in terms.linear_terms}
+        return {each.column: 0.6 for each, _ in terms.linear_terms}
     sums: dict[int, float] = {}
     for neuron in box.members:
         projection = network.layers[0].neurons[neuron].projection

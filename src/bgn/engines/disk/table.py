@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
-from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
 from bgn.inputs.kinds import FROM_DTYPE, TableKinds, chosen_columns
+from bgn.inputs.target import Classes, Label, labels_in, sorted_labels
 from bgn.model.schema import Schema
 from bgn.model.values import Coded, Misread, values_of
 
