@@ -45,8 +45,6 @@ def compare(
     bgn compare model.json people.csv --groups sex
     bgn compare model.json last_year.csv --with this_year.csv --questions
     """
-    from bgn.explain.compare import told
-
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
     file = replace(file, network=as_told(file.network))
@@ -66,11 +64,11 @@ def compare(
         group = clean(name) if groups is None else f"{quote_name(groups)} = {quote_category(name)}"
         show(f"mean {what}, {group} ({count_of(rows, 'row')}): {people(mean, 6)}")
     labels = term_labels(found.network) if questions else [*map(quote_name, found.network.names)]
-    parts = told(found, dict(enumerate(labels)), "questions" if questions else "columns")
+    parts = found.parts(labels, "terms" if questions else "columns")
     widest = max([len(name) for name, _ in parts] + [len("gap")])
     for name, value in parts:
         show(f"{name:<{widest}} {signed(value):>12}")
-    show(f"{'gap':<{widest}} {signed(found.gap, 6):>12}")
+    show(f"{'gap':<{widest}} {signed(found.difference, 6):>12}")
 
 
 def _of_groups(

@@ -78,8 +78,8 @@ def _plain(found: Effect) -> dict[str, Any]:
     line = None
     if found.linear is not None:
         line = {"per_unit": float(found.linear_coef), "ends": ends_out(found.linear.low, found.linear.high)}
-    steps = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
-    bends = {} if found.bends is None else {"per_unit": found.bends.tolist()}
+    steps = {"breakpoints": found.breakpoints.tolist(), "values": found.values.tolist()}
+    bends = {} if found.rates is None else {"per_unit": found.rates.tolist()}
     return {"column": found.feature, **steps, **bends, "line": line, "missing": found.missing}
 
 
@@ -89,8 +89,8 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
 
     name, unit = quote_name(found.feature), file.units.get(found.feature, "")
     mean = f"mean {quote_name(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"
-    if found.nothing:
-        level = people(float(found.levels[0]), 6)
+    if found.is_constant:
+        level = people(float(found.values[0]), 6)
         show(f"The model does not ask about {name}: the {mean} is {level} whatever its value.")
         return
     show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
@@ -104,7 +104,7 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
         at = f"{place:>{left}}" if number else f"{place:<{left}}"
         show(f"  {at}  {level:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
-        line = "" if found.bends is None else ", and so much per unit between them"
+        line = "" if found.rates is None else ", and so much per unit between them"
         if found.linear is not None:
             line = f", and {signed(float(found.linear_coef), 6)} per unit{Text().between(*ends(found.linear))}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{line} (--json has all)")

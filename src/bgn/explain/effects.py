@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgn.explain.crossings import averaged, crossings, factor, lines_in_plane, walks
-from bgn.explain.shap import SortedColumns, holding_counts, mixed_means
+from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
 from bgn.explain.subject import (
     background_of,
     class_number,
@@ -296,12 +296,12 @@ def _means_at(network: Network, rules: list[int], columns: list[int], values: Fl
     """Return the mean that rules add over the background when columns have each row of `values`."""
     rows, total = np.zeros((len(values), network.n_inputs)), np.zeros(len(values))
     rows[:, columns] = values
-    mixed = mixed_means(network, columns, rows, background) if network.depth > 1 else None
+    mixed = mixed_sums(network, columns, rows, background) if network.depth > 1 else None
     table, drawn = SortedColumns(rows), SortedColumns(background)
     for k in rules:
         rule: Any = network.terms[k]
         if mixed is not None:
-            share = mixed[:, k]
+            share = mixed[:, k] / len(background)
         else:
             share = holding_counts(rule.conditions, columns, table, drawn) / len(background)
         total += network.coef[k, 0] * (rule.otherwise + (1.0 - rule.otherwise) * share)
@@ -531,8 +531,7 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
     """Return the effect of two columns; in a deeper network, and on what is no sum, all of it is joint."""
     alone, score = network.depth == 1 and number is None, outputs_of(network)[0]
     if number is not None:  # without linear terms, which are joint, too
-        rules = [k for k, term in enumerate(score.terms) if isinstance(term, Rule)]
-        score = score.changed(terms=[score.terms[k] for k in rules], coef=score.coef[rules])
+        score = score.with_linear()
     both = _rules_reading(network, pair, all)
     parts, base = [], _others(score, pair, rows)
     for column in pair:

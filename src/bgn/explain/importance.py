@@ -151,8 +151,9 @@ def _of_network(network: Network, rows: Floats, drawn: Floats, kind: str) -> Imp
         shares = explain_rows(network, rows, drawn)
         features, terms = np.abs(shares.values).mean(axis=0), np.abs(shares.term_values)
         matrix[tuple(shares.connections.T)] = np.abs(shares.connection_values).mean(axis=0)
-    means = (values.mean(axis=-1) for values in (features, matrix, terms.mean(axis=0)))
-    return Importance(*means, network.names, kind, features if network.n_outputs > 1 else None)
+    by_class = features if network.n_outputs > 1 else None
+    features, matrix, terms = (values.mean(axis=-1) for values in (features, matrix, terms.mean(axis=0)))
+    return Importance(features, matrix, terms, network.names, kind, by_class)
 
 
 def _paper(network: Network, rows: Floats, background: Floats) -> Floats:

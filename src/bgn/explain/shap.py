@@ -161,9 +161,11 @@ def explain_rows(
     error = None
     if sampling:
         rng = np.random.default_rng() if rng is None else rng
+        if network.n_outputs > 1:
+            rng = np.random.default_rng(int(rng.integers(1 << 32)))
         parts_of, error = sampled_shares(network, rows, background, n_samples, rng, term_values, slots)
     else:
-        parts_of = shares[:, :, np.newaxis] * gains[connections[:, 1], np.newaxis]
+        parts_of = (shares / len(background))[:, :, np.newaxis] * gains[connections[:, 1], np.newaxis]
     for slot, (_, term) in enumerate(connections.tolist()):
         if not isinstance(network.terms[term], Rule):  # all of it is that column's
             parts_of[slot] = term_values[:, term]
@@ -210,12 +212,12 @@ def connections_of(network: Network) -> NDArray[np.int64]:
 def _add_exact_shares(
     network: Network, parts: list[Game], rows: Floats, background: Floats, shares: Floats, slots: Slots
 ) -> None:
-    """Add up the shares of the connections of rules with a gain of 1, one row of `slots` each."""
+    """Add up the shares of the connections in counts of background rows, one row of `slots` each."""
     table, drawn = SortedColumns(rows), SortedColumns(background)
 
     def share(game: Game) -> None:
-        for coalition, means in coalition_means(network, game, table, drawn):
-            add_shares(game, coalition, means, shares, slots)
+        for coalition, counts in coalition_counts(network, game, table, drawn):
+            add_shares(game, coalition, counts, shares, slots)
 
     # The shares of a rule are its own, so that threads need not wait for each other.
     threads = cpu_count() if len(parts) * (len(rows) + len(background)) >= _MUCH else 1
@@ -340,8 +342,8 @@ class Explanation(Tabular):
         rows, background = SortedColumns(self.data), SortedColumns(self.background)
         for game in games(self.network):
             weights = shapley_weights(len(game.players) - 1)
-            for coalition, means in coalition_means(self.network, game, rows, background):
-                value = np.tensordot(means, gains[list(game.terms)] / 2.0, axes=(0, 0))
+            for coalition, counts in coalition_counts(self.network, game, rows, background):
+                value = np.tensordot(counts / len(self.background), gains[list(game.terms)] / 2.0, axes=(0, 0))
                 for a, first in enumerate(game.players):
                     for b, second in enumerate(game.players[:a]):
                         inside = (coalition >> a & 1) + (coalition >> b & 1)
@@ -439,7 +441,7 @@ def _cell(column: Column, value: float) -> str:
     return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
 
 
-# -- How often rules hold, on average, when some of their columns are known and the others come from a background.
+# -- With how many background rows rules hold when some of their columns are known and the others come from a background.
 
 Ints = NDArray[np.int64]
 Slots = dict[tuple[int, ...], int]
@@ -470,30 +472,30 @@ def _players(rule: Any) -> tuple[int, ...]:
     return rule.conditions[0].columns if len(rule.conditions) == 1 else rule.columns
 
 
-def coalition_means(
+def coalition_counts(
     network: Network, game: Game, rows: SortedColumns, background: SortedColumns
 ) -> Iterator[tuple[int, Floats]]:
-    """Yield every coalition, one bit per player, and how often the game's rules hold on average: (rules, rows)."""
+    """Yield every coalition, one bit per player, and with how many background rows the game's rules hold: (rules, rows)."""
     for coalition in range(1 << len(game.players)):
         known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
         if network.depth == 1:
             rule: Any = network.terms[game.terms[0]]
-            yield coalition, (holding_counts(rule.conditions, known, rows, background) / len(background.rows))[np.newaxis]
+            yield coalition, holding_counts(rule.conditions, known, rows, background)[np.newaxis]
         else:
-            yield coalition, mixed_means(network, known, rows.rows, background.rows)[:, list(game.terms)].T
+            yield coalition, mixed_sums(network, known, rows.rows, background.rows)[:, list(game.terms)].T
 
 
-def add_shares(game: Game, coalition: int, means: Any, shares: Any, slots: Slots) -> None:
-    """Add the part of one coalition, means per rule of the game, to the shares of the connections.
+def add_shares(game: Game, coalition: int, counts: Any, shares: Any, slots: Slots) -> None:
+    """Add the part of one coalition, counts per rule of the game, to the shares of the connections.
 
     `shares` has one row per connection, at the place that `slots` has: arrays and tensors alike.
     """
     weights, size = shapley_weights(len(game.players)), coalition.bit_count()
     for bit, player in enumerate(game.players):
         weight = weights[size - 1] if coalition >> bit & 1 else -weights[size]
-        for term, mean in zip(game.terms, means, strict=True):
+        for term, count in zip(game.terms, counts, strict=True):
             if (player, term) in slots:
-                shares[slots[player, term]] += weight * mean
+                shares[slots[player, term]] += weight * count
 
 
 @cache
@@ -603,14 +605,14 @@ def _mixed_blocks(known: list[int], rows: Floats, background: Floats) -> Iterato
         yield start, mixed.reshape(len(block), *background.shape)
 
 
-def mixed_means(network: Network, known: list[int], rows: Floats, background: Floats) -> Floats:
-    """Return what terms are worth on average with the known columns from a row, the rest from the background:
+def mixed_sums(network: Network, known: list[int], rows: Floats, background: Floats) -> Floats:
+    """Return what terms are worth in all with the known columns from a row and the rest from each background row:
     (rows, terms)."""
-    means = np.empty((len(rows), len(network.terms)))
+    sums = np.empty((len(rows), len(network.terms)))
     for start, block in _mixed_blocks(known, rows, background):
         worth = term_worth(network, block.reshape(-1, rows.shape[1]))
-        means[start : start + len(block)] = worth.reshape(*block.shape[:2], -1).mean(axis=1)
-    return means
+        sums[start : start + len(block)] = worth.reshape(*block.shape[:2], -1).sum(axis=1)
+    return sums
 
 
 # -- Compiled loops that count the background rows with which a row makes a condition hold: arrays in, arrays out.

@@ -23,7 +23,7 @@ def exact_shares(
     network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: Slots
 ) -> tuple[Floats, Floats, Floats]:
     """Return how often rules hold in the background, whether they do for every row, and the shares of the connections
-    of rules with a gain of 1; of a network of rules, each with one condition on numbers."""
+    in counts; of a network of rules, each with one condition on numbers."""
     rows = tensors.table_of(X, network.n_inputs)
     if not isinstance(background, Tensor):
         background = torch.from_numpy(background)
@@ -35,8 +35,7 @@ def exact_shares(
     for game in (part for part in parts if part.players):
         condition = network.rules[game.terms[0]].conditions[0].as_oblique()
         for coalition in range(1 << len(game.players)):
-            mean = _counts(condition, coalition, *sides).double() / len(drawn)
-            add_shares(game, coalition, [mean], shares, slots)
+            add_shares(game, coalition, [_counts(condition, coalition, *sides).double()], shares, slots)
     return expected, worth, shares.cpu().numpy()
 
 
