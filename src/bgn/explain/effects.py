@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.explain.crossings import averaged, crossings, factor, lines_in_plane, walks
+from bgn.explain.crossings import mean_steps, crossings, factor, lines_in_plane, walks
 from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
-from bgn.explain.subject import (
+from bgn.explain.arguments import (
     background_of,
     class_number,
     column_of,
     columns_of,
-    gap_of,
+    value_if_missing,
     mean_predictions,
-    no_table,
+    refuse_dataset,
     predicted_of,
     prediction_title,
     score_of,
@@ -80,7 +80,7 @@ def effect(
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
     network = as_told(network_of(model, plain=False))
-    no_table(feature)
+    refuse_dataset(feature)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
@@ -265,11 +265,11 @@ def _score_effect(network: Network, rules: list[int], column: int, rows: Floats,
         points = np.arange(max(len(kind.categories), 1), dtype=np.float64)
         values = base + _means_at(network, rules, [column], points[:, np.newaxis], rows)
     elif network.depth > 1 and rules:
-        points, values = averaged(*walks(network, column, rows))
+        points, values = mean_steps(*walks(network, column, rows))
         values = values + (base - network.intercept[0])
     else:
         points, values = _counted(network, rules, column, rows, base)
-    missing_as, (linear, coef) = gap_of(network, column), _linear_of(network, column)
+    missing_as, (linear, coef) = value_if_missing(network, column), _linear_of(network, column)
     if missing_as is not None:
         missing = base + float(_means_at(network, rules, [column], np.array([[missing_as]]), rows)[0])
     if linear is not None and missing is not None:
@@ -349,7 +349,7 @@ def _stepwise(kind: Column, points: Floats, values: Floats, missing: float | Non
 
 def _prediction_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
     """Return the effect of a column on the probability of a class, or on a number within bounds."""
-    kind, missing_as = network.schema.columns[column], gap_of(network, column)
+    kind, missing_as = network.schema.columns[column], value_if_missing(network, column)
     missing = None
     if missing_as is not None:
         missing = float(mean_predictions(network, number, [column], np.array([[missing_as]]), rows)[0])
@@ -365,7 +365,7 @@ def _prediction_effect(network: Network, column: int, rows: Floats, number: int)
     if _linear_of(network, column)[0] is not None:  # of a number within bounds
         return _bounded_linear_effect(network, column, places, scores, missing)
     predictions = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
-    points, values = averaged(places, predictions.reshape(scores.shape[:2]))
+    points, values = mean_steps(places, predictions.reshape(scores.shape[:2]))
     return _stepwise(kind, points, values, missing, prediction_title(network, number))
 
 
@@ -477,7 +477,7 @@ class PairEffect(Tabular):
         pair = self._pair
         parts = zip(pair, (self.first, self.second), (first, second), strict=True)
         a, b = np.broadcast_arrays(
-            *(_encoded(part.column, values, gap_of(self.network, j)) for j, part, values in parts)
+            *(_encoded(part.column, values, value_if_missing(self.network, j)) for j, part, values in parts)
         )
         values = np.column_stack([a.ravel(), b.ravel()])
         if self.number is not None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bgn.compiling import compiled
 from bgn.engines.memory import ThreadPool
 from bgn.explain.crossings import fires, summand, summands
-from bgn.explain.subject import background_of, class_labels, class_number, probabilities_of, rows_of, score_of
+from bgn.explain.arguments import background_of, class_labels, class_number, probabilities_of, rows_of, score_of
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
 from bgn.model.schema import Category, Column, category_name
