@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import rows_of
 from bgn.explain.extremes import score_of
 from bgn.explain.shap import explain_rows, gains_of, term_worth
-from bgn.explain.arguments import rows_of
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats

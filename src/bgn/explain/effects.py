@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.explain.crossings import mean_steps, crossings, factor, lines_in_plane, walks
-from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
 from bgn.explain.arguments import (
     background_of,
     class_number,
     column_of,
     columns_of,
-    value_if_missing,
     mean_predictions,
-    refuse_dataset,
     predicted_of,
     prediction_title,
+    refuse_dataset,
     score_of,
+    value_if_missing,
 )
+from bgn.explain.crossings import crossings, factor, lines_in_plane, mean_steps, walks
+from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
 from bgn.model.link import bounded
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
@@ -56,7 +56,7 @@ def effect(
     of : label, optional
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
-        With classes, what is averaged over the background: the probability, or the score, for two classes the log-odds.
+        With classes, what is mean_steps over the background: the probability, or the score, for two classes the log-odds.
         By default the probability, but of a feature with a linear term the score: a probability follows it along a
         curve. Where predictions have bounds, "score" leaves these aside.
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bgn.compiling import compiled
+from bgn.explain.arguments import background_of, rows_of
 from bgn.explain.crossings import fires, summands
 from bgn.explain.shap import SortedColumns, explain_rows, gains_of, holding_counts, shapley_weights, term_worth
-from bgn.explain.arguments import background_of, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.step import Floats

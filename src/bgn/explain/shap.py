@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from bgn.compiling import compiled
 from bgn.engines.memory import ThreadPool
-from bgn.explain.crossings import fires, summand, summands
 from bgn.explain.arguments import background_of, class_labels, class_number, probabilities_of, rows_of, score_of
+from bgn.explain.crossings import fires, summand, summands
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
 from bgn.model.schema import Category, Column, category_name
@@ -474,7 +474,7 @@ def _players(rule: Any) -> tuple[int, ...]:
 
 def coalition_counts(
     network: Network, game: Game, rows: SortedColumns, background: SortedColumns
-) -> Iterator[tuple[int, Floats]]:
+) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield every coalition, one bit per player, and with how many background rows the game's rules hold: (rules, rows)."""
     for coalition in range(1 << len(game.players)):
         known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, effect_over
 from bgn.explain.arguments import mean_predictions
+from bgn.explain.effects import Effect, effect_over
 from bgn.export.numbers import number
 from bgn.model.step import Floats
 from bgn.report import svg

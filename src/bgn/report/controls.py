@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.subject import gap_of
+from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.above import ANSWERS
@@ -84,7 +84,7 @@ def _named(facts: Facts, i: int) -> dict[str, str]:
 
 def _sees_gaps(network: Network, i: int) -> bool:
     """Whether the network's questions have answers for a gap in a column."""
-    gap = gap_of(network, i)
+    gap = value_if_missing(network, i)
     return gap is not None and gap != gap
 
 
@@ -142,7 +142,7 @@ def thresholds(network: Network) -> dict[str, Any]:
     return {"asked": asked, "lines": lines}
 
 
-BETWEEN = " \N{MIDDLE DOT} "
+SEPARATOR = " \N{MIDDLE DOT} "
 """What parts the number of a row from its key."""
 _MOST_BYTES = 400_000  # of packed rows in a page
 _FIRST_TRY = 50_000
@@ -219,7 +219,7 @@ def _spread(total: int, count: int, first: NDArray[np.intp]) -> NDArray[np.intp]
 
 def _number(name: str) -> str:
     """Return the number that a name begins with, nothing where there is none."""
-    first = name.partition(BETWEEN)[0]
+    first = name.partition(SEPARATOR)[0]
     return first if first.isascii() and first.isdigit() else ""
 
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
+from bgn.explain.arguments import clipped_network, read_codes
 from bgn.explain.evaluate import evaluate_numbers
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.rivals import as_numbers, linear_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.arguments import clipped_network, read_codes
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
@@ -66,7 +66,7 @@ class Facts:
     labels: PageLabels
     edits: tuple[Edit, ...] = ()
     names: tuple[Names, Names] = (None, None)
-    learnt: int | None = None
+    n_training: int | None = None
     turned: bool = False
 
     @classmethod

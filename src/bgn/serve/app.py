@@ -18,7 +18,7 @@ import numpy as np
 
 import bgn
 from bgn.explain.edit import Editor
-from bgn.explain.subject import class_labels, decoded, probabilities_of, table_row
+from bgn.explain.arguments import class_labels, decode_rows, probabilities_of, table_row
 from bgn.export.equation import equation
 from bgn.inputs.training import to_labels
 from bgn.model.network import Network
@@ -28,7 +28,7 @@ from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.report import facts as told
-from bgn.report.controls import BETWEEN, KnownRows, typical
+from bgn.report.controls import SEPARATOR, KnownRows, typical
 from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
 from bgn.serve import app as asked
@@ -121,7 +121,7 @@ class ModelApp:
         """Where rows are, by number and by key."""
         found: dict[str, int] = {}
         for place, name in enumerate(self._known.names):
-            for part in (name, *name.split(BETWEEN)):
+            for part in (name, *name.split(SEPARATOR)):
                 found.setdefault(part.strip().casefold(), place)
         return found
 
@@ -176,7 +176,7 @@ class ModelApp:
         if network.depth > 1 or network.link == "softmax" or network.max_features > 6:
             return []
         others = facts.rows[np.linspace(0, len(facts.rows) - 1, min(len(facts.rows), _MOST_BACKGROUND)).astype(int)]
-        values = bgn.shap_values(network, table, background=decoded(network, others)).values[0]
+        values = bgn.shap_values(network, table, background=decode_rows(network, others)).values[0]
         order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS].tolist()
         return [{"name": quote_name(facts.network.names[j]), "adds": float(values[j])} for j in order if values[j]]
 
@@ -187,13 +187,13 @@ class ModelApp:
         row, wanted = asked.row(body.get("row"), network), self._wanted(body)
         limits = _limits(network, row, set(asked.columns(body.get("stay", []), network, "stay")))
         found = bgn.counterfactual(network, table_row(network, row), **wanted, **limits, max_seconds=_SECONDS)
-        told = found if found.told is None else found.told  # in few digits
+        told = found if found.rounded is None else found.rounded  # in few digits
         moved = [(network.names.index(name), old, new) for name, (old, new) in told.changes.items()]
         shown = told.prediction if told.x is not None else float("nan")
         values = None if told.x is None else network.schema.encode([told.x], missing=True)[0]
         return {
-            "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
-            "within": 0.0 if told is found else told.gap,
+            "found": found.reached, "proven": found.optimal, "unreachable": found.unreachable,
+            "within": 0.0 if told is found else told.max_saving,
             "prediction": None if shown != shown else shown,
             "changes": [{"column": j, "name": quote_name(self.facts.network.names[j]), "from": self._told(j, old),
                          "to": self._told(j, new)} for j, old, new in moved],
@@ -239,7 +239,7 @@ class ModelApp:
         asked.only(body, "changes")
         facts, network = self.facts, self._network
         target = to_labels(facts.target, network.schema.classes)
-        start = bgn.edit(network, decoded(network, facts.rows), target)
+        start = bgn.edit(network, decode_rows(network, facts.rows), target)
         return replayed(start, asked.changes(body.get("changes")), network)
 
     def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:

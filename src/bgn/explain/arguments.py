@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Category, Column, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -29,7 +29,7 @@ def clipped_network(model: Any) -> Network:
     return network
 
 
-def straight_values(network: Network, rows: Floats) -> Floats:
+def linear_values(network: Network, rows: Floats) -> Floats:
     """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
@@ -37,7 +37,7 @@ def straight_values(network: Network, rows: Floats) -> Floats:
     return found
 
 
-def slopes_at(network: Network, rows: Floats) -> Floats:
+def linear_coef_at(network: Network, rows: Floats) -> Floats:
     """Return what linear terms add per unit at each row, column by column."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
@@ -47,7 +47,7 @@ def slopes_at(network: Network, rows: Floats) -> Floats:
     return found
 
 
-def of_codes(network: Network) -> Network:
+def read_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
     if network.plain:
         return network
@@ -55,7 +55,7 @@ def of_codes(network: Network) -> Network:
     return network.changed(schema=replace(network.schema, columns=tuple(columns), named=True))
 
 
-def decoded(network: Network, rows: Any) -> Any:
+def decode_rows(network: Network, rows: Any) -> Any:
     """Return encoded rows, categories as numbers of their levels, as the table has them; other rows as they are."""
     if network.schema.all_numbers or getattr(rows, "dtype", None) != np.float64:
         return rows
@@ -70,12 +70,17 @@ def table_row(network: Network, row: Floats) -> Any:
     """Return one encoded row as the table has it: floats where all columns are numbers, else words and None."""
     if network.schema.all_numbers:
         return row
-    told = decoded(network, row[np.newaxis])[0]
+    told = decode_rows(network, row[np.newaxis])[0]
     told[[value != value for value in told]] = None
     return told
 
 
-def gap_of(network: Network, column: int) -> float | None:
+def to_plain_row(row: Any) -> list[Any]:
+    """Return a row of the dataset in plain types, None for a missing value: what JSON can hold."""
+    return [None if value is None or value != value else value for value in row.tolist()]
+
+
+def value_if_missing(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     kind = network.schema.columns[column]
     typical = kind.typical
@@ -117,7 +122,7 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     )
 
 
-def no_table(feature: Any) -> None:
+def refuse_dataset(feature: Any) -> None:
     """Refuse rows where a column should be."""
     if hasattr(feature, "columns") or np.ndim(feature) > 1:
         raise ValueError(
@@ -133,7 +138,7 @@ def columns_of(network: Network, features: Iterable[Any], argument: str) -> list
     return list(dict.fromkeys(column_of(network, feature, argument) for feature in features))
 
 
-def positive_of(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
+def positive_numbers(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
     """Return one positive number per column: those passed, 1 by default and for names left out of a mapping."""
     numbers = np.ones(network.n_inputs)
     if isinstance(values, Mapping):
@@ -223,3 +228,19 @@ def prediction_title(network: Network, number: int) -> str | None:
         return network.target_name
     word = quote_category(category_name(class_labels(network)[number]))
     return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {word}")
+
+
+def one_hot_limits(schema: Schema, row: Floats, immutable: Collection[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the columns of an encoded row that must not change, and the 0/1 columns of each category, of which one
+    must stay 1: parts of dates do not change, nor does a category that was not there at fit."""
+    still = [name for name in immutable if name not in schema.category_columns and name not in schema.raws]
+    groups = []
+    for name, places in schema.category_columns.items():
+        members = [schema.names[j] for j in places]
+        if name not in immutable and not set(members).intersection(immutable) and row[places].sum() == 1:
+            groups.append(members)
+        else:
+            still += members
+    still += [column.name for column in schema.columns
+              if column.category_of is None and (column.part_of is not None or column.raw in immutable)]  # fmt: skip
+    return [*dict.fromkeys(still)], groups
