@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgn.engines.gpu import tensors
 from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, coalition_counts
+from bgn.model import gpu
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.term import Oblique
@@ -23,13 +23,13 @@ def exact_shares(
     network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: Slots
 ) -> tuple[Floats, Floats, Floats]:
     """Mean answers of the background, what every neuron adds, and the share of every connection; one hidden layer."""
-    rows = tensors.table_of(X, network.n_inputs)
+    rows = gpu.table_of(X, network.n_inputs)
     if not isinstance(background, Tensor):
         background = torch.from_numpy(background)
-    drawn = tensors.table_of(background.to(rows.device), network.n_inputs)
-    expected = tensors.hidden(network, drawn).sum(dim=0).cpu().numpy() / len(drawn)
+    drawn = gpu.table_of(background.to(rows.device), network.n_inputs)
+    expected = gpu.hidden(network, drawn).sum(dim=0).cpu().numpy() / len(drawn)
     weights = torch.from_numpy(network.output_weights.copy()).to(rows.device)
-    neuron_values = (tensors.hidden(network, rows) - torch.from_numpy(expected).to(rows.device)) * weights
+    neuron_values = (gpu.hidden(network, rows) - torch.from_numpy(expected).to(rows.device)) * weights
     shares = torch.zeros((len(slots), len(rows)), dtype=torch.float64, device=rows.device)
     sides = _Side(rows), _Side(drawn)
     m = torch.full((1,), len(drawn), dtype=torch.float64, device=rows.device)
