@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.subject import column_of, gap_of
+from bgn.explain.arguments import column_of, value_if_missing
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -62,7 +62,7 @@ def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     categories = tuple(_categories(kind, bounds.get(j)) for j, kind in enumerate(columns))
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
-    counted = [gap_of(network, j) for j in range(len(columns))]
+    counted = [value_if_missing(network, j) for j in range(len(columns))]
     visible = np.array([value is not None and value != value for value in counted], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
     start = np.empty(len(columns))
