@@ -70,12 +70,11 @@ def tasks(options: Options) -> list[Task]:
 
 def growth(method: str) -> dict[str, Any]:
     """Return all parameters of BGN that decide what it grows, so that new defaults make new runs."""
-    made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: BGNRegressor(**LARGE)}
-    model = made[method]()
+    made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: data.build(BGNRegressor, LARGE)}
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
     others |= {*data.ALONE, "simplicity", "categorical_features", "ensemble"}  # not what is studied, see `_bgn`
     others |= {"monotonic_cst", "interaction_cst", "bounds", "task"}
-    return {name: value for name, value in model.get_params().items() if name not in others}
+    return {name: value for name, value in data.flat_parameters(made[method]()).items() if name not in others}
 
 
 def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
@@ -116,7 +115,7 @@ def cost(task: Task) -> float:
 def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
-    model = BGNRegressor(**task.parameters, **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = data.build(BGNRegressor, {**task.parameters, **data.ALONE, "random_state": task.seed, "n_jobs": 1})
     clone(model).set_params(max_terms=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))

@@ -45,7 +45,7 @@ def run(task: Task) -> dict[str, Any]:
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
     limits = {name: parameters[name] for name in ("max_layers", "max_terms") if name in parameters}
     make = BGNRegressor if task.method in ("hyperplanes", "growth") else BGNRegressor.as_in_paper
-    model = make(**limits, **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = data.build(make, {**limits, **data.ALONE, "random_state": task.seed, "n_jobs": 1})
     model.fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":

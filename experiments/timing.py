@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from experiments import accuracy, data
 from experiments.accuracy import TABLE_4
 from experiments.store import Options, Run, Task
@@ -51,10 +51,10 @@ def code(task: Task) -> str:
 def run(task: Task) -> dict[str, Any]:
     """Grow the first neurons literally and our way."""
     rows, neurons = data.split(task), task.parameters["neurons"]
+    growth = GrowthSettings(max_replacements=0, sweeps=0, patience=None)
     model = BGNRegressor.as_in_paper(
-        max_layers=1, max_terms=neurons, max_replacements=0, patience=None, validation_fraction=0, n_jobs=1,
-        random_state=task.seed,
-    )  # fmt: skip
+        max_layers=1, max_terms=neurons, growth=growth, validation_fraction=0, n_jobs=1, random_state=task.seed
+    )
     model.fit(rows.X, rows.y)
     ours = min(_seconds(lambda: model.fit(rows.X, rows.y)) for _ in range(3))
     left: list[float] = []

@@ -97,8 +97,8 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return errors, features and questions of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    size = task.parameters
-    model = make(**size, max_layers=1, patience=None, **data.ALONE, random_state=task.seed, n_jobs=1)
+    alone = {"max_layers": 1, "patience": None, **data.ALONE, "random_state": task.seed, "n_jobs": 1}
+    model = data.build(make, {**task.parameters, **alone})
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
     errors = [rows.mse(network) for network in networks]

@@ -112,7 +112,6 @@ NOT_YET = {
     "tests/cli",
     "tests/datasets",
     "tests/engines",
-    "tests/experiments",
     "tests/explain",
     "tests/export",
     "tests/grow",

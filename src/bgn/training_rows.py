@@ -357,8 +357,8 @@ class BlocksOfFile:
 
 
 class Streamed(BlocksOfFile, BlockwiseRows):
-    """The training rows of a Parquet file on disk. One more pass decides on the columns, and one hands the rows over and
-    keeps some of them."""
+    """The training rows of a Parquet file on disk. One more pass decides on the columns, and one hands the rows over
+    and keeps some of them."""
 
     dtype = np.dtype(np.float64)
 

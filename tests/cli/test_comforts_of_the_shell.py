@@ -14,7 +14,7 @@ import pytest
 
 import bgn
 from bgn.cli.app import bgn as app
-from bgn.cli.completion import TableName
+from bgn.cli.rows import DatasetName
 from tests.command import COMMAND, call, run
 
 
@@ -67,7 +67,7 @@ def test_words_have_quotes_only_where_they_need_them(folder: Path) -> None:
 def test_an_effect_with_a_straight_line_is_shown_whole(folder: Path) -> None:
     model, table = folder / "model.json", folder / "houses.csv"
     plain = json.loads(call("effect", model, table, "area", "--json").out)
-    assert plain["line"] == {"per_unit": 1 / 3, "ends": [0.0, 100.0]}
+    assert plain["linear"] == {"coef": 1 / 3, "ends": [0.0, 100.0]}
     lines = call("effect", model, table, "area").out.splitlines()
     places = [line.split()[:2] for line in lines[1:-1]]
     found = bgn.effect(bgn.load(model), "area", pd.read_csv(table)[["rooms", "area"]])
@@ -106,7 +106,7 @@ def test_bash_completes_commands_options_and_tables() -> None:
 
 
 def test_other_words_are_completed_as_files() -> None:
-    (item,) = TableName().shell_complete(click.Context(app), click.Argument(["data"]), "rows")
+    (item,) = DatasetName().shell_complete(click.Context(app), click.Argument(["data"]), "rows")
     assert (item.value, item.type) == ("rows", "file")
 
 

@@ -129,7 +129,7 @@ def test_the_command(tmp_path):
     assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["gap", "+2"]]
     told = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
     assert json.loads(told)["gap"] == 1.0
-    text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--questions").out
+    text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--terms").out
     assert "rooms ≥ 2" in text
     assert "name a column with --groups" in call("compare", tmp_path / "m.json", tmp_path / "a.csv", code=2).err
     wrong = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "age", code=1).err

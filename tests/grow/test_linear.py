@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgn import BGNClassifier, BGNRegressor, load, save
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load, save
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.rows import assign_roles
 from tests.every_engine import ENGINES
@@ -24,7 +24,7 @@ def test_every_engine_grows_the_same_lines(engine):
     X, y = table(400)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     for extra in ({}, {"sample_weight": weight}):
-        settings = {"max_terms": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
+        settings = {"max_terms": 3, "max_linear": 2, "growth": GrowthSettings(1), "cv": None, "random_state": 0}
         here = BGNRegressor(**settings).fit(X, y, **extra)
         there = ENGINES[engine](BGNRegressor(**settings), X, y, **extra)
         assert here.network_.linear

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network
 from bgn.cli.app import bgn as bgn_command
-from bgn.cli.source import ModelRows, OpenedData
+from bgn.cli.rows import ModelRows
 from bgn.inputs import prepare, text_types
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
-from bgn.inputs.files import open_table
+from bgn.inputs.files import OpenedData, open_table
 from bgn.inputs.kinds import schema_of
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.source import DataFile
+from bgn.cli.rows import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
 from bgn.inputs.errors import InputError, did_you_mean

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from typing import Any
 
 import click
-import numpy as np
 
-import bgn.export
-from bgn.cli.source import DataFile, json_option, preparation_of, read_model, width_option
+from bgn.cli.rows import DataFile, json_option, preparation_of, read_model, size_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
+from bgn.export.programs.sql_check import count_differing_rows
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.inputs.errors import InputError
-from bgn.model.network import Network
 from bgn.model.readings import is_turned
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -42,7 +39,7 @@ from bgn.whole_file import check_place
 @click.option("--reasons", metavar="DATA", help="Of Python, SQL, ONNX and PMML: rows to explain predictions against.")
 @click.option("--count", type=click.IntRange(1), help="Of SQL and ONNX: how many reasons per prediction.")
 @click.option("--check", metavar="DATA", help="Of SQL: run it on these rows, in SQLite, and compare with the model.")
-@width_option
+@size_option
 @json_option
 def export(
     model: str, target: str, out: str | None, check: str | None, size: int | None, as_json: bool, **options: Any
@@ -69,14 +66,18 @@ def export(
     if out is not None:
         check_place(out)
     if "reasons" in given:
-        given["reasons"] = _background(file, given["reasons"])
-    differing = None if check is None else _differing(file, check)
+        given["reasons"] = decode_rows(file.network, _read_rows(file, given["reasons"]))
+    compared = None
+    if check is not None:
+        X = _read_rows(file, check)
+        scores = file.network.predict_encoded(X, scores=True)
+        compared = len(X), count_differing_rows(file.network, decode_rows(file.network, X).tolist(), scores)
     written = chosen.write(file.network, out, **given)
     to_do = plan(file.network).to_do if target in ("c", "onnx", "excel", "pmml") else ()
     if as_json:
-        told = {"program": str(written)} if out is None else {"written": out}
-        checked = {} if differing is None else {"rows_checked": differing[0], "rows_that_differ": differing[1]}
-        show_json({"to": target, **told, "to_make_before": list(to_do), **checked})
+        facts = {"program": str(written)} if out is None else {"written": out}
+        checked = {} if compared is None else {"rows_checked": compared[0], "rows_that_differ": compared[1]}
+        show_json({"to": target, **facts, "to_make_before": list(to_do), **checked})
         return
     if out is None:
         sys.stdout.write(str(written))
@@ -87,14 +88,14 @@ def export(
         note(f"score and probability are those of {second!r}, the second class.")
     for sentence in to_do:
         note(f"to make before: {sentence}")
-    if differing is not None:
-        tried, other = differing
-        result = f"{other:,} differ from the model" if other else "all as the model"
-        note(f"run in SQLite on {count_of(tried, 'row')}: {result}.")
+    if compared is not None:
+        result = f"{compared[1]:,} differ from the model" if compared[1] else "all as the model"
+        note(f"run in SQLite on {count_of(compared[0], 'row')}: {result}.")
 
 
-def _rows(file: ModelFile, name: str) -> Any:
+def _read_rows(file: ModelFile, name: str) -> Floats:
     return DataFile(name, preparation_of(file).later_format()).complete_rows(file).X
+<<<<<<< HEAD
 
 
 def _background(file: ModelFile, name: str) -> Any:
@@ -152,3 +153,5 @@ def _type(categories: Any) -> str:
 
 def _cell(value: Any) -> Any:
     return None if value is None or value != value else value
+=======
+>>>>>>> main

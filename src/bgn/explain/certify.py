@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
 from bgn.explain.extremes import score_of
 from bgn.explain.optimize.pieces import cut_column, cut_sums
 from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
-from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.inputs.arguments import monotone_columns
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
 from bgn.model.schema import Schema, category_name
@@ -39,7 +40,7 @@ class Certificate(Tabular):
     column : str
     direction : {"increasing", "decreasing", "constant", "neither", "unordered", "unknown"}
         "increasing" where a higher value never lowers the prediction. "unordered" for a category without an order;
-        "unknown" where nothing is proven: in deeper networks, out of time, or where the score moves the wrong way and
+        "unknown" where nothing is proven: in deep networks, out of time, or where the score moves the wrong way and
         no rows were found whose prediction within bounds does.
     rise, fall : float
         By how much, at most, a higher value raises and lowers the score; NaN where that is unknown. "neither" in time
@@ -166,7 +167,7 @@ def _certificate(
         return Certificate(name, "constant", 0.0, 0.0)
     if kind.categories is not None and not kind.ordered:
         return Certificate(name, "unordered")
-    if network.depth > 1:
+    if network.below:
         return Certificate(name, "unknown")
     start = time.monotonic()
     rise, rises, up = _largest_rise(network, domain, column, 1.0, start + 0.5 * seconds)
@@ -195,8 +196,6 @@ def _largest_rise(
     network: Network, domain: Domain, column: int, sign: float, deadline: float
 ) -> tuple[float, tuple[Floats, Floats] | None, bool]:
     """Return the largest rise of the score as a column rises, or fall where `sign` is -1; two rows; and if proven."""
-    layer = network.layers[0]
-    readers = [k for k in np.flatnonzero(layer.reads[:, column]) if network.output_weights[k] != 0.0]
     coefs, ends = linear_terms_of(network, sign)
     coef = float(coefs[column])
     low, high = max(domain.low[column], ends[column, 0]), min(domain.high[column], ends[column, 1])
@@ -208,10 +207,7 @@ def _largest_rise(
     here = np.arange(network.n_inputs) == column
     # What moves this column alone: the others that do so stay fixed, and need no missing value of this one.
     domain = replace(domain, missing=np.where(here, False, domain.missing))
-    problem = Problem(
-        tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers], np.where(here, coefs, 0.0),
-        domain, linear_range=ends,
-    )  # fmt: skip
+    problem = _readers_problem(network, column, sign, domain, np.where(here, coefs, 0.0), ends)
     single = domain.categories[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
     if single or (coef <= 0 and _never_rises(problem, column)):
         return 0.0, None, True
@@ -227,8 +223,35 @@ def _largest_rise(
     return sign * float(scores[1] - scores[0]), (pair[0], pair[1]), proven
 
 
+def _readers_problem(
+    network: Network, column: int, sign: float, domain: Domain, coefs: Floats, ends: Floats
+) -> Problem:
+    """Return the problem of what reads one column alone: the rules with a condition on it, and its linear term."""
+    first, deeper, weights = network.layers[0], tuple[Layer, ...](), network.output_weights
+    readers = [k for k in np.flatnonzero(first.reads[:, column]).tolist() if network.depth > 1 or weights[k] != 0.0]
+    if network.depth > 1:  # a rule holds where all of its conditions do: with them come those on other columns
+        rules = network.layers[1]
+        kept = [k for k in np.flatnonzero(rules.reads[:, readers].any(axis=1)) if weights[k] != 0.0]
+        readers = np.flatnonzero(rules.reads[kept].any(axis=0)).tolist()
+        place = {condition: number for number, condition in enumerate(readers)}
+        deeper = (Layer.of(_moved([rules.neurons[k] for k in kept], place), len(readers)),)
+        weights = weights[kept]
+    else:
+        weights = weights[readers]
+    conditions = tuple(first.neurons[k] for k in readers)
+    return Problem(conditions, sign * weights, coefs, domain, deeper, linear_range=ends)
+
+
+def _moved(neurons: Iterable[Oblique], place: Mapping[int, int]) -> list[Oblique]:
+    """Return neurons that read other columns in some columns' place: sums are taken in the same order."""
+    columns = ((neuron, tuple(place.get(column, column) for column in neuron.columns)) for neuron in neurons)
+    return [replace(neuron, projection=replace(neuron.projection, columns=moved)) for neuron, moved in columns]
+
+
 def _never_rises(problem: Problem, column: int) -> bool:
     """Whether the column's pieces and those of every sum, each by itself, only fall as it rises: a sufficient test."""
+    if problem.deeper:
+        return False
     domain = problem.bounded().domain
     alone = cut_column(problem.conditions, domain, column)
     if (np.diff(alone.signs @ problem.weights[alone.conditions]) > 0).any():
@@ -271,15 +294,16 @@ def _doubled(problem: Problem, column: int) -> Problem:
     if categories is not None:
         codes = np.arange(max(categories) + 1.0)
         order = Projection((column, copy), (tuple((-codes).tolist()), tuple(codes.tolist())))
-    higher = []
-    for condition in problem.conditions:  # the same of the copy: sums are taken in the same order
-        columns = tuple(copy if other == column else other for other in condition.columns)
-        higher.append(replace(condition, projection=replace(condition.projection, columns=columns)))
+    deeper = []
+    for layer in problem.deeper:
+        copies = _moved(layer.neurons, {k: k + layer.n_inputs for k in range(layer.n_inputs)})
+        deeper.append(Layer.of([*layer.neurons, *copies], 2 * layer.n_inputs))
     return Problem(
-        (*problem.conditions, *higher, Oblique(order, 0.0)),
+        (*problem.conditions, *_moved(problem.conditions, {column: copy}), Oblique(order, 0.0)),
         np.concatenate([-problem.weights, problem.weights]),
         np.append(np.where(np.arange(copy) == column, -problem.linear_coef, 0.0), problem.linear_coef[column]),
         after,
+        tuple(deeper),
         n_required=1,
         linear_range=None if problem.linear_range is None else
         np.vstack([problem.linear_range, problem.linear_range[column]]),

@@ -266,4 +266,5 @@ def _same_order(column: SurveyedColumn, target: SurveyedColumn, rows: NDArray[np
     for values in (column.numbers[rows][both], target.numbers[rows][both]):
         _, place, count = np.unique(values, return_inverse=True, return_counts=True)
         ranks.append((np.cumsum(count) - count / 2)[place])  # equal values share the middle of theirs
-    return bool(min(map(np.std, ranks)) > 0 and abs(np.corrcoef(*ranks)[0, 1]) >= _SAME_ORDER)
+    varied = all(values.std() > 0 for values in ranks)
+    return varied and bool(abs(np.corrcoef(np.array(ranks))[0, 1]) >= _SAME_ORDER)
