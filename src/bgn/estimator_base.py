@@ -522,32 +522,10 @@ class GrownEstimator(BaseEstimator):
     def term_coef_(self) -> Floats:
         """The weights of ``network_.terms``, shape (terms, outputs).
 
-<<<<<<< HEAD
-_MOST_BACKGROUND_ROWS = 1000  # kept to compare with
-
-
-class AsksItself:
-    """An estimator with the functions of :mod:`bgn` that take a model as methods.
-
-    Up to a thousand training rows stay with an estimator that was fitted in memory, as ``background_``: what
-    explanations compare with unless told. Model files do not have them.
-    """
-
-    network_: Any
-    background_: Any
-
-    def _keep_background(self, source: RowSource, seed: int) -> None:
-        """Keep some training rows, chosen by their content."""
-        if isinstance(source, RowsInMemory):
-            there = source.that_count()
-            chosen = there[few_of(source.hashes(seed)[there], _MOST_BACKGROUND_ROWS)]
-            self.background_ = decode_rows(self.network_, source.encoded(chosen))
-=======
         They are not called ``coef_``, which scikit-learn's feature selection takes for one weight per column;
         ``feature_importances_`` has these.
         """
         return self.network_.coef
->>>>>>> main
 
     @property
     def feature_importances_(self) -> Floats:

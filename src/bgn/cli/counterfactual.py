@@ -15,11 +15,6 @@ import click
 import numpy as np
 
 import bgn
-<<<<<<< HEAD
-from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
-from bgn.cli.terminal import show, show_json
-from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
-=======
 from bgn.cli.rows import (
     CompleteRows,
     DataFile,
@@ -34,7 +29,6 @@ from bgn.cli.rows import (
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
 from bgn.export.numbers import number, whole
->>>>>>> main
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
 from bgn.model.schema import Column, category_name
@@ -233,14 +227,6 @@ def counterfactual(
     network, wanted = file.network, _wanted(file, at_least, at_most, to)
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
-<<<<<<< HEAD
-    told = decode_rows(file.network, x[None])[0]
-    limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
-    costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
-    with _solver_aside():
-        found = bgn.counterfactual(file.network, told, costs=costs, **(options | limits | wanted))
-    now, word = _now(file, told, wanted)
-=======
     options |= _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     values = decode_rows(network, x[None])[0]
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_split_pair, cost)}
@@ -254,7 +240,6 @@ def counterfactual(
         labels, predicted = class_labels(network), int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
         now = float(probabilities_of(network, scores)[0][labels.index(wanted["to"]) if "to" in wanted else 1])
         label = category_name(labels[predicted])
->>>>>>> main
     if as_json:
         class_now = {} if label is None else {"label_now": label}
         show_json({"row": row, "prediction_now": now, **class_now, **answer.as_dict()})

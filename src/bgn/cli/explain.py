@@ -10,13 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-<<<<<<< HEAD
-from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
-from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
-from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
-from bgn.export.condition import bounds
-from bgn.inputs.errors import InputError
-=======
 from bgn.cli.prove import check_no_class, output_of, score_name
 from bgn.cli.rows import (
     DataFile,
@@ -33,7 +26,6 @@ from bgn.explain.arguments import class_labels, class_number, decode_rows, proba
 from bgn.export.condition import bounds, ends
 from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
->>>>>>> main
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, as_told
 from bgn.model.schema import category_name
@@ -89,12 +81,6 @@ def explain(
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
-<<<<<<< HEAD
-    explained, others = decode_rows(file.network, explained), decode_rows(file.network, others)
-    explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
-    used = [file.network.names[column] for column in file.network.features_used]
-    values = explanation.values[:, list(file.network.features_used)]
-=======
     explanation = bgn.shap_values(network, decode_rows(network, explained), background=decode_rows(network, others))
     classes = explanation.classes or ()
     if not classes:
@@ -105,7 +91,6 @@ def explain(
         explanation = explanation.of_class(classes[int(explanation.probabilities[0].argmax())])
     used = [network.names[column] for column in network.features_used]
     values = explanation.values[:, list(network.features_used)]
->>>>>>> main
     if values.ndim == 3 and out is not None:
         raise InputError(f"--out: name the class whose score is explained with --class, {one_of(network)}.")
     if out is not None:
@@ -171,14 +156,6 @@ def _show_row(file: ModelFile, explanation: Explanation, by_column: dict[str, fl
     show(f"{name:<{widest}} {people(prediction, 6):>12}")
     if explanation.predictions is not None:
         end = people(float(explanation.predictions[0]), 6)
-<<<<<<< HEAD
-        show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
-    if classes:
-        chances = probabilities_of(file.network, file.network.raw_score(decode_rows(file.network, explanation.data)))[0]
-        words = map(category_name, class_labels(file.network))
-        each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
-        show(f"probability: {', '.join(each)}")
-=======
         show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(network))}")
     if network.link != "identity":
         shares = _probabilities(network, explanation.data).items()
@@ -328,4 +305,3 @@ def _compare_groups(
         return bgn.compare_groups(file.network, decode_rows(file.network, X[whole]), kept, between=between, output=output)
     except ValueError as error:
         raise InputError(str(error).replace("between must", "--between must")) from None
->>>>>>> main
