@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgn.engines.gpu import tensors
 from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, holding_counts
+from bgn.model import gpu
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.term import Oblique
@@ -24,12 +24,12 @@ def exact_shares(
 ) -> tuple[Floats, Floats, Floats]:
     """Return how often rules hold in the background, whether they do for every row, and the shares of the connections
     in counts; of a network of rules, each with one condition on numbers."""
-    rows = tensors.table_of(X, network.n_inputs)
+    rows = gpu.table_of(X, network.n_inputs)
     if not isinstance(background, Tensor):
         background = torch.from_numpy(background)
-    drawn = tensors.table_of(background.to(rows.device), network.n_inputs)
-    expected = (tensors.hidden(network, drawn) > 0).sum(dim=0).cpu().numpy() / len(drawn)
-    worth = (tensors.hidden(network, rows) > 0).double().cpu().numpy()
+    drawn = gpu.table_of(background.to(rows.device), network.n_inputs)
+    expected = (gpu.hidden(network, drawn) > 0).sum(dim=0).cpu().numpy() / len(drawn)
+    worth = (gpu.hidden(network, rows) > 0).double().cpu().numpy()
     shares = torch.zeros((len(slots), len(rows)), dtype=torch.float64, device=rows.device)
     sides = _Side(rows), _Side(drawn)
     for game in (part for part in parts if part.players):
