@@ -39,7 +39,7 @@ def test_shap_values_add_up_to_the_scores(data, depth):
     found = bgn.shap_values(network, X, background)
     scores = network.raw_score(X)
     np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), scores, atol=1e-9)
-    np.testing.assert_allclose(found.base_value + found.neuron_values.sum(axis=1), scores, atol=1e-9)
+    np.testing.assert_allclose(found.base_value + found.term_values.sum(axis=1), scores, atol=1e-9)
     np.testing.assert_allclose(found.base_value, network.raw_score(background).mean(axis=0), atol=1e-9)
     np.testing.assert_array_equal(found.probabilities, chances(network, X))
     for number, label in enumerate(found.classes):
@@ -108,10 +108,10 @@ def test_an_effect_on_the_score_is_that_of_the_score():
     for network, label, score in ((churn(), None, outputs_of(churn())[0]), (three(), "c", outputs_of(three())[2])):
         found = bgn.effect(network, "age", background, of=label, scale="score")
         alone = bgn.effect(score, "age", background)
-        np.testing.assert_array_equal(found.levels, alone.levels)
+        np.testing.assert_array_equal(found.values, alone.values)
     opposite = bgn.effect(churn(), "age", background, of="No", scale="score")
     assert opposite.target == "log-odds of price = No"
-    np.testing.assert_allclose(opposite.levels, -bgn.effect(churn(), "age", background, scale="score").levels)
+    np.testing.assert_allclose(opposite.values, -bgn.effect(churn(), "age", background, scale="score").values)
 
 
 @settings(deadline=None, max_examples=50)
@@ -131,14 +131,14 @@ def test_counterfactuals_equal_trying_every_row(data, depth, probability):
     answer = bgn.counterfactual(network, x, to=label, probability=probability, max_seconds=600)
     best = cheapest_table_row(network, TABLE.encode([x], missing=True)[0], None, PRICES, wanted=wanted)
     assert answer.optimal
-    assert answer.found == np.isfinite(best)
-    assert answer.unreachable != answer.found
+    assert answer.reached == np.isfinite(best)
+    assert answer.unreachable != answer.reached
     if answer.x is not None:
         raw = np.array([answer.x], dtype=object)
         assert answer.prediction == chances(network, raw)[0, number]
         assert answer.label == network.schema.classes[winners(network, raw)[0]]
-        assert wanted(raw)[0] == answer.found
-    if answer.found:
+        assert wanted(raw)[0] == answer.reached
+    if answer.reached:
         assert answer.cost == pytest.approx(best, abs=1e-6)
 
 

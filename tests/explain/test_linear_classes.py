@@ -61,7 +61,7 @@ def test_no_row_of_a_grid_is_cheaper(case: Any, number: int, chance: Any) -> Non
         return (given >= chance[0]) & (given <= chance[1])
 
     assert found.optimal
-    if found.found:
+    if found.reached:
         row = np.array(found.x, dtype=float)
         assert good(row[np.newaxis])[0]
         assert found.cost == pytest.approx(np.abs(row - x).sum())

@@ -86,7 +86,7 @@ def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_
         assert not found.proven or (found.low, found.high) == (-1.0, 1.0)
         calls[:] = [None] * start
         reached = bgn.counterfactual(network, x, at_least=1.0)
-        assert reached.found or not reached.unreachable
+        assert reached.reached or not reached.unreachable
 
 
 def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_number_that_is_filled_and_moved_changes_once():
     layer = Layer.of([Oblique(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
     network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
     found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
-    assert found.found
+    assert found.reached
     assert list(found.changes) == ["a"]
     assert found.x.tolist() == [5.0, 1.0]
 

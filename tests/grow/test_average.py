@@ -230,7 +230,7 @@ def test_the_cheapest_change_of_one_column_among_two_thousand_questions() -> Non
         tried[:, column] = np.concatenate([places, np.nextafter(places, -np.inf)])
         good = network.predict(tried) >= wanted
         least = min(least, np.abs(tried[good, column] - row[column]).min(initial=np.inf))
-    assert found.found == np.isfinite(least)
+    assert found.reached == np.isfinite(least)
     assert np.isclose(found.cost, least, rtol=1e-9)
 
 
@@ -249,7 +249,7 @@ def test_explanations_of_a_small_average() -> None:
         assert np.isclose(effect.standard_error[k], apart)
     wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
     found = bgn.counterfactual(network, lowest, at_least=wanted)
-    assert found.found
+    assert found.reached
     assert found.optimal
     assert network.predict(found.x[np.newaxis])[0] == found.prediction >= wanted
     to_best = np.abs(rows[np.argmax(network.predict(rows))] - lowest).sum()

@@ -245,7 +245,7 @@ def counterfactual(
         show_json({"row": row, "prediction_now": now, **class_now, **answer.as_dict()})
         return
     show(f"prediction now {_written_prediction(now, label, wanted)}")
-    if answer.found and not answer.changes:
+    if answer.reached and not answer.changes:
         show(f"row {row} is there already: nothing has to change")
         return
     for one in (answer, *answer.alternatives):
@@ -336,19 +336,19 @@ def _written_prediction(value: float, label: str | None, wanted: dict[str, Any])
 
 def _show_answer(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
-    shown = answer if answer.told is None else answer.told  # in few digits
+    shown = answer if answer.rounded is None else answer.rounded  # in few digits
     label = None if shown.label is None else category_name(shown.label)
     prediction = _written_prediction(shown.prediction, label, wanted)
-    if not answer.found:
+    if not answer.reached:
         if answer.x is None:
             show("unreachable: no row obeys the limits" if answer.unreachable else "none found in time")
             return
         best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
         show(f"{best if answer.unreachable else 'none found in time; the nearest is'} {prediction}")
         return
-    proof = "proven cheapest" if shown.optimal else f"at most {shown.gap:.1%} dearer than the cheapest"
+    proof = "proven cheapest" if shown.optimal else f"at most {shown.max_saving:.1%} dearer than the cheapest"
     if answer.optimal and shown is not answer:
-        proof = f"proven cheapest to within {max(shown.gap, 0.001):.1%}"
+        proof = f"proven cheapest to within {max(shown.max_saving, 0.001):.1%}"
     show(f"prediction then {prediction} at cost {people(shown.cost)}, {proof}")
     widest = max((len(quote_name(name)) for name in shown.changes), default=0)
     for name, (old, new) in shown.changes.items():

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
 from bgn.explain.extremes import score_of
 from bgn.explain.optimize.pieces import cut_column, cut_sums
 from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
-from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Layer
 from bgn.model.network import Network
@@ -228,7 +228,7 @@ def _readers_problem(
 ) -> Problem:
     """Return the problem of what reads one column alone: the rules with a condition on it, and its linear term."""
     first, deeper, weights = network.layers[0], tuple[Layer, ...](), network.output_weights
-    readers = [k for k in np.flatnonzero(first.reads[:, column]) if network.depth > 1 or weights[k] != 0.0]
+    readers = [k for k in np.flatnonzero(first.reads[:, column]).tolist() if network.depth > 1 or weights[k] != 0.0]
     if network.depth > 1:  # a rule holds where all of its conditions do: with them come those on other columns
         rules = network.layers[1]
         kept = [k for k in np.flatnonzero(rules.reads[:, readers].any(axis=1)) if weights[k] != 0.0]

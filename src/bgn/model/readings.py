@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.above import ANSWERS
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
@@ -395,7 +394,9 @@ def network_of(model: Any, plain: bool = True) -> Network:
     """
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if network is None:
-        network = ANSWERS["network_within"](model)
+        from bgn.pipelines import network_within
+
+        network = network_within(model)
     if not isinstance(network, Network):
         raise TypeError(
             f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "
