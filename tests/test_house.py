@@ -30,44 +30,7 @@ every_source = pytest.mark.parametrize("path", SOURCES, ids=str)
 # -- words ---------------------------------------------------------------------------------------------------------
 
 # A word that no name may have as a part, and what to write instead.
-INSTEAD = {
-    "above": "name what it is",
-    "amount": "coef (weight in text)",
-    "apart": "validation",
-    "asked": "rule, condition, requested",
-    "average": "ensemble",
-    "beside": "rivals, baseline, others",
-    "centre": "center",
-    "colour": "color",
-    "distill": "distill",
-    "each": "what the variable holds",
-    "found": "what the variable holds",
-    "gap": "missing",
-    "judge": "evaluate",
-    "judged": "test, evaluated",
-    "judging": "evaluation",
-    "lead": "name what it is",
-    "learnt": "train, training",
-    "level": "category",
-    "license": "license",
-    "luck": "chance, standard error",
-    "neuron": "rule (the term), condition (the comparison)",
-    "promise": "guarantee, certificate",
-    "question": "rule (the term), condition (the comparison)",
-    "ramp": "linear",
-    "role": "name what it is",
-    "room": "name what it is",
-    "sayable": "printable",
-    "settled": "name what it is",
-    "slope": "linear, linear_coef",
-    "spread": "scale, std",
-    "straight": "linear",
-    "subject": "name what it is",
-    "told": "name what it is (text, rounded, description)",
-    "tries": "attempts, candidates",
-    "width": "n_terms, size",
-    "word": "text, name, category",
-}
+INSTEAD = dict(line.split(": ") for line in (ROOT / "tests" / "data" / "words.txt").read_text().splitlines())
 PLURALS = {f"{singular}s": singular for singular in INSTEAD} | {"judges": "judge"}
 
 # Where a word is the right one: the start of a path.
