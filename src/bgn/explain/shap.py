@@ -475,7 +475,7 @@ def _cell(column: Column, value: float) -> str:
         return "missing"
     if column.categories is not None:
         return quote_category(category_name(column.categories[int(value)]), 40)
-    return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
+    return (column.part_of and column.part_of.written(value)) or f"{value:.6g}"
 
 
 def _aligned(table: list[list[str]]) -> list[str]:

@@ -62,7 +62,7 @@ def _dated(facts: Facts, i: int) -> dict[str, Any]:
     part = facts.network.schema.columns[i].part_of
     if part is None or part.part not in ("month", "weekday", "days"):
         return {"words": [], "since": ""}
-    names = [] if part.part == "days" else [part.told(float(number)) for number in range(1, 13)]
+    names = [] if part.part == "days" else [part.written(float(number)) for number in range(1, 13)]
     return {"words": [name for name in names if name], "since": part.first}
 
 
