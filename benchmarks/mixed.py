@@ -31,7 +31,7 @@ WORDS = {
     "ames_housing": ("SalePrice", ["Order", "PID"], [40]),
     "diamonds": ("price", [], [10, 20, 40]),
 }
-GAPS = ("housing", "bike", "power_plant")
+MISSING_VALUES = ("housing", "bike", "power_plant")
 
 
 def read(name: str, target: str, drop: list[str]) -> tuple[pd.DataFrame, pd.Series]:
@@ -90,7 +90,7 @@ def words(seeds: int) -> None:
 def gaps(seeds: int) -> None:
     """Compare on tables of which cells were taken out."""
     print(f"{'table':<14}{'seed':>5}{'as it is':>12}{'medians':>12}{'and marks':>12}")
-    for name in GAPS:
+    for name in MISSING_VALUES:
         table = bgn.datasets.load(name)
         whole, y = np.asarray(table.X, float), np.asarray(table.y, float)
         errors = []

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, random_network, table_networks, town
 
@@ -41,14 +41,14 @@ EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e300, -1e300, 
 def hostile(without: tuple[str, ...] = ()) -> Network:
     """A network whose names and levels are all there is to be afraid of, but for words that a target refuses."""
     names = [name for name in HOSTILE if name not in without]
-    levels, others = tuple(names[:9]), tuple(word for word in (*names[9:], "", " ", "NULL") if word not in without)
+    categories, others = tuple(names[:9]), tuple(word for word in (*names[9:], "", " ", "NULL") if word not in without)
     columns = [Column(name) for name in names]
-    columns[3], columns[6] = Column(names[3], levels=levels), Column(names[6], levels=others)
+    columns[3], columns[6] = Column(names[3], categories=categories), Column(names[6], categories=others)
     asked = [
-        Neuron(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
+        Oblique(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
     ]
-    asked += [Neuron(Projection((3,), (tuple(float(k % 2) for k in range(len(levels))),)), 1.0, missing=True)]
-    asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
+    asked += [Oblique(Projection((3,), (tuple(float(k % 2) for k in range(len(categories))),)), 1.0, missing=True)]
+    asked += [Oblique(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
     weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
     schema = Schema(tuple(columns), target='"; DROP TABLE predictions; --\n*/')
     return Network.of_layers([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)
@@ -93,12 +93,12 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
 def odd() -> list[Network]:
     """Networks at the edges: the base alone, constant neurons, weights of 0, levels that are numbers."""
     floors = Schema(
-        (Column("floor", levels=(1.0, 2.5, 30.0)), Column("new", levels=(True, False)), Column("a")), "price"
+        (Column("floor", categories=(1.0, 2.5, 30.0)), Column("new", categories=(True, False)), Column("a")), "price"
     )
     asked = [
-        Neuron(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
-        Neuron(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
-        Neuron(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), gaps=(0.6, 0.3, 2.0)), 0.6),
+        Oblique(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
+        Oblique(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
+        Oblique(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), gaps=(0.6, 0.3, 2.0)), 0.6),
     ]
     constant = Layer([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.5, -1.0, -2.0])
     return [
@@ -179,9 +179,9 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
     rng = np.random.default_rng(seed)
     rows = np.empty((count, network.n_inputs), dtype=object)
     for j, column in enumerate(network.schema.columns):
-        if column.levels is not None:
-            cells = np.empty(len(column.levels) + 1, dtype=object)
-            cells[:] = [*column.levels, "never seen" if isinstance(column.levels[0], str) else None]
+        if column.categories is not None:
+            cells = np.empty(len(column.categories) + 1, dtype=object)
+            cells[:] = [*column.categories, "never seen" if isinstance(column.categories[0], str) else None]
             rows[:, j] = cells[rng.integers(len(cells), size=count)]
         else:
             usual = np.concatenate([rng.normal(size=40), np.arange(-3.0, 6.0), extremes, _cuts(network, j)])
@@ -219,22 +219,22 @@ def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generato
         rest = 0.0
         for k, (j, each) in enumerate(zip(asked.columns, asked.coefficients, strict=True)):
             if k != place:
-                levels = network.schema.columns[j].levels
-                known = levels is None or rows[row, j] in levels
-                rest += (each[levels.index(rows[row, j])] if levels else rows[row, j] * each) if known else 0.0
+                categories = network.schema.columns[j].categories
+                known = categories is None or rows[row, j] in categories
+                rest += (each[categories.index(rows[row, j])] if categories else rows[row, j] * each) if known else 0.0
         value = (neuron.threshold - rest) / asked.coefficients[place]
         if np.isfinite(value):
             rows[row, asked.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
 
 
 def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
-    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_gaps
+    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_missing
     for j, column in enumerate(network.schema.columns):
         if not refused[j] or column.typical is not None:
             rows[rng.random(len(rows)) < 0.1, j] = None
-        elif column.levels is not None:  # a level never seen is a gap, which is refused here
-            wrong = np.array([each not in column.levels for each in rows[:, j]])
-            rows[wrong, j] = column.levels[0]
+        elif column.categories is not None:  # a level never seen is a gap, which is refused here
+            wrong = np.array([each not in column.categories for each in rows[:, j]])
+            rows[wrong, j] = column.categories[0]
 
 
 def expected(network: Network, rows: np.ndarray) -> np.ndarray:

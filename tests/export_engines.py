@@ -20,7 +20,7 @@ import pytest
 
 from bgn import Network, export
 from bgn.export.plan import plan
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 
 
 def cell(value: Any) -> Any:
@@ -102,7 +102,7 @@ def coded(network: Network, rows: np.ndarray) -> np.ndarray:
     columns = []
     for each in plan(network).inputs:
         values = rows[:, each.place]
-        columns.append(network.schema.columns[each.place].codes(values) if each.levels else values.astype(np.float64))
+        columns.append(network.schema.columns[each.place].codes(values) if each.categories else values.astype(np.float64))
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(rows), 0))
 
 
@@ -127,7 +127,7 @@ def in_c(*flags: str):
 
 def words_of(network: Network) -> dict[str, tuple[str, ...]]:
     """The levels of every category, as words."""
-    return {column.name: tuple(map(level_word, column.levels)) for column in network.schema.columns if column.levels}
+    return {column.name: tuple(map(category_name, column.categories)) for column in network.schema.columns if column.categories}
 
 
 # -- databases ---------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def kinds_of(network: Network, number: str, word: str, truth: str) -> list[str]:
     """The types of a table's columns but the key."""
     found = []
     for column in network.schema.columns:
-        first = (column.levels or (0.0,))[0]
+        first = (column.categories or (0.0,))[0]
         found.append(truth if isinstance(first, bool) else number if isinstance(first, float) else word)
     return found
 
@@ -307,7 +307,7 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
     if names == ["X"] and "X" not in network.names:
         values = [
             network.schema.columns[j].codes(rows[:, j])
-            if network.schema.columns[j].levels
+            if network.schema.columns[j].categories
             else rows[:, j].astype(np.float64)
             for j in range(network.n_inputs)
         ]
@@ -315,11 +315,11 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
     found = {}
     for name in names:
         j = network.names.index(name)
-        if network.schema.columns[j].levels is None:
+        if network.schema.columns[j].categories is None:
             found[name] = rows[:, [j]].astype(np.float64)
         else:
-            gap = "" if "" not in network.schema.columns[j].levels else "no such level"
-            words = [gap if cell(each) is None else level_word(each) for each in rows[:, j].tolist()]
+            gap = "" if "" not in network.schema.columns[j].categories else "no such level"
+            words = [gap if cell(each) is None else category_name(each) for each in rows[:, j].tolist()]
             found[name] = np.array(words, dtype=object)[:, np.newaxis]
     return found
 

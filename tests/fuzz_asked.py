@@ -24,7 +24,7 @@ from typing import Any
 
 import bgn
 from bgn.inputs.files import open_table
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 
 WORDS = ("red", "green", "blue", "south", "north", "flat", "house", "Lille", "Nice", "loft")
 NAMES = ("area", "kind", "colour", "city", "income", "age", "width", "height", "sold", "distance", "weight", "speed")
@@ -172,7 +172,7 @@ def _refused(function: Callable[..., Any], *given: Any, **options: Any) -> str:
     """What is said of something that is not taken."""
     try:
         function(*given, **options)
-    except Refused as refused:
+    except InputError as refused:
         return str(refused)
     return "taken"
 

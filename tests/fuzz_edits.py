@@ -27,15 +27,15 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     value = float(rng.choice([0.0, 1.0, -2.5, 0.1, 3.25, rng.normal(), 1e6 * rng.normal()]))
     names = editor.network.names
     column = names[int(rng.integers(len(names)))]
-    levels = editor.network.schema.columns[names.index(column)].levels
+    categories = editor.network.schema.columns[names.index(column)].categories
     kind = int(rng.integers(8))
     if kind == 0:
         return editor.threshold(n, value)
     if kind == 1:
         return editor.amount(n, value)
     if kind == 2:
-        words = [*(level for each in TABLE.columns for level in each.levels or ()), None]
-        return editor.level(n, words[int(rng.integers(len(words)))], bool(rng.integers(2)))
+        words = [*(category for each in TABLE.columns for category in each.categories or ()), None]
+        return editor.category(n, words[int(rng.integers(len(words)))], bool(rng.integers(2)))
     if kind == 3:
         return editor.drop(n, bool(rng.integers(2)))
     if kind == 4:
@@ -44,8 +44,8 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
         return editor.forbid(column)
     if kind == 6:
         return editor.round(int(rng.integers(1, 6)))
-    if levels is not None:
-        return editor.add(column, "in", list(levels[: int(rng.integers(1, len(levels) + 1))]), value)
+    if categories is not None:
+        return editor.add(column, "in", list(categories[: int(rng.integers(1, len(categories) + 1))]), value)
     return editor.add(column, str(rng.choice([">=", "<"])), value, float(rng.normal()), bool(rng.integers(2)))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import every_kind, expected, rows_for
@@ -54,46 +54,46 @@ def hostile_words(rng: np.random.Generator, count: int) -> tuple[str, ...]:
 def any_network(seed: int) -> Network:
     """A network of any kind, made from a number alone."""
     rng = np.random.default_rng(seed)
-    levels = [None, ("a", "b", "c"), None, (False, True), (1.0, 2.0, 4.5), None, tuple("pqrstuv")]
-    typical = [float(rng.integers(2)) if rng.random() < 0.5 else None for _ in levels]
-    names, target = [f"column {j}" for j in range(len(levels))], "y"
+    categories = [None, ("a", "b", "c"), None, (False, True), (1.0, 2.0, 4.5), None, tuple("pqrstuv")]
+    typical = [float(rng.integers(2)) if rng.random() < 0.5 else None for _ in categories]
+    names, target = [f"column {j}" for j in range(len(categories))], "y"
     if seed % 2:  # whatever words can hold, beside each other
-        *names, target = hostile_words(rng, len(levels) + 1)
-        levels[1], levels[6] = hostile_words(rng, 3), hostile_words(rng, 7)
+        *names, target = hostile_words(rng, len(categories) + 1)
+        categories[1], categories[6] = hostile_words(rng, 3), hostile_words(rng, 7)
     columns = tuple(
-        Column(name, levels=each, typical=typical[j]) for j, (name, each) in enumerate(zip(names, levels, strict=True))
+        Column(name, categories=each, typical=typical[j]) for j, (name, each) in enumerate(zip(names, categories, strict=True))
     )
 
-    def neuron() -> Neuron:
-        chosen = tuple(sorted(rng.choice(len(levels), size=rng.integers(1, 4), replace=False).tolist()))
+    def neuron() -> Oblique:
+        chosen = tuple(sorted(rng.choice(len(categories), size=rng.integers(1, 4), replace=False).tolist()))
         coefficients = tuple(
-            float(rng.choice([1.0, -1.0, 0.3, -0.59, rng.normal()])) if levels[j] is None
-            else tuple(float(x) for x in rng.choice([0.0, 1.0, -2.6, 0.7], size=len(levels[j])))
+            float(rng.choice([1.0, -1.0, 0.3, -0.59, rng.normal()])) if categories[j] is None
+            else tuple(float(x) for x in rng.choice([0.0, 1.0, -2.6, 0.7], size=len(categories[j])))
             for j in chosen
         )  # fmt: skip
         kind, threshold = rng.integers(3), float(rng.choice([0.0, 0.5, 1.0, 1.7, rng.normal()]))
         if kind == 0:
-            return Neuron(
+            return Oblique(
                 Projection(chosen, coefficients, tuple(rng.choice([0.0, 0.7, 1.5], len(chosen)).tolist())), threshold
             )
-        return Neuron(
+        return Oblique(
             Projection(chosen, coefficients), threshold, None if kind == 1 and rng.random() < 0.3 else bool(kind % 2)
         )
 
-    layers = [Layer.of([neuron() for _ in range(rng.integers(1, 30))], len(levels))]
+    layers = [Layer.of([neuron() for _ in range(rng.integers(1, 30))], len(categories))]
     for _ in range(rng.integers(3)):
         weights = rng.normal(size=(rng.integers(1, 6), layers[-1].width)) * (rng.random(layers[-1].width) < 0.5)
         layers.append(Layer(weights, rng.normal(size=len(weights))))
     link = str(rng.choice(["identity", "identity", "logistic", "softmax"]))
     shape = (layers[-1].width, 3) if link == "softmax" else (layers[-1].width,)
     outputs = rng.normal(size=shape)
-    slopes = rng.normal(size=(len(levels), *shape[1:])) if rng.random() < 0.2 else None
+    slopes = rng.normal(size=(len(categories), *shape[1:])) if rng.random() < 0.2 else None
     if slopes is not None:
-        slopes[[j for j, each in enumerate(levels) if each is not None]] = 0.0
+        slopes[[j for j, each in enumerate(categories) if each is not None]] = 0.0
     outputs, base = outputs.round(2) if rng.random() < 0.5 else outputs, np.round(rng.normal(size=shape[1:]), 2)
     more = {}
     if slopes is not None and rng.random() < 0.7:
-        more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(levels), 2)), axis=1)
+        more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(categories), 2)), axis=1)
     if link == "identity" and rng.random() < 0.4:
         more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
     return Network.of_layers(layers, outputs, base, schema=Schema(columns, target), link=link, slopes=slopes, **more)
@@ -126,7 +126,7 @@ def differences(name: str, network: Network, rows: np.ndarray, run: Callable[[Ne
 
 def finite(network: Network, rows: np.ndarray) -> np.ndarray:
     """Return the rows whose sums stay below 1e300, beyond which PostgreSQL is in error."""
-    numbers = [j for j, column in enumerate(network.schema.columns) if column.levels is None]
+    numbers = [j for j, column in enumerate(network.schema.columns) if column.categories is None]
     values = np.array([[0.0 if x is None or x != x else x for x in row] for row in rows[:, numbers].tolist()], float)
     return rows[(np.abs(values.reshape(len(rows), len(numbers))) <= 1e290).all(axis=1)]
 

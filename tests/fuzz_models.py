@@ -275,7 +275,7 @@ def use(path: Path, tally: Tally, report: bool) -> None:
     network = file.network
     rng = np.random.default_rng(0)
     if not network.plain:
-        row = [0.5 if column.levels is None else next(iter(column.levels), None) for column in network.schema.columns]
+        row = [0.5 if column.categories is None else next(iter(column.categories), None) for column in network.schema.columns]
         with suppress(ValueError), np.errstate(all="ignore"):  # a category without levels, where gaps are refused
             assert len(network.predict(np.array([row], dtype=object).reshape(1, -1))) == 1
         assert repr(network)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import bgn
 from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.attainable import moves, range_of
 from tests.reference.attainable import rows as cells
@@ -35,9 +35,9 @@ def random_column(name: str, rng: np.random.Generator, numbers: bool = True) -> 
     """A column of whole numbers, more often than not; or of `numbers`, of 0 and 1, or of three levels."""
     kind = rng.choice(["whole", "whole", "whole", "number" if numbers else "whole", "binary", "levels"])
     if kind == "binary":
-        return Column(name, levels=(False, True), typical=0.0)
+        return Column(name, categories=(False, True), typical=0.0)
     if kind == "levels":
-        return Column(name, levels=("a", "b", "c"), ordered=bool(rng.integers(2)), typical=1.0)
+        return Column(name, categories=("a", "b", "c"), ordered=bool(rng.integers(2)), typical=1.0)
     low = float(rng.integers(-6, 7)) + float(rng.choice([0.0, 0.0, 0.0, 1e6]))
     high = low + float(rng.integers(0, 9))
     if kind == "number":
@@ -49,8 +49,8 @@ def random_row(schema: Schema, rng: np.random.Generator) -> list[float]:
     """A row as the network reads it."""
     row = []
     for column in schema.columns:
-        if column.levels is not None:
-            row.append(float(rng.integers(len(column.levels))))
+        if column.categories is not None:
+            row.append(float(rng.integers(len(column.categories))))
         elif column.whole:
             row.append(float(rng.integers(int(column.seen[0]), int(column.seen[1]) + 1)))
         else:
@@ -58,13 +58,13 @@ def random_row(schema: Schema, rng: np.random.Generator) -> list[float]:
     return row
 
 
-def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float], gaps: set[int], most: int) -> Neuron:
+def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float], gaps: set[int], most: int) -> Oblique:
     """A question about up to `most` columns, whose threshold some row sits on more often than not."""
     count = int(rng.integers(1, min(most, len(schema.columns)) + 1))
     columns = tuple(sorted(rng.choice(len(schema.columns), count, replace=False).tolist()))
     coefficients = tuple(
-        float(rng.choice(factors)) if schema.columns[j].levels is None
-        else tuple(float(rng.choice([0.0, *factors])) for _ in schema.columns[j].levels)
+        float(rng.choice(factors)) if schema.columns[j].categories is None
+        else tuple(float(rng.choice([0.0, *factors])) for _ in schema.columns[j].categories)
         for j in columns
     )  # fmt: skip
     projection = Projection(columns, coefficients)
@@ -73,14 +73,14 @@ def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float]
     if rng.random() < 0.3:
         threshold += float(rng.choice([0.5, -0.5, 1e-9, rng.normal()]))
     if not gaps & set(columns):
-        return Neuron(projection, threshold)
+        return Oblique(projection, threshold)
     if len(columns) > 1 and rng.random() < 0.5:
         counted = tuple(
             schema.columns[j].typical if isinstance(each, float) else float(rng.choice(factors))
             for j, each in zip(columns, coefficients, strict=True)
         )
-        return Neuron(Projection(columns, coefficients, counted), threshold)
-    return Neuron(projection, threshold, bool(rng.integers(2)))
+        return Oblique(Projection(columns, coefficients, counted), threshold)
+    return Oblique(projection, threshold, bool(rng.integers(2)))
 
 
 def random_network(rng: np.random.Generator, depth: int | None = None, most: int = 4, numbers: bool = True) -> Network:
@@ -117,7 +117,7 @@ def certificates_hold(network: Network, sure: bool = True) -> None:
     for name, told in bgn.certify(network, within="seen", max_seconds=60).items():
         column = network.names.index(name)
         if told.direction in ("unordered", "unknown"):
-            ordered = network.schema.columns[column].levels is None or network.schema.columns[column].ordered
+            ordered = network.schema.columns[column].categories is None or network.schema.columns[column].ordered
             assert (told.direction == "unknown") == ordered, told
             assert told.direction == "unordered" or network.depth > 1 or not sure, told
             continue
@@ -131,14 +131,14 @@ def certificates_hold(network: Network, sure: bool = True) -> None:
 
 def random_bounds(column: Column, rng: np.random.Generator) -> tuple[object, object]:
     """Bounds of a column as a user writes them, and as the slow twin reads them."""
-    if column.levels is None:
+    if column.categories is None:
         low, high = np.sort(rng.integers(column.seen[0] - 1, column.seen[1] + 2, 2)).astype(float).tolist()
         way = str(rng.choice(["increase", "decrease"]))
         return (way, way) if rng.random() < 0.5 else ((low, high), (low, high))
     if column.ordered and rng.random() < 0.5:
         return ("increase",) * 2 if rng.random() < 0.5 else ("decrease",) * 2
-    codes = sorted(rng.choice(len(column.levels), int(rng.integers(1, len(column.levels) + 1)), replace=False).tolist())
-    return [column.levels[code] for code in codes], codes
+    codes = sorted(rng.choice(len(column.categories), int(rng.integers(1, len(column.categories) + 1)), replace=False).tolist())
+    return [column.categories[code] for code in codes], codes
 
 
 def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
@@ -148,7 +148,7 @@ def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
     row = np.array(random_row(schema, rng))
     row[rng.random(count) < 0.35] = np.nan
     options: dict[str, object] = {}
-    prices = np.array([1.0 if c.levels is not None or c.seen[0] == c.seen[1] else 4.0 / (c.seen[1] - c.seen[0])
+    prices = np.array([1.0 if c.categories is not None or c.seen[0] == c.seen[1] else 4.0 / (c.seen[1] - c.seen[0])
                        for c in schema.columns])  # fmt: skip
     if rng.random() < 0.4:
         prices = prices * rng.choice([0.5, 1.0, 3.0], count)

@@ -25,9 +25,9 @@ from typing import Any
 
 import bgn
 from bgn.inputs.cells import Met
-from bgn.inputs.file_format import GAPS, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.inputs.files import open_table
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from tests.fuzz_tables import TEXT, several, table
 
 TRUTHS = {"true": True, "false": False, "1": True, "0": False}
@@ -77,7 +77,7 @@ def gapped(raw: bytes, chance: random.Random) -> bytes:
     lines = [line.split(b",") for line in raw.split(b"\n")]
     for _ in range(10):
         fields = chance.choice(lines[1:] or lines)
-        fields[chance.randrange(len(fields))] = chance.choice((*GAPS, " NA ", "none", "N/A?")).encode()
+        fields[chance.randrange(len(fields))] = chance.choice((*MISSING_VALUES, " NA ", "none", "N/A?")).encode()
     return b"\n".join(map(b",".join, lines))
 
 
@@ -141,7 +141,7 @@ def agrees(cell: str, value: Any, written: Numerals | None, infinite: bool) -> b
     """Whether a value is what a cell says, or what was told of its column."""
     bare = cell.strip()
     if value is None:
-        return bare in GAPS
+        return bare in MISSING_VALUES
     if isinstance(value, str):
         return value == cell
     if isinstance(value, bool):
@@ -171,7 +171,7 @@ def case(seed: int, folder: Path) -> str:
     try:
         opened = open_table(str(path))
         found = opened.read(opened.names)
-    except Refused:
+    except InputError:
         fitted(path)
         return "refused"
     compare(raw, opened.names, found.to_pydict(), found.num_rows, opened.met)
@@ -185,7 +185,7 @@ def fitted(path: Path) -> str:
     """Prepare a file for a fit; only what is refused in words may stop it."""
     try:
         bgn.preparation.fit(path, "y", missing="drop")
-    except Refused:
+    except InputError:
         return "not fitted"
     return "fitted"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 
 NASTY = [
@@ -48,7 +48,7 @@ def random_network(
     outputs = rng.normal(size=layers[-1].width)
     network = bgn.Network.of_layers(layers, outputs, 3.0, names, target)
     seasons = {name: ("season", name.partition(" = ")[2]) for name in names if name.startswith("season = ")}
-    return network.changed(schema=network.schema.with_levels(seasons))
+    return network.changed(schema=network.schema.with_categories(seasons))
 
 
 @st.composite
@@ -84,26 +84,26 @@ def problems(draw, max_features=4, depth=1):
     return Network.of_layers(layers, rng.normal(size=width), rng.normal()), X, background
 
 
-LEVELS = ("Lille", "Nice", "Rome")
+CATEGORIES = ("Lille", "Nice", "Rome")
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e9])
 POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may be divided by without rounding
 
 
 @st.composite
-def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMBERS):
+def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=NUMBERS):
     """A network on two numbers and two categories; with `one_number` it has one output and no link."""
     schema = Schema(
-        (Column("age"), Column("city", levels=LEVELS), Column("rooms"), Column("owner", levels=(False, True))),
+        (Column("age"), Column("city", categories=CATEGORIES), Column("rooms"), Column("owner", categories=(False, True))),
         target="price",
     )
 
     def neuron():
         columns = tuple(sorted(draw(st.sets(st.integers(0, 3), max_size=3))))
         coefficients = tuple(
-            draw(numbers.filter(bool)) if levels is None else tuple(draw(numbers) for _ in levels)
-            for levels in (schema.columns[j].levels for j in columns)
+            draw(numbers.filter(bool)) if categories is None else tuple(draw(numbers) for _ in categories)
+            for categories in (schema.columns[j].categories for j in columns)
         )
-        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if gaps else None)
+        return Oblique(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if missing else None)
 
     first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
     deeper = draw(st.booleans())
@@ -119,21 +119,21 @@ def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMB
     return Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
 
 
-def mixed_rows(gaps=True):
+def mixed_rows(missing=True):
     """Raw rows of such a network's table."""
-    number = st.one_of(NUMBERS, st.none()) if gaps else NUMBERS
-    word = st.sampled_from([*LEVELS, None, "never seen"] if gaps else list(LEVELS))
-    owner = st.sampled_from([True, False, None] if gaps else [True, False])
+    number = st.one_of(NUMBERS, st.none()) if missing else NUMBERS
+    word = st.sampled_from([*CATEGORIES, None, "never seen"] if missing else list(CATEGORIES))
+    owner = st.sampled_from([True, False, None] if missing else [True, False])
     return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
 
 
 TABLE = Schema(
     (
         Column("age", typical=1.5, seen=(-3.0, 6.0)),
-        Column("city", levels=(*LEVELS, "Oslo"), typical=1.0),
+        Column("city", categories=(*CATEGORIES, "Oslo"), typical=1.0),
         Column("rooms", whole=True, seen=(0.0, 5.0), typical=2.0),
-        Column("owner", levels=(False, True), typical=0.0),
-        Column("grade", levels=("low", "fair", "high"), ordered=True, typical=2.0),
+        Column("owner", categories=(False, True), typical=0.0),
+        Column("grade", categories=("low", "fair", "high"), ordered=True, typical=2.0),
     ),
     target="price",
 )
@@ -152,33 +152,33 @@ def table_networks(draw, depth=1, complete=None, most=4):
         complete = draw(st.sets(st.integers(0, 4), max_size=3))
 
     def part(j):
-        levels = TABLE.columns[j].levels
-        if levels is None:
+        categories = TABLE.columns[j].categories
+        if categories is None:
             return draw(_FACTORS)
         if TABLE.columns[j].ordered and draw(st.booleans()):
-            return tuple(map(float, range(len(levels))))
-        return tuple(draw(st.sampled_from([0.0, 0.0, 1.0, -2.6])) for _ in levels)
+            return tuple(map(float, range(len(categories))))
+        return tuple(draw(st.sampled_from([0.0, 0.0, 1.0, -2.6])) for _ in categories)
 
     def neuron():
         columns = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))))
         coefficients, threshold = tuple(map(part, columns)), draw(_CUTS)
         if complete >= set(columns):
-            return Neuron(Projection(columns, coefficients), threshold)
+            return Oblique(Projection(columns, coefficients), threshold)
         if len(columns) > 1:
             coefficients = tuple(  # some ask of a number whether it is there, and no more
                 0.0 if isinstance(each, float) and j not in complete and draw(st.integers(0, 3)) == 0 else each
                 for j, each in zip(columns, coefficients, strict=True)
             )
-            gaps = tuple(
+            missing = tuple(
                 TABLE.columns[j].typical
                 if isinstance(each, float) and each
                 else draw(st.sampled_from([0.0, each[0] if isinstance(each, tuple) else -2.6, 0.7]))
                 for j, each in zip(columns, coefficients, strict=True)
             )
-            return Neuron(Projection(columns, coefficients, gaps), threshold)
-        if draw(st.integers(0, 3)) == 0 and TABLE.columns[columns[0]].levels is None:
-            return Neuron(Projection(columns, (0.0,)), 1.0, missing=True)
-        return Neuron(Projection(columns, coefficients), threshold, draw(st.booleans()))
+            return Oblique(Projection(columns, coefficients, missing), threshold)
+        if draw(st.integers(0, 3)) == 0 and TABLE.columns[columns[0]].categories is None:
+            return Oblique(Projection(columns, (0.0,)), 1.0, missing=True)
+        return Oblique(Projection(columns, coefficients), threshold, draw(st.booleans()))
 
     layers = [Layer.of([neuron() for _ in range(draw(st.integers(1, most)))], 5)]
     for _ in range(depth - 1):
@@ -222,10 +222,10 @@ def winners(network, X):
 def table_rows(complete=(), least=1, most=6):
     """Raw rows of such a network's table; the columns `complete` have no gaps."""
     number = st.sampled_from([-2.6, -1.0, 0.0, 0.5, 1.0, 1.7, 2.0, 3.25, 4.3])
-    words = [st.sampled_from(column.levels) for column in TABLE.columns if column.levels is not None]
+    words = [st.sampled_from(column.categories) for column in TABLE.columns if column.categories is not None]
     columns = [number, words[0], st.integers(0, 5).map(float), words[1], words[2]]
-    gaps = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
-    pairs = enumerate(zip(columns, gaps, strict=True))
+    missing = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
+    pairs = enumerate(zip(columns, missing, strict=True))
     cells = [each if j in complete else st.one_of(each, each, gap) for j, (each, gap) in pairs]
     return st.lists(st.tuples(*cells).map(list), min_size=least, max_size=most).map(_objects)
 
@@ -233,14 +233,14 @@ def table_rows(complete=(), least=1, most=6):
 def town() -> Network:
     """A network on that table with questions of every kind; of grade and owner no question sees a gap."""
     asked = [
-        Neuron(Projection((0,), (1.0,)), 1.7, missing=True),
-        Neuron(Projection((0,), (0.0,)), 1.0, missing=True),
-        Neuron(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
-        Neuron(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), gaps=(1.5, 0.7)), 0.5),
-        Neuron(Projection((0, 2), (1.0, -0.3), gaps=(1.5, 2.0)), 1.0),
-        Neuron(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
-        Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), gaps=(2.0, 0.0)), 3.0),
-        Neuron(Projection((3,), ((0.0, 1.0),)), 1.0),
+        Oblique(Projection((0,), (1.0,)), 1.7, missing=True),
+        Oblique(Projection((0,), (0.0,)), 1.0, missing=True),
+        Oblique(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
+        Oblique(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing=(1.5, 0.7)), 0.5),
+        Oblique(Projection((0, 2), (1.0, -0.3), missing=(1.5, 2.0)), 1.0),
+        Oblique(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
+        Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing=(2.0, 0.0)), 3.0),
+        Oblique(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
 
@@ -249,7 +249,7 @@ def town_rows(count: int, seed: int = 0) -> np.ndarray:
     """Raw rows of that table, with gaps in all its columns and levels never seen."""
     rng = np.random.default_rng(seed)
     columns = [rng.uniform(-3, 6, count).round(2).astype(object), rng.integers(0, 6, count).astype(float)]
-    words = [rng.choice(np.array(column.levels, dtype=object), count) for column in TABLE.columns if column.levels]
+    words = [rng.choice(np.array(column.categories, dtype=object), count) for column in TABLE.columns if column.categories]
     rows = np.column_stack([columns[0], words[0], columns[1].astype(object), words[1], words[2]])
     rows[rng.random(rows.shape) < 0.12] = None
     rows[rng.random(count) < 0.05, 1] = "Berlin"
@@ -268,7 +268,7 @@ def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarra
     """Rows and a noisy target; columns that stand for levels hold one 1 per row."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(count, network.n_inputs))
-    for seasons in network.schema.level_columns.values():
+    for seasons in network.schema.category_columns.values():
         rows[:, seasons] = np.eye(len(seasons))[rng.integers(len(seasons), size=count)]
     return rows, network.predict(rows) + rng.normal(size=count) * 0.3
 
@@ -278,7 +278,7 @@ def grown() -> History:
     records, path = [], [Snapshot((), (), 2.5, 4.0, 4.0)]
     for width in range(1, 5):
         cuts = np.arange(1, width + 1) / (width + 1)
-        neurons = tuple(Neuron(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
+        neurons = tuple(Oblique(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
         path.append(Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width))
         records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
         if width == 2:

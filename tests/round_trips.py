@@ -12,7 +12,7 @@ import numpy as np
 
 import bgn
 from bgn import BGNClassifier, BGNRegressor, Network
-from bgn.model.categories import KeptLevels
+from bgn.model.categories import KeptCategories
 from bgn.persist import growth
 from bgn.persist.growth import _plain
 
@@ -49,7 +49,7 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     path = Path(folder) / "model.json"
     bgn.save(model, path)
     found = bgn.load(path)
-    kept = KeptLevels.of(model.network_)  # rare categories of columns that are not asked about stay behind
+    kept = KeptCategories.of(model.network_)  # rare categories of columns that are not asked about stay behind
     network, history = kept.network(model.network_), kept.history(model.history_)
     assert type(found) is (BGNClassifier if hasattr(model, "classes_") else BGNRegressor)
     if hasattr(model, "classes_"):

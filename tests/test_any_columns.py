@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.explain.frontier import MOST_LEVELS, as_numbers
+from bgn.explain.frontier import MOST_CATEGORIES, as_numbers
 from bgn.model.schema import Column, Schema
 from tests.any_columns import KINDS, table, target
 from tests.command import call
@@ -34,7 +34,7 @@ def test_a_category_without_levels_is_always_missing(kind: str, tmp_path: Path) 
     y = X["number 1"] + rng.normal(0, 0.1, len(X))
     model = bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, y)
     column = model.network_.schema.columns[0]
-    assert column.levels == ()
+    assert column.categories == ()
     assert column.typical is None
     assert np.isnan(model.network_._rows(X)[:, 0]).all()
     model.save(tmp_path / "m.json")
@@ -98,7 +98,7 @@ def test_rows_of_weight_0_on_disk_are_not_there(place: str, tmp_path: Path) -> N
     settings = {"max_terms": 2, "random_state": 0, "cv": None, "max_linear": 0}
     given = {"sample_weight": "w"} if place == "column" else {"sample_weight": weight, "columns": ["city", "day"]}
     model = bgn.BGNRegressor(**settings).fit(tmp_path / "t.parquet", target="y", **given)
-    assert model.network_.schema.columns[0].levels == ("Lille", "Nice")
+    assert model.network_.schema.columns[0].categories == ("Lille", "Nice")
     assert {column.part_of.first for column in model.network_.schema.columns[1:] if column.part_of.first} == {
         str(rows.day[6:].min().date())
     }
@@ -120,7 +120,7 @@ def test_a_linear_term_says_what_a_missing_value_counts_as() -> None:
     X.loc[::9, "a"] = np.nan
     model = bgn.BGNRegressor(max_terms=2, max_linear=2, random_state=0).fit(X, 3 * X.a.fillna(0) + X.b)
     typical = model.network_.schema.columns[0].typical
-    assert not model.network_.layers[0].takes_gaps
+    assert not model.network_.layers[0].takes_missing
     assert "a missing" in model.equation("html")
     assert f"a missing a counts as {typical:g}." in model.equation()
     assert "missing b" not in model.equation()
@@ -131,10 +131,10 @@ def test_the_linear_model_knows_the_commonest_levels_of_many() -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 10_000, 3000).astype(float)
     codes[::3] = rng.integers(9_990, 10_000, 1000)
-    schema = Schema((Column("a"), Column("city", levels=tuple(map(str, range(10_000))))))
+    schema = Schema((Column("a"), Column("city", categories=tuple(map(str, range(10_000))))))
     rows = np.column_stack([rng.normal(size=3000), codes])
     found = as_numbers(schema, rows, rows)
-    assert found.shape == (3000, 1 + MOST_LEVELS)
+    assert found.shape == (3000, 1 + MOST_CATEGORIES)
     assert (found[:, -10:].sum(axis=0) == np.bincount(codes.astype(int))[-10:]).all()
-    few = Schema((Column("city", levels=("a", "b", "c")),))
+    few = Schema((Column("city", categories=("a", "b", "c")),))
     np.testing.assert_array_equal(as_numbers(few, np.array([[0.0], [2.0]]), rows[:, :1]), [[1, 0, 0], [0, 0, 1]])

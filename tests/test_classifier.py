@@ -17,7 +17,7 @@ from bgn import BGNClassifier
 from bgn.engines.memory import MemoryEngine, part_of
 from bgn.grow.losses import Logistic, Softmax
 from bgn.grow.refit import Full
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import same
 
 QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
@@ -163,7 +163,7 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
         rule = Full(penalty)
         state = rule.start(rows)
         for slot in range(3):
-            fired = [Neuron(Projection((slot,), (1.0,)), 0.1)]
+            fired = [Oblique(Projection((slot,), (1.0,)), 0.1)]
             from bgn.engines.protocol import Cut
 
             state = rule.admit(rows, state, slot, Cut(fired[0], 1.0, 1, 1, 1, 1, 0.0, 0.0)) or state

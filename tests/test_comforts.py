@@ -34,7 +34,7 @@ def test_methods_are_the_functions(model: Any, houses: tuple[pd.DataFrame, pd.Se
     X, y = houses
     assert model.equation() == bgn.equation(model)
     np.testing.assert_array_equal(model.explain(X, X).values, bgn.shap_values(model, X, background=X).values)
-    np.testing.assert_array_equal(model.effect("rooms", X).levels, bgn.effect(model, "rooms", X).levels)
+    np.testing.assert_array_equal(model.effect("rooms", X).categories, bgn.effect(model, "rooms", X).categories)
     np.testing.assert_array_equal(model.margin(X[:5]).distance, bgn.margin(model, X[:5]).distance)
     assert repr(model.counterfactual(X.iloc[0], at_least=500)) == repr(
         bgn.counterfactual(model, X.iloc[0], at_least=500)

@@ -38,8 +38,8 @@ from bgn.engines.memory import Part  # noqa: E402
 from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E402
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
-from bgn.inputs.refusal import Refused  # noqa: E402
-from bgn.model.layer import Neuron, Projection  # noqa: E402
+from bgn.inputs.errors import InputError  # noqa: E402
+from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -516,7 +516,7 @@ def test_rows_answer_alike_whatever_was_asked_before():
     part, standing = Part(columns, target, None, loss), Standing()
     for step in range(200):
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
-        neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        neuron = Oblique(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
         output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
         put = (RowPart.put, min(slot, width), neuron)
         moved = (RowPart.move, slot % max(width, 1), 0)
@@ -612,5 +612,5 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InputError, match=message):
         Clustered(Wanted(source, choices, 0.2, 0, numbers=True), "tcp://nowhere")

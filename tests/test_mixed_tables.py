@@ -158,7 +158,7 @@ def test_numbers_may_be_categories():
     X = np.column_stack([rng.integers(0, 5, 200).astype(float), rng.normal(size=200)])
     y = np.isin(X[:, 0], [1, 4]) * 3.0
     model = BGNRegressor(**QUICK, categorical_features=[0]).fit(X, y)
-    assert model.network_.schema.columns[0].levels == (0.0, 1.0, 2.0, 3.0, 4.0)
+    assert model.network_.schema.columns[0].categories == (0.0, 1.0, 2.0, 3.0, 4.0)
     assert model.history_.paths[0][1].train_mse < 0.1
     by_mask = BGNRegressor(**QUICK, categorical_features=[True, False]).fit(X, y)
     assert by_mask.network_ == model.network_

@@ -63,8 +63,8 @@ def test_a_fit_leaves_no_row(folder: Path) -> None:
     assert tells(folder / "model.json", folder / "fit.html", folder / "card.json") == []
     model = read(folder / "model.json")
     columns = {model.network.names[j]: model.network.schema.columns[j] for j in range(model.network.n_inputs)}
-    assert columns["doctor"].levels == ()
-    assert columns["town"].levels == ("Lille", "Nice", "Rome")
+    assert columns["doctor"].categories == ()
+    assert columns["town"].categories == ("Lille", "Nice", "Rome")
 
 
 def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behind(tmp_path: Path) -> None:
@@ -78,15 +78,15 @@ def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behi
     model.save(tmp_path / "model.json")
     assert tells(tmp_path / "model.json") == []
     loaded = bgn.load(tmp_path / "model.json")
-    levels = [column.levels for column in loaded.network_.schema.columns]
-    assert levels == [None, (), ("Lille", "Nice", "Rome")]
+    categories = [column.categories for column in loaded.network_.schema.columns]
+    assert categories == [None, (), ("Lille", "Nice", "Rome")]
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     new = model.network_.schema.encode(X)
     new[:, 1] = np.nan
     np.testing.assert_array_equal(loaded.with_terms(2).predict(X), model.with_terms(2).network_.predict_encoded(new))
     model.with_terms(2).save(tmp_path / "wide.json")  # which asks about them: they are the model
     wide = bgn.load(tmp_path / "wide.json")
-    assert wide.network_.schema.columns[1].levels == tuple(sorted(NAMES))
+    assert wide.network_.schema.columns[1].categories == tuple(sorted(NAMES))
     np.testing.assert_array_equal(wide.predict(X), model.with_terms(2).predict(X))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from bgn.model.network import Network
 from bgn.model.rescaled import Source, column_from, rescaled, with_output
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.schema import Column, Category, Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.values import dense
 from bgn.text import quote_category, quote_name
@@ -28,7 +28,7 @@ from bgn.text import quote_category, quote_name
 # make.
 
 # By stage and place: the step in words, and the level of a category that a 0/1 column stands for.
-Makers = dict[tuple[int, int], tuple[str, tuple[str, Level] | None]]
+Makers = dict[tuple[int, int], tuple[str, tuple[str, Category] | None]]
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def roots_of(
                 following.append((origin, found))  # type: ignore[arg-type]
                 continue
             following.append((stage, Source(place)))
-            level = None
-            if own.level is not None:
-                origin, before = at[own.level[0]]
-                level = None if before.arithmetic else (labels[origin][before.column], own.level[1])
-            makers[stage, place] = own.by, level
+            category = None
+            if own.category is not None:
+                origin, before = at[own.category[0]]
+                category = None if before.arithmetic else (labels[origin][before.column], own.category[1])
+            makers[stage, place] = own.by, category
         labels.append(_names_after(name, step, labels[-1], width))
         at = following
     return _rooted(at, makers, labels, network), names
@@ -97,12 +97,12 @@ def _rooted(
         if key in roots and roots[key][1] != source.filled:  # a gap would have to count as two things
             key, source = (len(labels) - 1, j), Source(j)
         if key not in roots:
-            (by, level), name = makers.get(key, ("'all'" * bool(key[0]), None)), labels[key[0]][key[1]]
+            (by, category), name = makers.get(key, ("'all'" * bool(key[0]), None)), labels[key[0]][key[1]]
             while key[0] and name in taken:
                 name = f"{name} ({by})"
             taken.add(name)
             column = column_from(network.schema.columns[j], source, name)
-            column = column if level is None else replace(column, level_of=level)
+            column = column if category is None else replace(column, category_of=category)
             roots[key] = Root(key[0], key[1], column, by), source.filled
         found.append((roots[key][0], source))
     return found
@@ -382,9 +382,9 @@ def _note(scaled: bool, made: Sequence[Root], alone: bool, lost: str) -> str:
 
 def _named(column: Column) -> str:
     """Name a column as questions do."""
-    if column.level_of is None:
+    if column.category_of is None:
         return quote_name(column.name)
-    return f"{quote_name(column.level_of[0])} = {quote_category(level_word(column.level_of[1]))}"
+    return f"{quote_name(column.category_of[0])} = {quote_category(category_name(column.category_of[1]))}"
 
 
 def _with_network(estimator: Any, network: Network, note: str, keep_history: bool) -> Any:
@@ -432,7 +432,7 @@ class Made:
     """
 
     by: str
-    level: tuple[int, Level] | None = None
+    category: tuple[int, Category] | None = None
 
 
 Traced = list[Source | Made]
@@ -475,10 +475,10 @@ def after(first: Traced, second: Traced) -> Traced:
     found: Traced = []
     for own in second:
         if isinstance(own, Made):
-            origin = None if own.level is None else first[own.level[0]]
+            origin = None if own.category is None else first[own.category[0]]
             plain = isinstance(origin, Source) and not origin.arithmetic
-            level = (origin.column, own.level[1]) if plain and own.level and isinstance(origin, Source) else None
-            found.append(replace(own, level=level))
+            category = (origin.column, own.category[1]) if plain and own.category and isinstance(origin, Source) else None
+            found.append(replace(own, category=category))
             continue
         before = first[own.column]
         if isinstance(before, Source):
@@ -526,11 +526,11 @@ def _selector(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
 def _one_hot(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
     found: Traced = []
     dropped = [None] * n_in if step.drop_idx_ is None else step.drop_idx_
-    for j, (levels, left_out) in enumerate(zip(step.categories_, dropped, strict=True)):
-        for k, level in enumerate(levels.tolist()):
+    for j, (categories, left_out) in enumerate(zip(step.categories_, dropped, strict=True)):
+        for k, category in enumerate(categories.tolist()):
             if k != left_out:
-                told = (j, float(level) if type(level) is int else level)
-                found.append(Made(called(name, step), told if isinstance(level, (str, float, int)) else None))
+                told = (j, float(category) if type(category) is int else category)
+                found.append(Made(called(name, step), told if isinstance(category, (str, float, int)) else None))
     return found
 
 

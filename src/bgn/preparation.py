@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
-from bgn.inputs.file_format import GAPS, FileFormat, Numerals
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
+from bgn.model.schema import Column, Category, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 from bgn.text import count_of, quote_category, quote_name
@@ -80,16 +80,16 @@ class Preparation:
     schema: Schema
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING_VALUES
     date_format: str | None = None
-    merged: tuple[Level, ...] = ()
+    merged: tuple[Category, ...] = ()
     header: bool = True
 
     def __repr__(self) -> str:
         """One line per column of the raw table: what it is, and what is done with it."""
         raws = dict[str, list[Column]]()
         for column in self.schema.columns:
-            raws.setdefault(column.level_of[0] if column.level_of else column.raw, []).append(column)
+            raws.setdefault(column.category_of[0] if column.category_of else column.raw, []).append(column)
         lines = [("column", "kind", "what is done"), *((quote_name(raw), *self._told(raw, raws[raw])) for raw in raws)]
         wide = [max(len(line[k]) for line in lines) for k in (0, 1)]
         return "\n".join(f"{name:<{wide[0]}}  {kind:<{wide[1]}}  {done}" for name, kind, done in lines)
@@ -103,18 +103,18 @@ class Preparation:
             since = [words.get(part.part, part.part) for part in parts]
             form = f"; read as {self.date_format}, or ISO 8601" if kind == "date" and self.date_format else ""
             return kind, f"{', '.join(since)}{form}"
-        levels = first.levels
-        if first.level_of is not None:
-            levels = tuple(column.level_of[1] for column in columns if column.level_of is not None)
-        if levels is None:
+        categories = first.categories
+        if first.category_of is not None:
+            categories = tuple(column.category_of[1] for column in columns if column.category_of is not None)
+        if categories is None:
             how = str(self.how(raw))
             return "number", f"used as it is{f'; {how}' if how else ''}"
-        if levels == (False, True):
+        if categories == (False, True):
             return "true or false", "used as it is"
-        some = ", ".join(quote_category(level_word(level), 24) for level in levels[:_FEW])
-        more = f" and {len(levels) - _FEW} more" if len(levels) > _FEW else ""
-        flags = "; a column of 0 and 1 each" if first.level_of is not None else ""
-        told = f"{count_of(len(levels), 'category')}: {some}{more}{flags}" if levels else "always missing"
+        some = ", ".join(quote_category(category_name(category), 24) for category in categories[:_FEW])
+        more = f" and {len(categories) - _FEW} more" if len(categories) > _FEW else ""
+        flags = "; a column of 0 and 1 each" if first.category_of is not None else ""
+        told = f"{count_of(len(categories), 'category')}: {some}{more}{flags}" if categories else "always missing"
         return "ordered category" if first.ordered else "category", told
 
     def how(self, column: str) -> Numerals:
@@ -227,7 +227,7 @@ def fit(
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
-    gaps: Sequence[str] = GAPS,
+    gaps: Sequence[str] = MISSING_VALUES,
     sheet: str | None = None,
     header: bool | None = None,
 ) -> Prepared:

@@ -14,7 +14,7 @@ import pytest
 from pyarrow.parquet import write_table
 
 import bgn
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.inputs.training import labelled, tallied, target_of, target_values
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
@@ -252,9 +252,9 @@ def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -
 
 def test_labels_that_are_no_classes_are_refused() -> None:
     words = tallied(pa.chunked_array([["1", "2", "3", "n.b."]]))
-    with pytest.raises(Refused, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
+    with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
         target_of([tallied(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
-    with pytest.raises(Refused, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
+    with pytest.raises(InputError, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
         target_of([words], "y", None)
     assert target_of([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
 

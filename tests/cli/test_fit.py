@@ -1,4 +1,4 @@
-"""``bgn fit``, the installed command: every format, every option, every refusal, and what a kill leaves behind."""
+"""``bgn fit``, the installed command: every format, every option, every errors, and what a kill leaves behind."""
 
 from __future__ import annotations
 
@@ -183,9 +183,9 @@ def test_missing_values_are_learnt_from_refused_dropped_or_filled(rents: pd.Data
     path = tmp_path / "t.csv"
     holes.to_csv(path, index=False)
     told = "25 of 300 rows have missing values ('area' 10, 'kind' 10, 'rent' 10)"
-    refusal = f"bgn: {told}; add --missing drop to leave them out, or --missing impute to fill them in."
-    assert call("fit", path, "-t", "rent", *SMALL, "--missing", "refuse", code=1).err == refusal
-    assert call("fit", path, "-t", "rent", *SMALL, "--paper", code=1).err == refusal  # takes numbers alone
+    errors = f"bgn: {told}; add --missing drop to leave them out, or --missing impute to fill them in."
+    assert call("fit", path, "-t", "rent", *SMALL, "--missing", "refuse", code=1).err == errors
+    assert call("fit", path, "-t", "rent", *SMALL, "--paper", code=1).err == errors  # takes numbers alone
     small = [each for each in SMALL if each != "--quiet"]
     done = call("fit", path, "-t", "rent", *small, "--json", "-o", tmp_path / "kept.json")
     assert done.err == "note: 10 rows without 'rent' are left out.\n"

@@ -75,7 +75,7 @@ def test_arrays_may_have_gaps(tasks):
     found = matrix(tasks, X, y, schema)
     assert found.dtype == np.float32
     assert np.array_equal(found, rows, equal_nan=True)
-    assert schema_on_cluster(tasks, X, [1]).columns[1].levels == (7.0,)
+    assert schema_on_cluster(tasks, X, [1]).columns[1].categories == (7.0,)
 
 
 def test_what_stays_refused(tasks, frame):

@@ -14,7 +14,7 @@ from bgn.engines.protocol import Question
 from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.pairs import SingleLines, bins_of
 from bgn.grow.losses import Squared
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column
 from tests.growing import EMPTY
 
@@ -37,19 +37,19 @@ whole_numbers = st.integers(-1000, 1000)
 
 @given(st.data(), st.integers(1, 8), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_no_subset_gains_more_than_the_one_chosen(data, levels, weighted):
+def test_no_subset_gains_more_than_the_one_chosen(data, categories, weighted):
     rows = data.draw(st.integers(2, 30))
-    codes = np.array(data.draw(st.lists(st.integers(0, levels - 1), min_size=rows, max_size=rows)))
+    codes = np.array(data.draw(st.lists(st.integers(0, categories - 1), min_size=rows, max_size=rows)))
     values = np.array(data.draw(st.lists(whole_numbers, min_size=rows, max_size=rows)))
     weight = np.array(data.draw(st.lists(st.integers(1, 4 if weighted else 1), min_size=rows, max_size=rows)))
-    count = np.bincount(codes, weight, levels).astype(np.int64)
-    chosen, gains = np.zeros(levels, np.uint8), np.zeros(1)
-    starts = np.array([0, levels])
+    count = np.bincount(codes, weight, categories).astype(np.int64)
+    chosen, gains = np.zeros(categories, np.uint8), np.zeros(1)
+    starts = np.array([0, categories])
     best_subsets(
         codes[None].astype(np.int32), starts, count, values * weight, int(weight.sum()), int((values * weight).sum()),
         0.0, chosen, gains,
     )  # fmt: skip
-    subsets = (np.array(each)[codes] for each in product([False, True], repeat=levels))
+    subsets = (np.array(each)[codes] for each in product([False, True], repeat=categories))
     best = max(gain(yes, values.astype(float), weight) for yes in subsets)
     assert gains[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
     if gains[0] > 0:
@@ -84,7 +84,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
 
 
 CODING = Coding(
-    levels=(None, 3, 4, None), ordered=(False, False, True, False), typical=(0.5, 1.0, 2.0, 7.0), marked=(0, 2)
+    categories=(None, 3, 4, None), ordered=(False, False, True, False), typical=(0.5, 1.0, 2.0, 7.0), marked=(0, 2)
 )
 ENGINES_COLUMNS = 6  # the marks of columns 0 and 2 come last
 
@@ -98,7 +98,7 @@ def questions(draw):
         coefficients.append(draw(st.tuples(small, small, small, small)) if j == 1 else draw(small))
     if columns[0] in (4, 5) and len(columns) == 1:
         coefficients = [1.0]
-    return Neuron(Projection(tuple(columns), tuple(coefficients)), draw(st.sampled_from([0.25, 0.75, 1.25, 2.75])))
+    return Oblique(Projection(tuple(columns), tuple(coefficients)), draw(st.sampled_from([0.25, 0.75, 1.25, 2.75])))
 
 
 @given(questions(), st.integers(0, 2**32 - 1))

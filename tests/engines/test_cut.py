@@ -12,7 +12,7 @@ from bgn.engines.kernels.rows import both_fire
 from bgn.engines.memory import Part
 from bgn.engines.protocol import Grid, Output, Question
 from bgn.engines.raw_rows import RowsInMemory, weight_exponent
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import EMPTY, engine_of, tables
 from tests.reference.growth import best_split, split_variance
 
@@ -78,7 +78,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     question = [Question(EMPTY, Projection((0, 1), (1.0, -1.7))), Question(EMPTY, Projection((2,), (1.0,)))]
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
-    neuron = Neuron(Projection((0, 2), (1.0, 0.3)), 0.1)
+    neuron = Oblique(Projection((0, 2), (1.0, 0.3)), 0.1)
     answers = []
     for threads in (1, 2, 7, 23):
         engine = engine_of(X, y, threads=threads)
@@ -173,7 +173,7 @@ def layer(rows, width, weighted, rng):
     """Rows of few values, and the answers of neurons that part them."""
     X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
     engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
-    neurons = [Neuron(Projection((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
+    neurons = [Oblique(Projection((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
     for slot, neuron in enumerate(neurons):
         engine.put(slot, neuron)
     return engine, neurons, weight
@@ -212,5 +212,5 @@ def test_correlations_are_residuals_of_the_rows_that_fire(rows, width, weighted,
         residual = engine.part.target - output.base - output.weights @ answers
         for slot in rng.integers(0, width, 5).tolist():
             assert engine.correlation(slot) == (heavy * residual)[answers[slot] > 0].sum()
-        neurons[0] = Neuron(Projection((0,), (1.0,)), 1.5)
+        neurons[0] = Oblique(Projection((0,), (1.0,)), 1.5)
         engine.put(0, neurons[0])

@@ -77,7 +77,7 @@ def test_numbers_told_to_be_categories(frame, tmp_path):
     np.save(tmp_path / "x.npy", schema_of(frame[["age", "rooms"]]).encode(frame, gaps=True))
     for name, told in (("x.parquet", ["rooms"]), ("x.npy", [1]), ("x.npy", [False, True])):
         table = FileTable(tmp_path / name, categorical_features=told, gaps=True)
-        assert [column.levels for column in table.schema.columns] == [None, (1.0, 2.0)]
+        assert [column.categories for column in table.schema.columns] == [None, (1.0, 2.0)]
         expected = schema_of(frame[["age", "rooms"]], [1]).encode(frame, gaps=True)
         assert np.array_equal(matrix(table), expected, equal_nan=True)
 
@@ -124,4 +124,4 @@ def test_ids_are_no_words_to_learn_from_on_disk_either(tmp_path):
     with pytest.warns(UserWarning, match="too many to learn from"):
         here = BGNRegressor(**settings).fit(frame[["id", "x"]], frame["y"])
     assert there.network_ == here.network_
-    assert there.network_.schema.columns[0].levels == ()
+    assert there.network_.schema.columns[0].categories == ()

@@ -20,7 +20,7 @@ from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.shap import games
 from bgn.explain.shap_gpu import exact_shares
 from bgn.grow.losses import Squared
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables
 
@@ -103,19 +103,19 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
     for engine in engines:
         answers = []
         for slot in range(width):
-            answers.append(engine.put(slot, Neuron(Projection((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
+            answers.append(engine.put(slot, Oblique(Projection((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
             answers.append(engine.overlaps(slot).tolist())
         answers.append(engine.settle(Output(np.arange(width) * 1000, -5)))
         for weight in (0, 77):  # one neuron is replaced, the others stay as they are
             weights = np.arange(width) * 1000
             weights[1] = weight
-            answers.append(engine.put(1, Neuron(Projection((3,), (1.0,)), 0.01 * weight)))
+            answers.append(engine.put(1, Oblique(Projection((3,), (1.0,)), 0.01 * weight)))
             answers.append(engine.settle(Output(weights, 9)))
         engine.move(0, width - 1)
         answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]
         answers += [engine.loss_deviation(), engine.describe().deviation.tolist()]
-        below = engine.next_layer([Neuron(Projection((0, 1), (1.0, 0.5)), 0.2), Neuron(Projection((2,), (1.0,)), -9.0)])
+        below = engine.next_layer([Oblique(Projection((0, 1), (1.0, 0.5)), 0.2), Oblique(Projection((2,), (1.0,)), -9.0)])
         answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Projection((0,), (1.0,)))]))]
         told.append(answers)
     assert all(each == told[0] for each in told)

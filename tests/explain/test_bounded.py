@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.show.curves import corners
 from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of
@@ -58,8 +58,8 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
 
 
 def test_a_question_about_gaps_alone_has_no_far_ends():
-    there = Neuron(Projection((0, 4), (0.0, (0.0, 0.0, 0.0)), (-2.6, 0.0)), -1.0)
-    layer = Layer.of([there, Neuron(Projection((0,), (1.7,)), -1.0, missing=False)], 5)
+    there = Oblique(Projection((0, 4), (0.0, (0.0, 0.0, 0.0)), (-2.6, 0.0)), -1.0)
+    layer = Layer.of([there, Oblique(Projection((0,), (1.7,)), -1.0, missing=False)], 5)
     network = Network.of_layers([layer], [1.0, 2.0], 10.0, schema=TABLE).changed(bounds=(None, 11.0))
     low, high = bgn.certify(network)["age"].rises
     assert max(abs(low[0]), abs(high[0])) < 1e9
@@ -75,7 +75,7 @@ def test_counterfactuals_of_all_rows(case, shares, data, share):
     least = min(max(scores[0] + share * (scores[1] - scores[0]), low), high)
     least = data.draw(st.sampled_from([least, *(end for end in network.bounds if np.isfinite(end))]))
     row = network._rows(np.array([x], dtype=object))[0]
-    prices = [1.0 if each.levels is not None else 4.0 / max(each.seen[1] - each.seen[0], 1e-300) for each in
+    prices = [1.0 if each.categories is not None else 4.0 / max(each.seen[1] - each.seen[0], 1e-300) for each in
               network.schema.columns]  # fmt: skip
     found = bgn.counterfactual(network, x, at_least=least, max_seconds=60)
     best = cheapest_table_row(network, network.schema.encode(np.array([x], dtype=object), gaps=True)[0], least, prices)
@@ -141,10 +141,10 @@ def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, en
         with pytest.raises(ValueError, match="cut off by bounds"):
             both.cells([[-1, 1], [-1, 1]])
     line = np.linspace(-2, 2, 301)
-    places, levels = corners(found, line)
+    places, categories = corners(found, line)
     inside = (places[:-1] < places[1:]) & (np.diff(places) > 1e-6)
     middles = (places[:-1] / 2 + places[1:] / 2)[inside]
-    np.testing.assert_allclose((levels[:-1] / 2 + levels[1:] / 2)[inside], found(middles), atol=1e-9)
+    np.testing.assert_allclose((categories[:-1] / 2 + categories[1:] / 2)[inside], found(middles), atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)

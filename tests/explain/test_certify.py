@@ -24,20 +24,20 @@ def shows(network, certificate, column):
             table = np.array(pair, dtype=None if network.schema.all_numbers else object)
             scores = network.predict(table)
             assert sign * (scores[1] - scores[0]) == pytest.approx(amount, abs=1e-9)
-            coded = network.schema.encode(table, gaps=True)
+            coded = network.schema.encode(table, missing=True)
             assert coded[0, column] < coded[1, column]
             others = [j for j in range(network.n_inputs) if j != column]
             np.testing.assert_array_equal(coded[0, others], coded[1, others])
 
 
-def compared(network, within, gaps=True, max_seconds=60):
+def compared(network, within, missing=True, max_seconds=60):
     found, domain = (
-        certify(network, within=within, gaps=gaps, max_seconds=max_seconds),
-        read_domain(network, within, gaps),
+        certify(network, within=within, missing=missing, max_seconds=max_seconds),
+        read_domain(network, within, missing),
     )
     for column in network.features_used:
         certificate, kind = found[network.names[column]], network.schema.columns[column]
-        if kind.levels is not None and not kind.ordered:
+        if kind.categories is not None and not kind.ordered:
             assert certificate.direction == "unordered"
             continue
         fall, rise = moves(network, domain, column)
@@ -51,14 +51,14 @@ def compared(network, within, gaps=True, max_seconds=60):
             table = np.array(
                 [row for pair in pairs for row in pair], dtype=None if network.schema.all_numbers else object
             )
-            coded, first = network.schema.encode(table, gaps=True), network.layers[0]
+            coded, first = network.schema.encode(table, missing=True), network.layers[0]
             assert np.nanmin(np.abs(first.project(coded) - first.thresholds)) < 1e-9
 
 
 @settings(max_examples=40)
-@given(case=table_networks(), within=WITHIN, gaps=st.booleans())
-def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, gaps):
-    compared(case[0], within, gaps)
+@given(case=table_networks(), within=WITHIN, missing=st.booleans())
+def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, missing):
+    compared(case[0], within, missing)
 
 
 @settings(max_examples=30)

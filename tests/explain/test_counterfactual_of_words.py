@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import TABLE, table_networks, table_rows, town
 from tests.reference.explain import cheapest_table_row
@@ -56,12 +56,12 @@ def test_a_category_changes_as_one_within_what_is_told():
     assert not nice.found or nice.changes["city"] == ("Rome", "Nice")
     fallen = bgn.counterfactual(network, x, at_least=99.0, bounds={"grade": "decrease"})
     assert fallen.unreachable
-    assert fallen.as_dict()["x"][1] in TABLE.columns[1].levels
+    assert fallen.as_dict()["x"][1] in TABLE.columns[1].categories
 
 
 def test_numbers_stay_in_the_range_seen_and_whole_unless_told():
     schema = Schema((Column("rooms", seen=(1.0, 9.0), whole=True), Column("area", seen=(20.0, 60.0))))
-    asked = [Neuron(Projection((0,), (1.0,)), 4.5), Neuron(Projection((1,), (1.0,)), 70.0)]
+    asked = [Oblique(Projection((0,), (1.0,)), 4.5), Oblique(Projection((1,), (1.0,)), 70.0)]
     network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 10.0, schema=schema)
     first = bgn.counterfactual(network, [2.0, 40.0], at_least=9.0)
     assert (first.changes, first.cost) == ({"rooms": (2.0, 5.0)}, 1.5)

@@ -7,7 +7,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network, edit
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.persist import read
 from tests.fuzz_edits import fuzz
 from tests.networks import TABLE, town, town_rows
@@ -55,17 +55,17 @@ def test_levels_change_sides():
     network, rows = town(), town_rows(300)
     lines = bgn.as_terms(network).terms
     place = next(k for k, term in enumerate(lines, 1) if term.condition.columns == (1,))
-    done = edit(network, rows).level(place, "Rome", True)
+    done = edit(network, rows).category(place, "Rome", True)
     assert "{Lille, Nice, Rome}" in bgn.equation(done.network)
     assert {rows[k, 1] for k in done.receipt.changed} == {"Rome"}
-    back = done.level(place, "Rome", False)
+    back = done.category(place, "Rome", False)
     np.testing.assert_array_equal(back.network.predict(rows), network.predict(rows))
-    gaps = edit(network, rows).level(place, None, True)
+    gaps = edit(network, rows).category(place, None, True)
     assert {rows[k, 1] for k in gaps.receipt.changed} == {None, "Berlin"}
     with pytest.raises(ValueError, match="level must be one of 'Lille'"):
-        done.level(place, "Paris", True)
+        done.category(place, "Paris", True)
     with pytest.raises(ValueError, match="must ask of one category"):
-        done.level(1, "Rome", True)
+        done.category(1, "Rome", True)
 
 
 def test_questions_about_the_same_sum_merge():
@@ -144,7 +144,7 @@ def test_what_cannot_be_edited():
         edit(HOUSE).drop(5)
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         edit(HOUSE).threshold(1, float("nan"))
-    words = Network.of_layers([Layer.of([Neuron(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
+    words = Network.of_layers([Layer.of([Oblique(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
     with pytest.raises(ValueError, match="asks of no number"):
         edit(words).threshold(1, 3.0)
 

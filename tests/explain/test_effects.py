@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 
@@ -61,9 +61,9 @@ def test_pairs_equal_the_definition(problem, first, gap):
 
 @settings(deadline=None, max_examples=80)
 @given(st.data(), st.booleans(), st.integers(0, 3), st.integers(1, 3))
-def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
-    network = data.draw(mixed_networks(gaps=gaps, one_number=True))
-    X, background = (np.array(data.draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+def test_categories_and_gaps_equal_the_definition(data, missing, first, step):
+    network = data.draw(mixed_networks(missing=missing, one_number=True))
+    X, background = (np.array(data.draw(mixed_rows(missing)), dtype=object) for _ in range(2))
     scale = np.abs(network.output_weights).sum() + 1.0
     for column in range(4):
         found = effect(network, column, background)
@@ -72,7 +72,7 @@ def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
             values += [*found.breakpoints, *np.nextafter(found.breakpoints, -np.inf)]
         expected = [dependence(network, [column], value, background) for value in values]
         np.testing.assert_allclose(found(values), expected, atol=1e-12 * scale)
-        assert (found.missing is not None) == network.layers[0].takes_gaps
+        assert (found.missing is not None) == network.layers[0].takes_missing
     pair = [first, (first + step) % 4]
     found, points = effect(network, pair, background), X[:, pair]
     expected = [dependence(network, pair, point, background) for point in points]
@@ -110,7 +110,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
 
 
 def test_a_level_never_seen_is_refused_where_gaps_are():
-    layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
+    layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
     network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
     found = effect(network, "city", [["Lille"], ["Nice"]])
     assert found(["Nice", "Lille"]).tolist() == [1.5, 0.5]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, extremes
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import problems, table_networks, town, town_rows
 from tests.reference.attainable import range_of, rows
@@ -18,16 +18,16 @@ from tests.reference.attainable import range_of, rows
 WITHIN = st.sampled_from(["all", "seen"])
 
 
-def attains(network, found, within, gaps=True):
+def attains(network, found, within, missing=True):
     """The rows found are of the domain and have the predictions told."""
-    domain = read_domain(network, within, gaps)
+    domain = read_domain(network, within, missing)
     for value, row in ((found.low, found.low_row), (found.high, found.high_row)):
         table = np.array([row], dtype=None if network.schema.all_numbers else object)
         assert network.predict(table)[0] == value
-        coded = network.schema.encode(table, gaps=True)[0]
+        coded = network.schema.encode(table, missing=True)[0]
         known = ~np.isnan(coded)
-        assert (domain.gaps | known).all()
-        numbers = known & [column.levels is None for column in network.schema.columns]
+        assert (domain.missing | known).all()
+        numbers = known & [column.categories is None for column in network.schema.columns]
         assert ((coded >= domain.low) & (coded <= domain.high))[numbers].all()
         assert (coded == np.rint(coded))[known & domain.whole].all()
 
@@ -41,19 +41,19 @@ def agrees(network, found, expected, atol=1e-9):
         assert sign * (value - sample) >= -atol
         if abs(value - sample) > atol:
             table = np.array([row], dtype=None if network.schema.all_numbers else object)
-            coded = network.schema.encode(table, gaps=True)
+            coded = network.schema.encode(table, missing=True)
             first = network.layers[0]
             assert np.nanmin(np.abs(first.project(coded) - first.thresholds)) < 1e-9
 
 
 @settings(max_examples=60)
-@given(case=table_networks(), within=WITHIN, gaps=st.booleans())
-def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, gaps):
+@given(case=table_networks(), within=WITHIN, missing=st.booleans())
+def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, missing):
     network, _ = case
-    found = extremes(network, within, gaps=gaps, max_seconds=60)
+    found = extremes(network, within, missing=missing, max_seconds=60)
     assert found.proven
-    attains(network, found, within, gaps)
-    expected = range_of(network, read_domain(network, within, gaps))
+    attains(network, found, within, missing)
+    expected = range_of(network, read_domain(network, within, missing))
     agrees(network, found, expected)
 
 
@@ -151,7 +151,7 @@ def test_ranges_levels_and_gaps_may_be_told():
     scores = network.predict(town_rows(2000))
     assert everything.low <= seen.low <= scores.min()
     assert scores.max() <= seen.high <= everything.high
-    told = extremes(network, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, gaps=False)
+    told = extremes(network, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, missing=False)
     assert 0 <= told.high_row[0] <= 1
     assert told.high_row[1] in ("Rome", "Oslo")
     assert told.high_row[3] is True
@@ -219,6 +219,6 @@ def test_pipelines_are_seen_through():
 
 def test_numbers_of_any_size():
     schema = Schema((Column("a"), Column("b")))
-    asked = [Neuron(Projection((0,), (1.0,)), 1e300), Neuron(Projection((1,), (1.0,)), 1e-300)]
+    asked = [Oblique(Projection((0,), (1.0,)), 1e300), Oblique(Projection((1,), (1.0,)), 1e-300)]
     network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     assert (extremes(network).low, extremes(network).high) == (-3.0, 3.0)

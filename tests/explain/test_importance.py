@@ -31,12 +31,12 @@ def test_both_kinds_equal_their_definitions(problem, own):
 
 @settings(deadline=None, max_examples=40)
 @given(st.data(), st.booleans())
-def test_categories_and_gaps_equal_the_definitions(data, gaps):
-    if gaps and data.draw(st.booleans()):
+def test_categories_and_gaps_equal_the_definitions(data, missing):
+    if missing and data.draw(st.booleans()):
         (network, _), X, background = data.draw(st.tuples(table_networks(), table_rows(most=3), table_rows()))
     else:
-        network = data.draw(mixed_networks(gaps=gaps, one_number=True))
-        X, background = (np.array(data.draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+        network = data.draw(mixed_networks(missing=missing, one_number=True))
+        X, background = (np.array(data.draw(mixed_rows(missing)), dtype=object) for _ in range(2))
     expected = shapley(network, X, background)
     found = importance(network, X, background)
     np.testing.assert_allclose(found.features, np.abs(expected.sum(axis=2)).mean(axis=0), rtol=1e-12, atol=1e-6)

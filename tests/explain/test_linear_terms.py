@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 
 VALUES = st.integers(-4, 4).map(float)
@@ -28,8 +28,8 @@ def networks(draw, outputs=1):
 
     signs = st.sampled_from([1.0, -1.0])
     alone = draw(st.lists(st.integers(0, 2), max_size=2))
-    neurons = [Neuron(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
-    both = Neuron(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))
+    neurons = [Oblique(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
+    both = Oblique(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))
     neurons += [both] * draw(st.integers(0, 1))
     shape = (outputs,) if outputs > 1 else ()
     slopes = numbers(3, *shape)
@@ -168,7 +168,7 @@ def test_extremes_look_at_gaps_under_lines(network, answers, typical):
 
 
 def test_a_gap_may_be_the_extreme():
-    asked = Neuron(Projection((0,), (1.0,)), 3.0, missing=True)
+    asked = Oblique(Projection((0,), (1.0,)), 3.0, missing=True)
     schema = Schema((Column("x", typical=8.0),), named=True)
     line = Network.of_layers([Layer.of([asked], 1)], [0.25], 1.0, slopes=[0.5], ranges=[[0.0, 10.0]], schema=schema)
     found = extremes(line, {"x": (0, 4)})

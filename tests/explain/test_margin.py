@@ -94,12 +94,12 @@ def test_categories_and_gaps_stay_and_numbers_move(data, depth):
             kind = TABLE.columns[column]
             if np.isnan(row[column]):
                 assert np.isinf(found.distance[k, column])
-                assert kind.levels is None or not found.levels[kind.name][k].any()
-            elif kind.levels is not None:
-                moved = np.repeat(row[np.newaxis], len(kind.levels), axis=0)
-                moved[:, column] = range(len(kind.levels))
+                assert kind.categories is None or not found.categories[kind.name][k].any()
+            elif kind.categories is not None:
+                moved = np.repeat(row[np.newaxis], len(kind.categories), axis=0)
+                moved[:, column] = range(len(kind.categories))
                 other = np.abs(network.predict(table_rows_of(network, moved)) - before[k]) > 1e-9
-                np.testing.assert_array_equal(found.levels[kind.name][k], other)
+                np.testing.assert_array_equal(found.categories[kind.name][k], other)
             else:
                 for value, back in ((found.up[k, column], -np.inf), (found.down[k, column], np.inf)):
                     moved = np.repeat(row[np.newaxis], 30, axis=0)

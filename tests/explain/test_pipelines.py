@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.rescaled import Source, rescaled
 from bgn.model.schema import Column, Schema
 from bgn.pipelines import see_through
@@ -109,16 +109,16 @@ def see_through_steps(fitted):
 
 
 def test_gaps_and_categories_stay_what_they_are():
-    schema = Schema((Column("age", typical=0.5), Column("hour"), Column("city", levels=("Lille", "Nice", "Rome"))))
+    schema = Schema((Column("age", typical=0.5), Column("hour"), Column("city", categories=("Lille", "Nice", "Rome"))))
     layer = Layer.of(
         [
-            Neuron(Projection((0,), (1.0,)), 0.25),
-            Neuron(Projection((1,), (-1.0,)), -0.5, missing=True),
-            Neuron(Projection((1,), (0.0,)), 1.0, missing=True),
-            Neuron(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
-            Neuron(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
-            Neuron(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
-            Neuron(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
+            Oblique(Projection((0,), (1.0,)), 0.25),
+            Oblique(Projection((1,), (-1.0,)), -0.5, missing=True),
+            Oblique(Projection((1,), (0.0,)), 1.0, missing=True),
+            Oblique(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
+            Oblique(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
+            Oblique(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
+            Oblique(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
         ],
         3,
     )

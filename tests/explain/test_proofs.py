@@ -14,7 +14,7 @@ from bgn.explain.counterfactual import search as enumeration
 from bgn.explain.optimize import program
 from bgn.explain.optimize import program as inside
 from bgn.explain.optimize import search as tried
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.fuzz_proofs import CHECKS, certificates_hold, counterfactual_holds, extremes_hold, is_proven, random_network
 
@@ -121,7 +121,7 @@ def test_the_same_weights_are_proven_where_regions_are_listed():
 
 def test_a_number_that_is_filled_and_moved_changes_once():
     schema = Schema((Column("a", seen=(0.0, 10.0), typical=2.0), Column("b", seen=(0.0, 10.0), typical=2.0)))
-    layer = Layer.of([Neuron(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
+    layer = Layer.of([Oblique(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
     network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
     found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
     assert found.found
@@ -130,9 +130,9 @@ def test_a_number_that_is_filled_and_moved_changes_once():
 
 
 def test_a_gap_is_filled_within_bounds():
-    schema = Schema((Column("city", levels=("Lille", "Nice"), typical=0.0),))
+    schema = Schema((Column("city", categories=("Lille", "Nice"), typical=0.0),))
     projection = Projection((0,), ((0.0, 1.0),))
-    network = Network.of_layers([Layer.of([Neuron(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([Oblique(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)
     assert bgn.counterfactual(network, [None], at_least=1.0, fill_missing=True).changes == {"city": (None, "Nice")}
     bounded = {"fill_missing": True, "bounds": {"city": ["Lille"]}}
     assert bgn.counterfactual(network, [None], at_least=1.0, **bounded).unreachable

@@ -44,9 +44,9 @@ def test_deeper_networks_equal_brute_force(problem):
 
 @st.composite
 def mixed_problems(draw):
-    gaps = draw(st.booleans())
-    tables = (np.array(draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
-    return draw(mixed_networks(gaps=gaps, one_number=True)), *tables
+    missing = draw(st.booleans())
+    tables = (np.array(draw(mixed_rows(missing)), dtype=object) for _ in range(2))
+    return draw(mixed_networks(missing=missing, one_number=True)), *tables
 
 
 @settings(deadline=None, max_examples=60)

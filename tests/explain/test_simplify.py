@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, scorecard, simplify
 from bgn.explain.points import best_points, first_least, in_lowest_terms, in_order
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.numbers import written
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_name
@@ -277,8 +277,8 @@ def test_slopes_without_ends_are_refused_and_points_beside_slopes():
 
 
 def test_every_case_of_a_simplified_question_is_short():
-    kinds = Column("kind", levels=("plain", "fine"))
-    asked = Neuron(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
+    kinds = Column("kind", categories=("plain", "fine"))
+    asked = Oblique(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
     schema = Schema((Column("carat", typical=0.7), kinds), "price")
     network = Network.of_layers([Layer.of([asked], 2)], [50.0], 100.0, schema=schema)
     carats = np.round(np.arange(0.2, 1.2, 0.01), 2)

@@ -11,7 +11,7 @@ import pytest
 
 from bgn import Layer, Network, export, scorecard
 from bgn.model.dates import TimePart
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for
@@ -77,9 +77,9 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
     assert sheet.page_setup.fitToHeight == 1
     with pytest.raises(ValueError, match="rows must be a whole number"):
         export.to_excel(network, rows=0)
-    levels = tuple(f"level {k}" for k in range(300))
-    neuron = Neuron(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
-    many = Network.of_layers([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", levels=levels),)))
+    categories = tuple(f"level {k}" for k in range(300))
+    neuron = Oblique(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
+    many = Network.of_layers([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", categories=categories),)))
     with pytest.raises(ValueError, match="300 levels; a workbook has room for 250"):
         export.to_excel(many)
 

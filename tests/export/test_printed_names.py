@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, export
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from bgn.show.drawing import draw
 from bgn.text import quote_category, quote_name
@@ -81,16 +81,16 @@ def hostile_network(names: list[str], words: list[str], target: str, seed: int) 
     """Questions about two numbers, a sum, a 0/1 column and a category, all of any name."""
     columns = [Column(name) for name in names[:2]]
     columns += [Column(name, whole=True, seen=(0.0, 1.0)) for name in names[2:4]]
-    schema = Schema((*columns, Column(names[4], levels=tuple(words))), target)
+    schema = Schema((*columns, Column(names[4], categories=tuple(words))), target)
     rng = np.random.default_rng(seed)
     some = tuple((rng.random(len(words)) < 0.5).astype(float).tolist())
     asked = [
-        Neuron(Projection((0,), (1.0,)), 0.5, missing=True),
-        Neuron(Projection((0, 1), (1.0, -0.3), gaps=(1.5, 2.0)), 0.25),
-        Neuron(Projection((0, 4), (1.0, (2.0, *some[1:])), gaps=(1.0, 0.0)), 1.5),
-        Neuron(Projection((2, 3), (1.0, -1.0), gaps=(1.0, 0.0)), 0.5),
-        Neuron(Projection((2, 3), (1.0, 1.0), gaps=(0.0, 0.0)), 0.5),
-        Neuron(Projection((4,), (some,)), 1.0, missing=bool(seed % 2)),
+        Oblique(Projection((0,), (1.0,)), 0.5, missing=True),
+        Oblique(Projection((0, 1), (1.0, -0.3), gaps=(1.5, 2.0)), 0.25),
+        Oblique(Projection((0, 4), (1.0, (2.0, *some[1:])), gaps=(1.0, 0.0)), 1.5),
+        Oblique(Projection((2, 3), (1.0, -1.0), gaps=(1.0, 0.0)), 0.5),
+        Oblique(Projection((2, 3), (1.0, 1.0), gaps=(0.0, 0.0)), 0.5),
+        Oblique(Projection((4,), (some,)), 1.0, missing=bool(seed % 2)),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)
 

@@ -16,7 +16,7 @@ import bgn
 from bgn import Layer, Network, export
 from bgn.explain.shap import shap_values
 from bgn.export.plan import plan
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, classes, drawn_networks, every_kind, expected, hostile, rows_for
@@ -66,7 +66,7 @@ def agree(run, networks, count=200, finite=False):
 
 def has_gap(network, rows):
     """Rows that have a gap, and no number that could overflow."""
-    numbers = [j for j, column in enumerate(network.schema.columns) if column.levels is None]
+    numbers = [j for j, column in enumerate(network.schema.columns) if column.categories is None]
     values = np.array([[np.nan if x is None else x for x in row] for row in rows[:, numbers].tolist()], float)
     values = values.reshape(len(rows), len(numbers))
     return np.isnan(values).any(axis=1) & ~(np.abs(values) > 1e200).any(axis=1)
@@ -296,9 +296,9 @@ def test_equal_questions_are_asked_once():
 
 
 def test_levels_that_are_looked_up_are_not_summed_up_as_well():
-    schema = Schema((Column("colour", levels=("red", "green", "blue")),))
+    schema = Schema((Column("colour", categories=("red", "green", "blue")),))
     line = Projection((0,), ((1.0, 0.0, 2.0),))
-    network = Network.of_layers([Layer.of([Neuron(line, 0.5), Neuron(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
+    network = Network.of_layers([Layer.of([Oblique(line, 0.5), Oblique(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
     assert "s0_0" not in export.to_c(network)  # a compiler would warn of it
     assert "s0_0" not in export.to_python(network)
 
@@ -319,11 +319,11 @@ def test_names_do_not_get_out():
 @pytest.mark.parametrize("word", ["a\0b", "a\ud800", "a\x01"])
 @pytest.mark.parametrize("place", ["column", "category", "class", "target"])
 def test_what_a_target_would_lose_is_refused(word, place):
-    levels = (word if place == "category" else "c", "d")
-    columns = (Column(word if place == "column" else "a"), Column("b", levels=levels))
+    categories = (word if place == "category" else "c", "d")
+    columns = (Column(word if place == "column" else "a"), Column("b", categories=categories))
     classes = ("no", word if place == "class" else "yes")
     schema = Schema(columns, word if place == "target" else "y", classes=classes)
-    asked = [Neuron(Projection((0,), (1.0,)), 0.5), Neuron(Projection((1,), ((0.0, 1.0),)), 1.0)]
+    asked = [Oblique(Projection((0,), (1.0,)), 0.5), Oblique(Projection((1,), ((0.0, 1.0),)), 1.0)]
     network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
     for target, write in TARGETS_OF_WORDS.items():
         if target == "PMML" or word != "a\x01":
@@ -468,9 +468,9 @@ def test_bgn_offers_the_formats():
 def test_town_rows_as_people_write_them():
     network, rows = town(), town_rows(100)
     assert (engines.in_python(network, rows)[:, 0] == network.predict(rows)).all()
-    schema = Schema((Column("floor", levels=(1.0, 2.5)),))
+    schema = Schema((Column("floor", categories=(1.0, 2.5)),))
     floors = Network.of_layers(
-        [Layer.of([Neuron(Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
+        [Layer.of([Oblique(Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
         [1.0],
         0.0,
         schema=schema,
@@ -494,15 +494,15 @@ def test_town_rows_as_people_write_them():
 def card():
     """A card with a number, a category and a sum of both, thresholds with decimals, and gaps."""
     schema = Schema(
-        (Column("income"), Column("city", levels=("Lille", "Nice", "Rome")), Column("age", typical=30.0)), "value"
+        (Column("income"), Column("city", categories=("Lille", "Nice", "Rome")), Column("age", typical=30.0)), "value"
     )
     asked = [
-        Neuron(Projection((0,), (1.0,)), 65.46, missing=True),
-        Neuron(Projection((0,), (-1.0,)), -20.5, missing=False),
-        Neuron(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
-        Neuron(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), gaps=(38.5, 0.5)), 30.0),
-        Neuron(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
-        Neuron(Projection((2,), (1.0,)), 20.0),
+        Oblique(Projection((0,), (1.0,)), 65.46, missing=True),
+        Oblique(Projection((0,), (-1.0,)), -20.5, missing=False),
+        Oblique(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
+        Oblique(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), gaps=(38.5, 0.5)), 30.0),
+        Oblique(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
+        Oblique(Projection((2,), (1.0,)), 20.0),
     ]
     return Network.of_layers([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
 
@@ -525,7 +525,7 @@ def test_points_without_floats(tmp_path):
     rows = np.column_stack([income, codes, age]).astype(object)
     rows[rng.random(2000) < 0.1, 0] = None
     rows[rng.random(2000) < 0.1, 2] = None
-    words = [network.schema.columns[1].levels[code] if 0 <= code < 3 else None for code in codes]
+    words = [network.schema.columns[1].categories[code] if 0 <= code < 3 else None for code in codes]
     want = network.predict(np.column_stack([rows[:, 0], np.array(words, object), rows[:, 2]]))
     scaled = [
         [-(2**31) if x is None else round(x * by) for x, by in zip(row, (100, 1, 100), strict=True)] for row in rows

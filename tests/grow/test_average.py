@@ -17,7 +17,7 @@ from bgn.explain.crossings import crossings, fires
 from bgn.explain.shap import count_in_cells
 from bgn.grow.ensemble import EnsembleHistory, member_seeds
 from bgn.model.ensemble import mean_of
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.every_engine import ENGINES
 from tests.reference.explain import shapley
 from tests.round_trips import bits
@@ -188,7 +188,7 @@ def _wide(count: int, networks: int) -> Network:
         for _ in range(count // networks):
             columns = np.sort(rng.choice(5, rng.integers(1, 5), replace=False))
             factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
-            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
+            neurons.append(Oblique(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
         weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
         found.append(Network.of_layers([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
     return mean_of(found)

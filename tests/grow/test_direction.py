@@ -13,7 +13,7 @@ from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso, lasso_path
 from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, different
 from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
 from bgn.grow.directions.search import AnswerPairs
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from experiments.literal import lasso_direction
 from tests.growing import EMPTY, engine_of
 from tests.reference.growth import best_angle, best_pair, finer_and_finer, refitted_gains
@@ -105,7 +105,7 @@ def test_inner_products_are_those_of_the_rows(seed, weighted):
     direct = (Z.T * w) @ engine.part.target / w.sum()
     np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.part.target).max() * 1e-7)
     np.testing.assert_allclose(products.gram_of(np.arange(3)), (Z.T * w) @ Z / w.sum(), atol=1e-6)
-    engine.put(0, Neuron(Projection((1,), (1.0,)), float(np.median(X[:, 1]))))
+    engine.put(0, Oblique(Projection((1,), (1.0,)), float(np.median(X[:, 1]))))
     products.learn(0)
     output = Output(np.array([2**30], np.int64), 5)
     residual = engine.residual(output) if engine.settle(output) >= 0 else None

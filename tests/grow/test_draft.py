@@ -12,7 +12,7 @@ from bgn.engines.raw_rows import different
 from bgn.grow import rows as roles
 from bgn.grow import search as draft
 from bgn.grow.refit import Full
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from tests.growing import engine_of, same
 
 
@@ -41,7 +41,7 @@ def drafts(monkeypatch):
 
 
 neurons = st.builds(
-    lambda columns, other, threshold: Neuron(
+    lambda columns, other, threshold: Oblique(
         Projection((0, 1), (1.0, other)) if columns else Projection((2,), (1.0,)), threshold
     ),
     st.booleans(), st.sampled_from([-1.5, -0.5, 1.0]), st.sampled_from([-0.805, -0.205, 0.005, 0.505, 1.005]),
@@ -88,7 +88,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
 def test_a_layer_that_does_no_better_is_left():
     X, _ = made_up(80)
     rows, rule = engine_of(X, np.where(X[:, 0] > 0, 1.0, -1.0)), Full(1.0)
-    good, bad = Neuron(Projection((0,), (1.0,)), 0.005), Neuron(Projection((3,), (1.0,)), 2.005)
+    good, bad = Oblique(Projection((0,), (1.0,)), 0.005), Oblique(Projection((3,), (1.0,)), 2.005)
     state = rule.take_over(rows, rule.start(rows), (good,), (), np.zeros(2))
     assert rule.take_over(rows, state, (bad,), (), np.zeros(2)) is None
     assert not rows.put(0, good)[2]  # its answers are there already

@@ -76,8 +76,8 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     assert np.count_nonzero(neuron.fires(rows) != cut.neuron.fires(rows)) <= 0.02 * len(rows)
     for added in {*neuron.projection.coefficients[1]}:
         exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
-        level = neuron.projection.coefficients[1].index(added)
-        beside = np.array([[np.nextafter(exact, -np.inf), level], [exact, level]])
+        category = neuron.projection.coefficients[1].index(added)
+        beside = np.array([[np.nextafter(exact, -np.inf), category], [exact, category]])
         assert neuron.fires(beside).tolist() == [False, True]
 
 

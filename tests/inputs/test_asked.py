@@ -18,7 +18,7 @@ from bgn.inputs import delimited as memory
 from bgn.inputs.classes import few_values, tally
 from bgn.inputs.delimited import BlankLines, even_part
 from bgn.inputs.files import open_table
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.persist import parts, read
 from tests.command import call
 
@@ -98,7 +98,7 @@ def test_the_command_asks_and_takes_the_answer(frame: pd.DataFrame, tmp_path: Pa
     assert "Say which: --task regression or --task classification" in call(*look).out
     assert "amounts or classes" not in call(*look, "--task", "classification").out
     assert "codes" not in call(*look, "--task", "classification").out  # the target is no code of a category
-    with pytest.raises(Refused, match="task='regression' or task='classification'"):
+    with pytest.raises(InputError, match="task='regression' or task='classification'"):
         bgn.preparation.fit(frame, "kind")
     assert bgn.preparation.fit(frame, "kind", task="classification").y.dtype.kind == "i"
 
@@ -274,7 +274,7 @@ def test_what_must_be_read_whole_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("bgn.inputs.delimited.available_memory", lambda: 10**6)
     monkeypatch.setattr(memory, "available_memory", lambda: 10**6)
     for name in ("t.csv", "t.csv.gz"):
-        with pytest.raises(Refused, match=r"too large to be read whole.* more follow.* Make a Parquet file of it"):
+        with pytest.raises(InputError, match=r"too large to be read whole.* more follow.* Make a Parquet file of it"):
             bgn.preparation.fit(tmp_path / name, "y", task="regression")
 
 

@@ -27,7 +27,7 @@ from bgn.inputs.delimited import Delimited
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
 from bgn.inputs.frames import schema_of
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, parts, read
@@ -95,7 +95,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     try:
         learnt = whole.read(whole.names)
         settled = prepare.learn(learnt, ())
-    except Refused:
+    except InputError:
         return
     settled = settled.drop_columns(prepare.empty_columns(settled))
     if not settled.num_columns:
@@ -160,14 +160,14 @@ def test_columns_are_read_as_at_fit_however_they_are_spelled() -> None:
     assert values(category("c", ("1", "x")), [1, 2]) == [1, 0]
     assert values(category("c", ("1", "x")), [1.0, np.nan])[0] == 1
     assert values(category("c", ("flat",)), ["flat", " flat ", "house"]) == [1, 1, 0]
-    with pytest.raises(Refused, match="is not a number"):
+    with pytest.raises(InputError, match="is not a number"):
         values(number("c"), ["1.5"])
     for zone, text in (("UTC", "2020-01-01"), (None, "2020-01-01T00:00Z")):
-        with pytest.raises(Refused, match=f"is not a date or time stamp {'with' if zone else 'without'} a time zone"):
+        with pytest.raises(InputError, match=f"is not a date or time stamp {'with' if zone else 'without'} a time zone"):
             values(((days(zone),), None), [text])
     berlin = pa.chunked_array([pa.array([datetime.datetime(2020, 7, 1)], pa.timestamp("ns", "Europe/Berlin"))])
     assert prepare.typed(prepared(date("c", ("hour",), zone=True)), pa.table({"c": berlin})).X.tolist() == [[0.0]]
-    with pytest.raises(Refused, match="has a time zone, and had none at fit"):
+    with pytest.raises(InputError, match="has a time zone, and had none at fit"):
         prepare.typed(prepared(((days(None),), None)), pa.table({"c": berlin}))
 
 
@@ -288,7 +288,7 @@ def blanks(tmp_path_factory):
 
 
 def test_blanks_around_a_word_make_no_other_word(blanks):
-    assert [column.levels for column in read(blanks / "m.json").network.schema.columns[1:]] == [("Oslo", "Rome")]
+    assert [column.categories for column in read(blanks / "m.json").network.schema.columns[1:]] == [("Oslo", "Rome")]
     first, second = call("predict", blanks / "m.json", "-", stdin="n,city\n2,Oslo\n2,  Oslo \n").out.split()[1:]
     assert first == second
 

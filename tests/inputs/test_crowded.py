@@ -37,7 +37,7 @@ def of_library(name: str, rows: pd.DataFrame) -> Any:
 def test_ids_have_no_levels_and_are_told(library: str) -> None:
     with pytest.warns(UserWarning, match="too many to learn from") as told:
         schema = schema_of(of_library(library, table()))
-    assert [column.levels for column in schema.columns] == [(), None, ()]
+    assert [column.categories for column in schema.columns] == [(), None, ()]
     one, two = (str(each.message) for each in told)
     assert one.startswith("column 'customer' holds 60 different words in 60 rows")
     assert "Leave it out" in one
@@ -55,13 +55,13 @@ def test_blocks_tell_what_the_whole_tells() -> None:
     rows = table()[["customer", "age"]]
     with pytest.warns(UserWarning, match="'customer'"):
         parts = Kinds.of(rows[:10]).merged(Kinds.of(rows[10:])).schema()
-    assert parts.columns[0].levels == ()
+    assert parts.columns[0].categories == ()
 
 
 def test_columns_that_are_declared_are_kept() -> None:
     rows = table()[["customer", "age"]]
-    assert len(schema_of(rows, ["customer"]).columns[0].levels or ()) == ROWS
-    assert len(schema_of(rows.astype({"customer": "category"})).columns[0].levels or ()) == ROWS
+    assert len(schema_of(rows, ["customer"]).columns[0].categories or ()) == ROWS
+    assert len(schema_of(rows.astype({"customer": "category"})).columns[0].categories or ()) == ROWS
 
 
 @pytest.mark.parametrize(

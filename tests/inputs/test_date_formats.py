@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.inputs.cells import check_format, read_dates, usual_formats
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from tests.command import call
 from tests.reference import dates
 
@@ -87,7 +87,7 @@ def test_offsets_count_and_names_of_zones_are_refused(tmp_path: Path) -> None:
         "%d/%m/%Y %Z": "names of time zones (%Z)", "%d/%m": "has no year", "%d %d %Y": "it names a part twice",
         "%Q": "'Q' is a bad directive", "": "has no year", "%": "stray %",
     }.items():  # fmt: skip
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(InputError) as refused:
             check_format(form)
         assert told in str(refused.value)
         with pytest.raises(ValueError, match="date_format="):

@@ -115,9 +115,9 @@ def test_every_library_gives_the_same_schema_and_the_same_matrix(table):
     assert same(schema.encode(in_objects(table), gaps=True), rows)
     prepared = pd.DataFrame(rows, columns=schema.names)
     for column in schema.columns:
-        if column.levels is not None:
+        if column.categories is not None:
             there = prepared[column.name]
-            prepared[column.name] = [None if code != code else column.levels[int(code)] for code in there]
+            prepared[column.name] = [None if code != code else column.categories[int(code)] for code in there]
     assert same(schema.encode(prepared, gaps=True), rows)
     assert same(schema.encode(frame[frame.columns[::-1]].assign(other=1), gaps=True), rows)
 
@@ -149,7 +149,7 @@ def test_a_category_without_levels_says_nothing_of_an_order():
     for merged in (full.merged(empty), empty.merged(full)):
         (column,) = merged.schema().columns
         assert column.ordered
-        assert column.levels == ("S", "M", "L")
+        assert column.categories == ("S", "M", "L")
 
 
 def test_what_each_kind_of_column_becomes():
@@ -171,8 +171,8 @@ def test_what_each_kind_of_column_becomes():
         "took (days)",
     )  # fmt: skip
     assert schema.target == "rent"
-    levels = [("Lille", "Nice"), (9.0, 10.0), ("S", "M", "L"), (False, True)]
-    assert [column.levels for column in schema.columns[2:6]] == levels
+    categories = [("Lille", "Nice"), (9.0, 10.0), ("S", "M", "L"), (False, True)]
+    assert [column.categories for column in schema.columns[2:6]] == categories
     assert [column.ordered for column in schema.columns[2:6]] == [False, False, True, True]
     gap = np.nan
     expected = [
@@ -255,7 +255,7 @@ def test_numbers_can_be_told_to_be_categories(told):
     schema = schema_of(frame, told)
     assert schema.columns[0] == Column("floor", (0.0, 1.0, 3.0))
     assert np.array_equal(schema.encode(frame, gaps=True)[:, 0], [2, np.nan, 0, 1], equal_nan=True)
-    assert schema.columns[1].levels == ("a", "b")
+    assert schema.columns[1].categories == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -290,4 +290,4 @@ def test_a_million_words_take_little_time_and_no_loop_over_rows():
     rows = np.random.default_rng(0).integers(0, 300, 1_000_000).astype(str)
     for frame in (pd.DataFrame({"word": rows}), pl.DataFrame({"word": rows}), pa.table({"word": rows})):
         schema = schema_of(frame)
-        assert schema.encode(frame)[:5, 0].tolist() == [schema.columns[0].levels.index(each) for each in rows[:5]]
+        assert schema.encode(frame)[:5, 0].tolist() == [schema.columns[0].categories.index(each) for each in rows[:5]]

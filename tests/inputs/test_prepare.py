@@ -18,7 +18,7 @@ from bgn.inputs import prepare
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.files import ArrowTable, open_table
 from bgn.inputs.frames import schema_of
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.schema import Column, Schema
 from bgn.preparation import Preparation
 
@@ -100,12 +100,12 @@ def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -
     alone = replace(preparation, schema=prepare.in_numbers(schema))
     X = dict(zip(alone.schema.names, prepare.typed(alone, table).X.T, strict=True))
     for column, codes in zip(schema.columns, whole.T, strict=True):
-        if column.levels is None or column.ordered:
+        if column.categories is None or column.ordered:
             np.testing.assert_array_equal(X[column.name], codes)
             continue
-        for code, level in enumerate(column.levels):
+        for code, category in enumerate(column.categories):
             wanted = np.where(np.isnan(codes), np.nan, codes == code)
-            np.testing.assert_array_equal(X[f"{column.name} = {level}"], wanted)
+            np.testing.assert_array_equal(X[f"{column.name} = {category}"], wanted)
 
 
 @given(frames())
@@ -125,7 +125,7 @@ def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> No
 def test_numbers_as_names_and_unseen_values() -> None:
     table = pa.table({"floor": [1, 2, 2, None], "kind": pa.array(["a", "b", "a", "b"]).dictionary_encode()})
     preparation = Preparation(schema_of(prepare.learn(table, ["floor"])))
-    assert [column.levels for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
+    assert [column.categories for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
     other = prepare.typed(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
     np.testing.assert_array_equal(other.X, [[1, np.nan], [np.nan, 0]])
     assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
@@ -150,15 +150,15 @@ def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
     ],
 )
 def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str) -> None:
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(InputError, match=message):
         prepare.learn(pa.table({"c": column}), ())
 
 
 def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
     (block,) = ArrowTable(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
-    with pytest.raises(Refused, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
+    with pytest.raises(InputError, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
         prepare.typed(Preparation(Schema((Column("b"),))), block, None, "t.csv", 7)
-    with pytest.raises(Refused, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
+    with pytest.raises(InputError, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
         prepare.typed(Preparation(Schema((Column("a"),))), block, None, "t.csv", 7)
 
 
@@ -195,6 +195,6 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
 def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
     schema = schema_of(prepare.learn(pa.table({"x": values}), ()))
     notes = prepare.read_as_words(schema)
-    assert schema.columns[0].levels == tuple(sorted(values))
+    assert schema.columns[0].categories == tuple(sorted(values))
     assert bool(notes) == bool(told)
     assert told in "".join(notes)

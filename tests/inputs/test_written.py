@@ -19,7 +19,7 @@ from bgn.cli.source import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
 from bgn.inputs.file_format import FileFormat, Numerals
-from bgn.inputs.refusal import Refused, did_you_mean
+from bgn.inputs.errors import InputError, did_you_mean
 from bgn.model.schema import Schema
 from bgn.persist import parts, read
 from tests.command import call
@@ -243,7 +243,7 @@ def test_two_encodings_in_one_file_are_refused() -> None:
         "ä,y\n".encode("latin-1") + "ö,1\n".encode(),
         b"\x81,y\n",
     ):
-        with pytest.raises(Refused, match="neither UTF-8 nor Latin-1 text, or both, near line"):
+        with pytest.raises(InputError, match="neither UTF-8 nor Latin-1 text, or both, near line"):
             fitted(raw)
 
 
@@ -254,7 +254,7 @@ def test_ragged_lines_are_counted_and_named(tmp_path: Path) -> None:
         told = (
             "7 lines do not have the header's 2 fields: line 5 has 1, line 7 has 3, line 8 has 3, line 9 has 3, line 10"
         )
-        with pytest.raises(Refused, match=told):
+        with pytest.raises(InputError, match=told):
             bgn.preparation.fit(tmp_path / name, "b")
     assert "row 3 has 1 fields" in call("check", "-", stdin="\n".join(lines), code=1).err
     (tmp_path / "report.csv").write_text("Report of 2024\n\na;b\n" + "1,5;2\n" * 9)

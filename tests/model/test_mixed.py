@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.network import expand, expanded
 from bgn.model.readings import outputs_of
 from bgn.model.schema import Column, Schema
-from tests.networks import LEVELS, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
+from tests.networks import CATEGORIES, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
 from tests.reference.model import score
 
 
 @given(st.data())
 def test_scores_are_those_of_the_definition(data):
-    gaps = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps)), data.draw(mixed_rows(gaps))
+    missing = data.draw(st.booleans())
+    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing)), data.draw(mixed_rows(missing))
     expected = np.array([score(network, row) for row in table])
     found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
@@ -58,7 +58,7 @@ def test_what_is_copied_is_equal(network):
     assert network.changed(schema=replace(network.schema, target="rent")) != network
 
 
-@given(mixed_networks(gaps=False))
+@given(mixed_networks(missing=False))
 def test_a_network_that_knows_no_gaps_refuses_them(network):
     with pytest.raises(ValueError, match="X has NaN or infinity in column 'age'"):
         network.predict(np.array([[None, "Nice", 1.0, True]], dtype=object))
@@ -79,14 +79,14 @@ def test_a_network_of_numbers_is_its_own_expansion():
 
 def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
     layer = Layer([[1.0, 0.0, -2.0], [0.0, 0.0, 0.0]], [-3.0, 1.0])
-    twin = Layer.of([Neuron(Projection((2, 0), (-2.0, 1.0)), 3.0), Neuron(Projection((1,), (0.0,)), -1.0)], 3)
+    twin = Layer.of([Oblique(Projection((2, 0), (-2.0, 1.0)), 3.0), Oblique(Projection((1,), (0.0,)), -1.0)], 3)
     assert twin == layer
     assert hash(twin) == hash(layer)
     np.testing.assert_array_equal(twin.weights, layer.weights)
     with pytest.raises(ValueError, match=r"columns must be different and below 3; got \(3,\)"):
-        Layer.of([Neuron(Projection((3,), (1.0,)), 0.0)], 3)
+        Layer.of([Oblique(Projection((3,), (1.0,)), 0.0)], 3)
     with pytest.raises(AttributeError, match="questions about categories has no weights"):
-        _ = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0)], 1).weights
+        _ = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0)], 1).weights
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_parts_that_do_not_fit_are_refused(changes, message):
 
 
 def test_regions_and_bounds_know_categories():
-    layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, missing=False)], 1)
-    network = Network.of_layers([layer], [1.0], 0.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=False)], 1)
+    network = Network.of_layers([layer], [1.0], 0.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     X = np.array([["Lille"], ["Nice"], [None]], dtype=object)
     (found,) = theory.regions(network, X)
     assert found.index.tolist() == [0, 1, 0]
@@ -115,8 +115,8 @@ def test_regions_and_bounds_know_categories():
 
 @given(st.data())
 def test_terms_are_the_network_output_by_output(data):
-    gaps = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps, numbers=POWERS)), data.draw(mixed_rows(gaps))
+    missing = data.draw(st.booleans())
+    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)), data.draw(mixed_rows(missing))
     X = np.array(table, dtype=object)
     found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
     np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))
@@ -126,7 +126,7 @@ def test_terms_are_the_network_output_by_output(data):
 
 
 GAP = "city or age is missing"
-CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
+CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
     ],
 )
 def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):
-    layer = Layer.of([Neuron(Projection(columns, coefficients), threshold, missing)], 2)
+    layer = Layer.of([Oblique(Projection(columns, coefficients), threshold, missing)], 2)
     network = Network.of_layers([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
 

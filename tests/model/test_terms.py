@@ -21,8 +21,8 @@ from bgn.model.readings import Case, Cases, Choice, offset
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_name
 
-WINTER = Column("is it winter?", level_of=("season", "winter"))
-SPRING = Column("is it spring?", level_of=("season", "spring"))
+WINTER = Column("is it winter?", category_of=("season", "winter"))
+SPRING = Column("is it spring?", category_of=("season", "spring"))
 NASTY = [
     "<script>alert(1)</script>",
     "quote \" and ' and `tick`",

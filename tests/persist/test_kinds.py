@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.model.dates import TIME_PARTS, TimePart
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
 outputs = st.floats(-3e307, 3e307)
 words = st.text(st.characters(codec="utf-8"), max_size=5)
-levels = st.one_of(words, st.floats(allow_nan=False), st.booleans(), st.integers(-5, 5))  # NaN is a gap
+categories = st.one_of(words, st.floats(allow_nan=False), st.booleans(), st.integers(-5, 5))  # NaN is a gap
 
 time_parts = st.builds(
     TimePart, words, st.sampled_from(TIME_PARTS), st.dates().map(str), st.sampled_from([None, "UTC", "Europe/Paris"])
@@ -34,15 +34,15 @@ ends = st.floats(allow_nan=False)
 def schemas(draw: st.DrawFn) -> Schema:
     columns = []
     for name in draw(st.lists(words, max_size=4, unique=True)):
-        values = draw(st.none() | st.lists(levels, max_size=3).map(tuple))
+        values = draw(st.none() | st.lists(categories, max_size=3).map(tuple))
         column = Column(
             name,
-            levels=values,
+            categories=values,
             ordered=draw(st.booleans()),
             unit=draw(words),
             seen=draw(st.none() | st.just((np.inf, -np.inf)) | st.tuples(ends, ends).map(sorted).map(tuple)),
             whole=draw(st.booleans()),
-            level_of=draw(st.none() | st.tuples(words, levels)),
+            category_of=draw(st.none() | st.tuples(words, categories)),
             part_of=draw(st.none() | time_parts) if values is None else None,
         )
         columns.append(column if draw(st.booleans()) else Column(name))
@@ -54,16 +54,16 @@ def networks(draw: st.DrawFn) -> Network:
     schema = draw(schemas())
     gaps = draw(st.sampled_from([None, "some", "all"]))
 
-    def neuron(sizes: list[int | None]) -> Neuron:
+    def neuron(sizes: list[int | None]) -> Oblique:
         columns = tuple(j for j in range(len(sizes)) if draw(st.booleans()))
         weights = tuple(
             draw(finite) if sizes[j] is None or draw(st.booleans()) else tuple(draw(finite) for _ in range(sizes[j]))
             for j in columns
         )
         answer = {None: st.none(), "some": st.none() | st.booleans(), "all": st.booleans()}[gaps]
-        return Neuron(Projection(columns, weights), draw(finite), draw(answer))
+        return Oblique(Projection(columns, weights), draw(finite), draw(answer))
 
-    sizes: list[int | None] = [None if column.levels is None else len(column.levels) for column in schema.columns]
+    sizes: list[int | None] = [None if column.categories is None else len(column.categories) for column in schema.columns]
     layers: list[Layer] = []
     for _ in range(draw(st.integers(1, 3))):
         layers.append(Layer.of([neuron(sizes) for _ in range(draw(st.integers(0, 3)))], len(sizes)))
@@ -105,11 +105,11 @@ def test_whatever_a_network_can_hold_comes_back(tmp_path_factory: pytest.TempPat
     assert json.loads(path.read_text("utf-8"))["version"] == 2
 
 
-CITY = Schema((Column("age", unit="years", seen=(18.0, np.inf)), Column("city", levels=("Lille", "Nice", 2.5, True))))
+CITY = Schema((Column("age", unit="years", seen=(18.0, np.inf)), Column("city", categories=("Lille", "Nice", 2.5, True))))
 
 
 def questions(missing: bool | None) -> Network:
-    layer = Layer.of([Neuron(Projection((0, 1), (1.0, (0.0, 1.0, -0.0, 9.0))), 30.0, missing)], 2)
+    layer = Layer.of([Oblique(Projection((0, 1), (1.0, (0.0, 1.0, -0.0, 9.0))), 30.0, missing)], 2)
     return Network.of_layers([layer], [1.0], 0.5, schema=CITY)
 
 
@@ -143,10 +143,10 @@ def test_a_changed_question_is_refused(tmp_path: Path, changes: dict[str, Any], 
 
 
 def test_what_cannot_predict_is_not_saved(tmp_path: Path) -> None:
-    short = Layer.of([Neuron(Projection((0, 1), (1.0, (1.0,))), 1.0, True)], 2)
+    short = Layer.of([Oblique(Projection((0, 1), (1.0, (1.0,))), 1.0, True)], 2)
     with pytest.raises(ValueError, match="model cannot be saved: the network cannot predict"):
         bgn.save(questions(True).changed(layers=[short]), tmp_path / "m.json")
-    long = Layer.of([Neuron(Projection((0, 1), (1.0, (1.0,) * 9)), 1.0, True)], 2)
+    long = Layer.of([Oblique(Projection((0, 1), (1.0, (1.0,) * 9)), 1.0, True)], 2)
     with pytest.raises(ValueError, match=r"model cannot be saved: .*weights\[1\] must have 4 entries; got 9"):
         bgn.save(questions(True).changed(layers=[long]), tmp_path / "m.json")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Saved models: exact round trips, refusal of everything else, whole files or none."""
+"""Saved models: exact round trips, errors of everything else, whole files or none."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def networks(draw: st.DrawFn) -> Network:
 def example() -> Network:
     layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
     network = Network.of_layers([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
-    return network.changed(schema=network.schema.with_levels({"kind = flat": ("kind", "flat")}))
+    return network.changed(schema=network.schema.with_categories({"kind = flat": ("kind", "flat")}))
 
 
 @pytest.fixture
@@ -504,7 +504,7 @@ def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path) -> None:
     refused("seen must be the lowest value and the highest", schema=columns(seen=[5.0, -5.0]))
     refused("seen must be the lowest value and the highest", schema=columns(seen=[{"float": "nan"}, 1.0]))
     year = {"raw": "t", "part": "year"}
-    refused("can be one of these alone", schema=columns(levels=["x", "y"], part_of=year))
+    refused("can be one of these alone", schema=columns(categories=["x", "y"], part_of=year))
 
 
 def test_a_network_alone_has_no_history(tmp_path) -> None:

@@ -116,7 +116,7 @@ def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
 
 
 def test_waterfall_tells_categories() -> None:
-    schema = Schema((Column("a", level_of=("season", "winter")), Column("b", level_of=("season", "summer"))))
+    schema = Schema((Column("a", category_of=("season", "winter")), Column("b", category_of=("season", "summer"))))
     network = bgn.Network.of_layers([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, schema=schema)
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     ax = bgn.plots.waterfall(bgn.shap_values(network, rows, rows))
@@ -234,7 +234,7 @@ def test_short_names_stay_different() -> None:
 
 
 def test_short_names_of_levels_keep_both_halves() -> None:
-    long = Column("x", level_of=("a long name of a category", "a long name of a level"))
+    long = Column("x", category_of=("a long name of a category", "a long name of a level"))
     assert shortened(Schema((long, Column("x = y")))).names == ("a long…egory = a long…level", '"x = y"')
 
 

@@ -66,7 +66,7 @@ def rows(network: Network, domain: Domain, last: int | None = None) -> Iterator[
             values = [float(v) for v in range(int(domain.low[j]), int(domain.high[j]) + 1)]
         else:
             values = [None]
-        options.append([*values, np.nan] if domain.gaps[j] and j != last else values)
+        options.append([*values, np.nan] if domain.missing[j] and j != last else values)
     columns = [*used, *([] if last is None else [last])]
     fixed_last = last is not None and options[-1] != [None]
     for chosen in product(*(options[:-1] if fixed_last else options)):
@@ -96,7 +96,7 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
     planes = list[Plane]()
     for row, neuron in product(bases, network.layers[0].neurons):
         projection = neuron.projection
-        if neuron.missing is not None and projection.gaps is None and np.isnan(row[list(projection.columns)]).any():
+        if neuron.missing is not None and projection.missing is None and np.isnan(row[list(projection.columns)]).any():
             continue
         right, factors = Fraction(neuron.threshold), [Fraction(0)] * len(moving)
         for place, (j, factor) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):

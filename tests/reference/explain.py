@@ -132,8 +132,8 @@ def cheapest_table_row(network, row, least, prices, fill=(), wanted=None):
     for j, column in enumerate(columns):
         if np.isnan(row[j]) and j not in fill:
             options.append([np.nan])
-        elif column.levels is not None:
-            options.append([*range(len(column.levels)), *([np.nan] if np.isnan(row[j]) else [])])
+        elif column.categories is not None:
+            options.append([*range(len(column.categories)), *([np.nan] if np.isnan(row[j]) else [])])
         else:
             whole = np.arange(column.seen[0], column.seen[1] + 1) if column.whole else []
             options.append([row[j], *whole, *([column.typical] if np.isnan(row[j]) else [])])
@@ -156,7 +156,7 @@ def cheapest_table_row(network, row, least, prices, fill=(), wanted=None):
     for j, column in enumerate(columns):
         gap = np.isnan(row[j])
         new = ~np.isnan(rows[:, j])
-        if column.levels is not None:
+        if column.categories is not None:
             cost += prices[j] * (rows[:, j] != row[j]) * new if not gap else new
         else:
             cost += np.where(new, np.abs(rows[:, j] - (column.typical if gap else row[j])) * prices[j] + gap, 0.0)
@@ -174,12 +174,12 @@ def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=No
     columns, options = network.schema.columns, []
     for j, (column, own) in enumerate(zip(columns, row, strict=True)):
         limit, gap = (bounds or {}).get(j), np.isnan(own)
-        if gap and (j not in fill or j in still or (column.levels is None and column.typical is None)):
+        if gap and (j not in fill or j in still or (column.categories is None and column.typical is None)):
             options.append([(np.nan, 0.0, 0)])
             continue
-        start = column.typical if gap and column.levels is None else own
-        if column.levels is not None:
-            values = [float(code) for code in range(len(column.levels))]
+        start = column.typical if gap and column.categories is None else own
+        if column.categories is not None:
+            values = [float(code) for code in range(len(column.categories))]
             if limit == "increase":
                 values = [code for code in values if gap or code >= own]
             elif limit == "decrease":
@@ -211,16 +211,16 @@ def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=No
 def _filled(network, rows):
     """Rows as the questions see them: gaps that count as the typical value of a column do."""
     typical = np.array([column.typical for column in network.schema.columns])
-    return np.where(np.isnan(rows) & network.layers[0].refuses_gaps, typical, rows)
+    return np.where(np.isnan(rows) & network.layers[0].refuses_missing, typical, rows)
 
 
 def table_rows_of(network, rows):
     """Rows as the table has them, from how the network reads them."""
     told = rows.astype(object)
     for j, column in enumerate(network.schema.columns):
-        levels = column.levels
+        categories = column.categories
         told[:, j] = [
-            None if value != value else value if levels is None else levels[int(value)] for value in rows[:, j]
+            None if value != value else value if categories is None else categories[int(value)] for value in rows[:, j]
         ]
     return told
 

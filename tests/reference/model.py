@@ -16,13 +16,13 @@ def score(network: Network, row: list[Any]) -> list[float]:
     values: list[Any] = []
     for value, column in zip(row, columns, strict=True):
         missing = value is None or (isinstance(value, float) and math.isnan(value))
-        known = column.levels is None or value in column.levels
-        values.append(None if missing or not known else value if column.levels is None else column.levels.index(value))
+        known = column.categories is None or value in column.categories
+        values.append(None if missing or not known else value if column.categories is None else column.categories.index(value))
     for j, column in enumerate(columns):
         alone = [neuron.missing is None and neuron.projection.gaps is None
                  for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip
-        if values[j] is None and (any(alone) or not network.layers[0].takes_gaps):
-            values[j] = column.typical if column.levels is None else int(column.typical)
+        if values[j] is None and (any(alone) or not network.layers[0].takes_missing):
+            values[j] = column.typical if column.categories is None else int(column.typical)
     for layer in network.layers:
         answers: list[Any] = []
         for neuron in layer.neurons:

@@ -99,9 +99,9 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
     assert told.schema.classes == ("No", "leaves")
     assert any(name.startswith("day of sale") for name in told.schema.names)
     schema = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
-    schema = schema.with_levels({"in Nice": ("city", "Nice")})
+    schema = schema.with_categories({"in Nice": ("city", "Nice")})
     told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "levels": {"Nice": "the coast"}}}}, None)
-    assert told.schema.columns[0].level_of == ("town", "the coast")
+    assert told.schema.columns[0].category_of == ("town", "the coast")
 
 
 def test_points_come_first_where_classes_have_them(tmp_path) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 import bgn
 from bgn.model.dates import TimePart
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report import card, picture
 from bgn.report.charts import _curves, _outlined
 from bgn.report.controls import controls, typical
 from bgn.report.facts import Facts, checksum, errors, quality
-from bgn.report.svg import Chart, _ticks, level_chart
+from bgn.report.svg import Chart, _ticks, category_chart
 from bgn.text import quote_name
 from tests.networks import NASTY, grown, network_of, rows_for
 
@@ -136,8 +136,8 @@ def test_effects_of_the_report_are_the_exact_ones() -> None:
 def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
     names = ["season = winter", "year", "season = summer", "x = y"]
     network = bgn.Network.of_layers([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
-    levels = {"season = winter": ("season", "winter"), "season = summer": ("season", "summer")}
-    network = network.changed(schema=network.schema.with_levels(levels))
+    categories = {"season = winter": ("season", "winter"), "season = summer": ("season", "summer")}
+    network = network.changed(schema=network.schema.with_categories(categories))
     rows = np.array([[1, 1999, 0, 0.5], [0, 2001, 1, 1.0], [0, 2003, 0, -1.0]], dtype=float)
     offered = {one["name"]: one for one in controls(Facts.of(network, rows, np.zeros(3), None, None))}
     assert set(offered) == {"season", "year", '"x = y"'}
@@ -169,7 +169,7 @@ def test_the_typical_row_is_made_of_medians() -> None:
 
 
 def test_the_typical_row_has_one_level_of_a_category_of_0_and_1() -> None:
-    schema = Schema(tuple(Column(f"c{k}", level_of=("c", k)) for k in range(3)))
+    schema = Schema(tuple(Column(f"c{k}", category_of=("c", k)) for k in range(3)))
     network = network_of(["c0", "c1", "c2"], 3).changed(schema=schema)
     for counts, wanted in (((4, 3, 2), [1.0, 0.0, 0.0]), ((2, 3, 2), [0.0, 1.0, 0.0]), ((1, 1, 2), [0.0, 0.0, 0.0])):
         rows = np.repeat(np.vstack([np.eye(3), np.zeros(3)]), [*counts, 3 if sum(counts) < 5 else 1], axis=0)
@@ -178,7 +178,7 @@ def test_the_typical_row_has_one_level_of_a_category_of_0_and_1() -> None:
 
 def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
     """A house with a pool, whose quality is known, is not typical."""
-    asked = [Neuron(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
+    asked = [Oblique(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
     schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
     network = bgn.Network.of_layers([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan], [3.0, np.nan]])
@@ -309,7 +309,7 @@ def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
 
 
 def test_labels_below_levels_stay_inside():
-    chart = level_chart([("NAmes", 150_000.0, 5.0), ("StoneBr", 199_000.0, 1.0)], (87_100.0, 401_000.0), "Effect")
+    chart = category_chart([("NAmes", 150_000.0, 5.0), ("StoneBr", 199_000.0, 1.0)], (87_100.0, 401_000.0), "Effect")
     places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">([0-9,]+)</text>', chart)
     assert places[-1][1] == "400,000"
     assert all(float(x) + 3.5 * len(tick) <= 320 for x, tick in places)
@@ -317,8 +317,8 @@ def test_labels_below_levels_stay_inside():
 
 def test_a_curve_of_many_corners_is_drawn_by_its_outline():
     places = np.linspace(0.0, 1.0, 50_000)
-    levels = np.where(np.arange(50_000) % 977 == 3, 5.0, places)
-    shown = np.array(_outlined(places, levels))
+    categories = np.where(np.arange(50_000) % 977 == 3, 5.0, places)
+    shown = np.array(_outlined(places, categories))
     assert len(shown) <= 4 * 601
     assert shown[0].tolist() == [0.0, 0.0]
     assert shown[-1].tolist() == [1.0, 1.0]
@@ -331,7 +331,7 @@ def test_a_curve_of_many_corners_is_drawn_by_its_outline():
 def test_parts_of_dates_are_called_by_their_names():
     parts = [TimePart("sold", "weekday"), TimePart("sold", "days", "2020-01-31"), TimePart("sold", "year")]
     schema = Schema(tuple(Column(f"sold {part.part}", part_of=part) for part in parts))
-    neurons = [Neuron(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
+    neurons = [Oblique(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
     network = bgn.Network.of_layers([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
     found = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
     found.sort(key=lambda each: each["column"])

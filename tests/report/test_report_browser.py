@@ -110,7 +110,7 @@ def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.ran
     for neuron in network.layers[0].neurons:
         line = neuron.projection
         for place, (j, factor) in enumerate(zip(line.columns, line.coefficients, strict=True)):
-            if network.schema.columns[j].levels is None and factor != 0.0:
+            if network.schema.columns[j].categories is None and factor != 0.0:
                 some = rows[rng.integers(len(rows), size=3)].copy()
                 some[:, j] = 0.0
                 some[:, j] = ((neuron.threshold - line.values(some)) / line.coefficients[place]).round(12)
@@ -258,8 +258,8 @@ def test_categories_are_chosen(opened) -> None:
     names = ["season = winter", "season = summer", "temp"]
     layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])
     network = bgn.Network.of_layers([layer], [5.0, -2.0, 1.0], 0.0, names)
-    levels = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
-    network = network.changed(schema=network.schema.with_levels(levels))
+    categories = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
+    network = network.changed(schema=network.schema.with_categories(categories))
     rows, target = rows_for(network, 50)
     page = opened(network, rows, target)
     choice = page.locator(".control select")
@@ -476,7 +476,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
     expected = expected.amount(number, 3.1)
     number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
-    expected = expected.level(number, "Rome", True)
+    expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [each.what for each in done.edits] == [
         "threshold of question 2 set to 2.25", "amount of question 2 set to 3.1", "question 4 answered yes for Rome",

@@ -33,16 +33,16 @@ def churn() -> tuple[object, object, np.ndarray, dict]:
 
 def prices() -> tuple[object, object, np.ndarray, dict]:
     """A stand-in for prices of houses: names of sixty letters, slopes, many levels, large numbers."""
-    levels = tuple(f"quarter number {k} of the town" for k in range(28))
+    categories = tuple(f"quarter number {k} of the town" for k in range(28))
     columns = [Column(LONG.format(k), seen=(0.0, 5000.0), typical=100.0) for k in range(5)]
-    schema = Schema((*columns, Column(LONG.format("for quarters"), levels=levels)), "SalePrice", "USD")
-    from bgn.model.layer import Neuron, Projection
+    schema = Schema((*columns, Column(LONG.format("for quarters"), categories=categories)), "SalePrice", "USD")
+    from bgn.model.layer import Oblique, Projection
 
     sides = tuple(float(k % 3 == 0) for k in range(28))
     asked = [
-        Neuron(Projection((5,), (sides,)), 0.5),
-        Neuron(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
-        Neuron(Projection((1, 2), (1.0, -0.25)), 700.0), Neuron(Projection((3,), (1.0,)), 1234.5),
+        Oblique(Projection((5,), (sides,)), 0.5),
+        Oblique(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
+        Oblique(Projection((1, 2), (1.0, -0.25)), 700.0), Oblique(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
     network = bgn.Network.of_layers(
@@ -50,7 +50,7 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
         slopes=[0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ranges=ends,
     )  # fmt: skip
     rng = np.random.default_rng(0)
-    rows = np.array([[*rng.uniform(0, 5000, 5).round(0), levels[rng.integers(28)]] for _ in range(200)], dtype=object)
+    rows = np.array([[*rng.uniform(0, 5000, 5).round(0), categories[rng.integers(28)]] for _ in range(200)], dtype=object)
     return network, rows, network.predict(rows) + rng.normal(0, 9000, 200), {}
 
 

@@ -25,10 +25,10 @@ def columns_of(X: np.ndarray) -> dict:
     """Raw rows by name, as a person reads them: a level never seen counts as missing."""
     table = {}
     for column, values in zip(TABLE.columns, X.T, strict=True):
-        if column.levels is None:
+        if column.categories is None:
             table[column.name] = np.array([np.nan if value is None else value for value in values], dtype=float)
         else:
-            known = [value if value in column.levels else None for value in values]
+            known = [value if value in column.categories else None for value in values]
             table[column.name] = np.array(known, dtype=object)
     return table
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.model.dates import DAY, HOUR, TimePart
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from bgn.show.drawing import draw
 
@@ -43,7 +43,7 @@ def test_a_clock_parts_the_same_times_as_its_hours(value, up):
 def asked(part, threshold, weight=1.0, whole=True):
     """A network of one question about a part of dates."""
     schema = Schema((Column(part.name, part_of=part, seen=(0.0, 5000.0), whole=whole), Column("size")), "price")
-    layer = bgn.Layer.of([Neuron(Projection((0,), (1.0,)), threshold)], 2)
+    layer = bgn.Layer.of([Oblique(Projection((0,), (1.0,)), threshold)], 2)
     return bgn.Network.of_layers([layer], [weight], 1.0, schema=schema)
 
 
@@ -79,10 +79,10 @@ def test_thresholds_of_dates_are_dates(part, threshold, weight, whole, expected)
 def test_up_to_a_day_of_times_is_up_to_its_beginning():
     """A flag beside the date makes a question that counts downwards."""
     columns = (Column(SINCE.name, part_of=SINCE, seen=(0.0, 5000.0)), Column("big", seen=(0.0, 1.0), whole=True))
-    neuron = Neuron(Projection((0,), (-1.0,)), -1875.0)
+    neuron = Oblique(Projection((0,), (-1.0,)), -1875.0)
     network = bgn.Network.of_layers([bgn.Layer.of([neuron], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
     assert "sold <= 2011-03-05 00:00" in bgn.equation(network)
-    cases = Neuron(Projection((0, 1), (1.0, 365.0)), 1875.0)
+    cases = Oblique(Projection((0, 1), (1.0, 365.0)), 1875.0)
     network = bgn.Network.of_layers([bgn.Layer.of([cases], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
     assert "[sold >= 2011-03-05, or >= 2010-03-05 where big = 1]" in bgn.equation(network)
 

@@ -13,7 +13,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.sentence import parse
 
@@ -23,11 +23,11 @@ SCHEMA = Schema(
         Column("a", typical=0.0, **FLAG),
         Column("b", typical=1.0, **FLAG),
         Column("c", typical=0.0, **FLAG),
-        Column("winter?", level_of=("season", "winter"), typical=0.0),
-        Column("spring?", level_of=("season", "spring"), typical=0.0),
-        Column("city", levels=("Lille", "Nice", "Rome"), typical=1.0),
-        Column("member", levels=(False, True), typical=0.0),
-        Column("grade", levels=("low", "fair", "high"), ordered=True, typical=2.0),
+        Column("winter?", category_of=("season", "winter"), typical=0.0),
+        Column("spring?", category_of=("season", "spring"), typical=0.0),
+        Column("city", categories=("Lille", "Nice", "Rome"), typical=1.0),
+        Column("member", categories=(False, True), typical=0.0),
+        Column("grade", categories=("low", "fair", "high"), ordered=True, typical=2.0),
         Column("age", typical=1.5, seen=(-3.0, 6.0)),
         Column("rooms", whole=True, seen=(0.0, 5.0), typical=2.0),
     ),
@@ -43,27 +43,27 @@ def one_of(rng: np.random.Generator, *values: object) -> object:
     return values[rng.integers(len(values))]
 
 
-def question(rng: np.random.Generator, complete: set[int], flags: bool) -> Neuron:
+def question(rng: np.random.Generator, complete: set[int], flags: bool) -> Oblique:
     """A neuron on one to four columns; those in `complete` count as nothing where they are missing."""
     among = [0, 1, 2, *SEASONS] if flags else range(len(SCHEMA.columns))
     size = int(one_of(rng, 1, 2, 2, 2, 3, 3, 4))
     columns = sorted(rng.choice(among, size=size, replace=False).tolist())
     coefficients: list[float | tuple[float, ...]] = []
     for j in columns:
-        levels = SCHEMA.columns[j].levels
-        if levels is None:
+        categories = SCHEMA.columns[j].categories
+        if categories is None:
             coefficients.append(float(one_of(rng, 1.0, 1.0, -1.0, -1.0, 4.0, -0.3, 2.0)))
         elif SCHEMA.columns[j].ordered and rng.random() < 0.5:
-            coefficients.append(tuple(map(float, range(len(levels)))))
+            coefficients.append(tuple(map(float, range(len(categories)))))
         else:
-            coefficients.append(tuple(float(one_of(rng, 0.0, 0.0, 1.0, -2.6)) for _ in levels))
+            coefficients.append(tuple(float(one_of(rng, 0.0, 0.0, 1.0, -2.6)) for _ in categories))
     threshold = float(one_of(rng, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 1.7, 2.0))
     if complete >= set(columns):
-        return Neuron(Projection(tuple(columns), tuple(coefficients)), threshold)
+        return Oblique(Projection(tuple(columns), tuple(coefficients)), threshold)
     if rng.random() < 0.3:
-        asks = size == 1 and SCHEMA.columns[columns[0]].levels is None and rng.random() < 0.3
+        asks = size == 1 and SCHEMA.columns[columns[0]].categories is None and rng.random() < 0.3
         coefficients = [0.0] if asks else coefficients
-        return Neuron(
+        return Oblique(
             Projection(tuple(columns), tuple(coefficients)), 1.0 if asks else threshold, bool(one_of(rng, 0, 1))
         )
     gaps = []
@@ -74,7 +74,7 @@ def question(rng: np.random.Generator, complete: set[int], flags: bool) -> Neuro
         if j not in complete and rng.random() < 0.3:
             coefficients[place] = 0.0  # asks whether the number is missing, and no more
         gaps.append(float(one_of(rng, 0.0, 1.0, SCHEMA.columns[j].typical, -1.0, 0.5)))
-    return Neuron(Projection(tuple(columns), tuple(coefficients), tuple(gaps)), threshold)
+    return Oblique(Projection(tuple(columns), tuple(coefficients), tuple(gaps)), threshold)
 
 
 def network(seed: int) -> tuple[Network, set[int]]:
@@ -86,7 +86,7 @@ def network(seed: int) -> tuple[Network, set[int]]:
     return Network.of_layers([Layer.of(neurons, len(SCHEMA.columns))], weights, 10.0, schema=SCHEMA), complete
 
 
-def states(model: Network, asked: Neuron, complete: set[int], rng: np.random.Generator) -> np.ndarray:
+def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Generator) -> np.ndarray:
     """Raw rows: every combination of what the columns of one question can hold, thresholds and one float beside."""
     terms = bgn.as_terms(model)
     ends = {0.0}
@@ -98,9 +98,9 @@ def states(model: Network, asked: Neuron, complete: set[int], rng: np.random.Gen
     for j, column in enumerate(SCHEMA.columns):
         gap = [] if j in complete else [None]
         if j not in asked.projection.columns:
-            held.append([(column.levels or (0.0,))[0]])
-        elif column.levels is not None:
-            held.append([*column.levels, *gap, *(["never seen"] if gap and j != 6 else [])])
+            held.append([(column.categories or (0.0,))[0]])
+        elif column.categories is not None:
+            held.append([*column.categories, *gap, *(["never seen"] if gap and j != 6 else [])])
         elif j < 5:
             held.append([0.0, 1.0, *gap])
         elif column.whole:
@@ -120,9 +120,9 @@ def as_read(X: np.ndarray, text: str) -> dict[str, np.ndarray]:
     """The rows by the names that are printed; a category never seen is missing where the text says so."""
     table = {}
     for column, values in zip(SCHEMA.columns, X.T, strict=True):
-        if column.levels is not None and UNSEEN in text:
-            values = [value if value in column.levels else None for value in values]
-        table[column.name] = np.array(list(values), dtype=float if column.levels is None else object)
+        if column.categories is not None and UNSEEN in text:
+            values = [value if value in column.categories else None for value in values]
+        table[column.name] = np.array(list(values), dtype=float if column.categories is None else object)
     table["season"] = np.where(X[:, 3] == 1.0, "winter", np.where(X[:, 4] == 1.0, "spring", "none of them"))
     return table
 

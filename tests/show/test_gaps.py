@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.networks import TABLE, table_networks, table_rows
 from tests.reference.sentence import parse
@@ -23,13 +23,13 @@ def as_read(X, schema, text):
     """A raw table by the names that are printed; a level never seen is a gap where the text says so."""
     gone = [
         [
-            None if UNSEEN in text and column.levels is not None and value not in column.levels else value
+            None if UNSEEN in text and column.categories is not None and value not in column.categories else value
             for value in values
         ]
         for column, values in zip(schema.columns, X.T, strict=True)
     ]
     return {
-        column.name: np.array(values, dtype=float if column.levels is None else object)
+        column.name: np.array(values, dtype=float if column.categories is None else object)
         for column, values in zip(schema.columns, gone, strict=True)
     }
 
@@ -54,9 +54,9 @@ def test_terms_fill_gaps_as_the_network_does(drawn, X):
     np.testing.assert_allclose(bgn.as_terms(network).evaluate(X), network.predict(X))
 
 
-CITY = Column("city", levels=("Lille", "Nice", "Rome", "Oslo", "Bari"))
-GRADE = Column("grade", levels=("low", "fair", "good", "best"), ordered=True)
-SMOKER, HOUR = Column("smoker", levels=(False, True)), Column("hr", unit="h")
+CITY = Column("city", categories=("Lille", "Nice", "Rome", "Oslo", "Bari"))
+GRADE = Column("grade", categories=("low", "fair", "good", "best"), ordered=True)
+SMOKER, HOUR = Column("smoker", categories=(False, True)), Column("hr", unit="h")
 LATITUDE, LONGITUDE = Column("latitude"), Column("longitude")
 NOTE = "In questions about several columns, a missing {} counts as {}."
 
@@ -64,31 +64,31 @@ NOTE = "In questions about several columns, a missing {} counts as {}."
 @pytest.mark.parametrize(
     ("columns", "neuron", "weight", "expected"),
     [
-        ([HOUR], Neuron(Projection((0,), (1.0,)), 30.0, True), 1.0, "hr >= 30 h or hr is missing"),
-        ([HOUR], Neuron(Projection((0,), (0.0,)), 1.0, True), 1.0, "hr is missing"),
-        ([HOUR], Neuron(Projection((0,), (0.0,)), 1.0, True), -1.0, "hr is not missing"),
-        ([CITY], Neuron(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), 1.0,
+        ([HOUR], Oblique(Projection((0,), (1.0,)), 30.0, True), 1.0, "hr >= 30 h or hr is missing"),
+        ([HOUR], Oblique(Projection((0,), (0.0,)), 1.0, True), 1.0, "hr is missing"),
+        ([HOUR], Oblique(Projection((0,), (0.0,)), 1.0, True), -1.0, "hr is not missing"),
+        ([CITY], Oblique(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), 1.0,
          "city in {Lille, Nice} or city is missing"),
-        ([CITY], Neuron(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), -1.0, "city in {Rome, Oslo, Bari}"),
-        ([CITY], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, True), 1.0,
+        ([CITY], Oblique(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), -1.0, "city in {Rome, Oslo, Bari}"),
+        ([CITY], Oblique(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, True), 1.0,
          "city is not Lille or city is missing"),
-        ([CITY], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, False), 1.0,
+        ([CITY], Oblique(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, False), 1.0,
          "city is not Lille and city is not missing"),
-        ([CITY], Neuron(Projection((0,), ((1.0,) * 5,)), 1.0, False), 1.0, "city is not missing"),
-        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, False), 1.0, "grade >= good"),
-        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0), -1.0, "grade < good"),
-        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 3.0), 1.0, "grade = best"),
-        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 0.0),)), 1.0, True), 1.0,
+        ([CITY], Oblique(Projection((0,), ((1.0,) * 5,)), 1.0, False), 1.0, "city is not missing"),
+        ([GRADE], Oblique(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, False), 1.0, "grade >= good"),
+        ([GRADE], Oblique(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0), -1.0, "grade < good"),
+        ([GRADE], Oblique(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 3.0), 1.0, "grade = best"),
+        ([GRADE], Oblique(Projection((0,), ((0.0, 1.0, 1.0, 0.0),)), 1.0, True), 1.0,
          "grade in {fair, good} or grade is missing"),
-        ([SMOKER], Neuron(Projection((0,), ((0.0, 1.0),)), 1.0), 1.0, "smoker = True"),
-        ([SMOKER], Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, True), -1.0, "smoker = False"),
-        ([HOUR, CITY], Neuron(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, 0.0)), 10.0), 1.0,
+        ([SMOKER], Oblique(Projection((0,), ((0.0, 1.0),)), 1.0), 1.0, "smoker = True"),
+        ([SMOKER], Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, True), -1.0, "smoker = False"),
+        ([HOUR, CITY], Oblique(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, 0.0)), 10.0), 1.0,
          "hr >= 10 h, or >= 16 h where city in {Lille, Nice}"),
-        ([HOUR, CITY], Neuron(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, -6.0)), 10.0), 1.0,
+        ([HOUR, CITY], Oblique(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, -6.0)), 10.0), 1.0,
          "hr >= 10 h, or >= 16 h where city in {Lille, Nice} or is missing"),
-        ([CITY, SMOKER], Neuron(Projection((0, 1), ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0)), (1.0, 0.0)), 2.0), 1.0,
+        ([CITY, SMOKER], Oblique(Projection((0, 1), ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0)), (1.0, 0.0)), 2.0), 1.0,
          "(city = Lille or city is missing) and smoker = True"),
-        ([LATITUDE, LONGITUDE], Neuron(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5), -1.0,
+        ([LATITUDE, LONGITUDE], Oblique(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5), -1.0,
          "latitude + 0.905 longitude < -72.5"),
     ],
 )  # fmt: skip
@@ -100,17 +100,17 @@ def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, e
 
 
 @given(
-    st.lists(st.booleans(), min_size=5, max_size=5).filter(lambda levels: 0 < sum(levels) < 5),
+    st.lists(st.booleans(), min_size=5, max_size=5).filter(lambda categories: 0 < sum(categories) < 5),
     st.sampled_from([-100.0, 100.0]), st.booleans(), st.booleans(),
     st.sampled_from([None, (12.0, 0.0), (12.0, 1.0), True, False]),
 )  # fmt: skip
-def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(levels, by, up, way, gaps):
+def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(categories, by, up, way, gaps):
     schema = Schema((replace(HOUR, seen=(0.0, 23.0), typical=10.0), replace(CITY, typical=0.0)))
-    weights = (1.0 if up else -1.0, tuple(by * each for each in levels))
+    weights = (1.0 if up else -1.0, tuple(by * each for each in categories))
     counts = (gaps[0], gaps[1] * by) if isinstance(gaps, tuple) else None
-    neuron = Neuron(Projection((0, 1), weights, counts), by / 2.0, gaps if isinstance(gaps, bool) else None)
+    neuron = Oblique(Projection((0, 1), weights, counts), by / 2.0, gaps if isinstance(gaps, bool) else None)
     network = Network.of_layers([Layer.of([neuron], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
-    cities = [*CITY.levels, *([] if gaps is None else [None, "Paris"])]
+    cities = [*CITY.categories, *([] if gaps is None else [None, "Paris"])]
     hours = [-200.0, -51.0, -50.0, 0.0, 10.0, 23.0, 50.0, 51.0, 150.0, 200.0, *([] if gaps is None else [np.nan])]
     X = np.array([[hour, city] for hour in hours for city in cities], dtype=object)
     text = bgn.equation(network)
@@ -121,9 +121,9 @@ def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(
 
 def test_what_a_gap_counts_as_is_said_once_and_beside_a_question_where_they_differ():
     schema = Schema((LATITUDE, LONGITUDE, CITY, GRADE))
-    pair = Neuron(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5)
-    other = Neuron(Projection((0, 1), (1.0, -0.5), (34.26, -110.0)), 3.0)
-    grade = Neuron(Projection((3,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, True)
+    pair = Oblique(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5)
+    other = Oblique(Projection((0, 1), (1.0, -0.5), (34.26, -110.0)), 3.0)
+    grade = Oblique(Projection((3,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, True)
     network = Network.of_layers([Layer.of([pair, other, grade], 4)], [3.0, 2.0, 1.0], 0.0, schema=schema)
     assert bgn.equation(network).splitlines()[1:] == [
         "           +  6 [latitude + 0.905 longitude >= -72.5 (a missing longitude counts as -118.5)]",

@@ -8,7 +8,7 @@ import numpy as np
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report.controls import controls
 from bgn.report.facts import Facts
@@ -27,12 +27,12 @@ def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_
     assert "[season = winter or season is missing]" in text or "[season is not summer or season is missing]" in text
     assert '["x = y" = 1]' in text
     for network in (bgn.load(path).network_, bgn.load(path).history_.network(1)):
-        assert network.schema.columns[0].levels == ("summer", "winter")
+        assert network.schema.columns[0].categories == ("summer", "winter")
         assert network.schema.columns[1] == Column("x = y", seen=(0.0, 1.0), whole=True, typical=0.0)
 
 
 def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
-    columns = (Column("a", level_of=("floor", 1.0)), Column("b", level_of=("floor", 2.5)), Column("floor"))
+    columns = (Column("a", category_of=("floor", 1.0)), Column("b", category_of=("floor", 2.5)), Column("floor"))
     network = bgn.Network.of_layers([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 4.0], [0.0, 1.0, 2.0]])
     offered = controls(Facts.of(network, rows, np.zeros(3), None, None))
@@ -42,18 +42,18 @@ def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
 
 def test_files_of_version_1_tell_levels_by_their_preparation():
     model = bgn.load(DATA / "version1_regressor.json")
-    for name, places in model.network_.schema.level_columns.items():
+    for name, places in model.network_.schema.category_columns.items():
         assert all(model.network_.names[place].startswith(f"{name} = ") for place in places)
-    assert model.network_.schema.level_columns
+    assert model.network_.schema.category_columns
     assert model.history_.network() == model.network_
 
 
 def test_a_question_about_many_levels_is_broken_in_drawings():
     towns = tuple(f"town number {k}" for k in range(60))
     for chosen, most in ((12, 6), (40, 8)):
-        levels = tuple(float(k < chosen) for k in range(60))
-        asked = Neuron(Projection((0, 1), (1.0, levels)), 4.0)
-        schema = Schema((Column("area"), Column("town", levels=towns)), "price")
+        categories = tuple(float(k < chosen) for k in range(60))
+        asked = Oblique(Projection((0, 1), (1.0, categories)), 4.0)
+        schema = Schema((Column("area"), Column("town", categories=towns)), "price")
         sheet = draw(Network.of_layers([Layer.of([asked], 2)], [1.0], 0.0, schema=schema))
         box = next(box for box in sheet.boxes if box.kind == "neuron")
         lines = box.text.split("\n")

@@ -10,7 +10,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.sentence import EXACT, parse
 
@@ -23,9 +23,9 @@ SCHEMA = Schema(
         Column("hr", whole=True, seen=(0.0, 23.0)),
         Column("workingday", whole=True, seen=(0.0, 1.0)),
         Column("holiday", whole=True, seen=(0.0, 1.0)),
-        Column("season: winter", level_of=("season", "winter")),
+        Column("season: winter", category_of=("season", "winter")),
         Column("wind speed"),
-        Column("city", levels=("Lille", "Nice", "Rome", "Oslo")),
+        Column("city", categories=("Lille", "Nice", "Rome", "Oslo")),
     ),
     target="rentals",
 )
@@ -35,7 +35,7 @@ def decimals(rng: np.random.Generator, low: float, high: float, places: int) -> 
     return float(f"{rng.uniform(low, high):.{places}f}")
 
 
-def neuron(rng: np.random.Generator) -> Neuron:
+def neuron(rng: np.random.Generator) -> Oblique:
     """A question of short decimals about one to three columns."""
     columns = sorted(rng.choice(7, size=rng.integers(1, 4), replace=False).tolist())
     leading = int(rng.choice(columns))
@@ -50,7 +50,7 @@ def neuron(rng: np.random.Generator) -> Neuron:
     threshold = decimals(rng, -2, 20, int(rng.integers(0, 3)))
     if not {0, 1, 5} & set(columns):
         threshold = decimals(rng, -2, 3, 1)
-    return Neuron(Projection(tuple(columns), tuple(coefficients)), threshold)
+    return Oblique(Projection(tuple(columns), tuple(coefficients)), threshold)
 
 
 def network(seed: int, width: int = 8, above: int = 0, places: int = 2) -> Network:
@@ -80,7 +80,7 @@ def rows_of(model: Network, seed: int) -> np.ndarray:
     for asked in model.layers[0].neurons:
         some = rows[rng.integers(count, size=6)]
         for j, coefficient in zip(asked.projection.columns, asked.projection.coefficients, strict=True):
-            if isinstance(coefficient, tuple) or SCHEMA.columns[j].whole or SCHEMA.columns[j].level_of:
+            if isinstance(coefficient, tuple) or SCHEMA.columns[j].whole or SCHEMA.columns[j].category_of:
                 continue
             moved = some.copy()
             moved[:, j] = 0.0
@@ -96,7 +96,7 @@ def rows_of(model: Network, seed: int) -> np.ndarray:
 def raw(rows: np.ndarray) -> np.ndarray:
     """The rows as a user has them: a city by its name."""
     table = rows.astype(object)
-    table[:, 6] = [SCHEMA.columns[6].levels[int(code)] for code in rows[:, 6]]
+    table[:, 6] = [SCHEMA.columns[6].categories[int(code)] for code in rows[:, 6]]
     return table
 
 
@@ -151,7 +151,7 @@ def test_the_printed_text_of_a_deep_network_is_the_network(seed: int) -> None:
 
 def test_a_case_beyond_the_values_seen_is_said() -> None:
     asked = [((1, 2), (1.0, 20.0), 26.0), ((1, 2), (-1.0, 20.0), 4.0), ((1, 2), (1.0, -5.0), 10.0)]
-    layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
     model = Network.of_layers([layer], [3.0, 2.0, 1.0], 0.0, schema=SCHEMA)
     lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
     assert lines == [
@@ -166,7 +166,7 @@ def test_a_case_beyond_the_values_seen_is_said() -> None:
 
 def test_what_decides_for_all_numbers_seen_comes_first() -> None:
     asked = [((1, 2), (1.0, 50.0), 26.0), ((1, 2), (1.0, -50.0), -5.0)]
-    layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
     for weights in ([3.0, 2.0], [-3.0, -2.0]):
         model = Network.of_layers([layer], weights, 0.0, schema=SCHEMA)
         lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]

@@ -33,12 +33,12 @@ from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
-from bgn.inputs.refusal import spoken_to_a_shell
+from bgn.inputs.errors import spoken_to_a_shell
 from bgn.text import message
 
 
 class OneLine(click.Group):
-    """Turns a refusal into a line per problem on standard error and exit code 1; wrong usage stays 2."""
+    """Turns a errors into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():

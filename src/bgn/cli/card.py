@@ -13,7 +13,7 @@ from bgn.cli.training_rows import TrainingRows
 from bgn.explain.evaluate import LEGEND, Verdict, of_classes, of_numbers, verdict
 from bgn.inputs.training import labelled
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
@@ -320,9 +320,9 @@ def make_card(
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
         judged = set(rows.judged[1].astype(np.intp).tolist())
-        lacking = tuple(word for k, word in enumerate(map(level_word, rows.classes)) if k not in judged)
+        lacking = tuple(word for k, word in enumerate(map(category_name, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
-        counts = dict(zip(map(level_word, rows.classes), each, strict=True))
+        counts = dict(zip(map(category_name, rows.classes), each, strict=True))
     ends = bgn.extremes(network, "seen", max_seconds=_SECONDS) if rows.classes is None and rows.y.min() >= 0 else None
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]

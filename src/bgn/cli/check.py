@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bgn.cli.completion import TableName
-from bgn.cli.source import DataFile, file_options, gaps_option, json_option
+from bgn.cli.source import DataFile, file_options, missing_values_option, json_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.check import check_opened
 from bgn.inputs.file_format import FileFormat
@@ -20,7 +20,7 @@ from bgn.inputs.training import TASKS
 @click.option("--task", type=click.Choice(TASKS), help="What the target is for.")
 @click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y.")
 @file_options
-@gaps_option
+@missing_values_option
 @json_option
 def check(data: str, target: str | None, task: str | None, as_json: bool, **form: Any) -> None:
     """Look at DATA before a fit: its columns, their kinds, gaps and ranges, and what may be wrong with them.

@@ -13,7 +13,7 @@ from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.readings import as_told
 from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
@@ -86,11 +86,11 @@ def _of_groups(
     X = np.concatenate(rows) if rows else np.empty((0, file.network.n_inputs))
     whole: Bools = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
     if not whole.any():
-        raise Refused(f"{data.name} has no complete row.")
+        raise InputError(f"{data.name} has no complete row.")
     if not whole.all():
         note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
     kept = [label for label, there in zip(labels, whole, strict=True) if there]
     try:
         return bgn.compare_groups(file.network, decoded(file.network, X[whole]), kept, between=between, output=output)
     except ValueError as error:
-        raise Refused(str(error).replace("between must", "--between must")) from None
+        raise InputError(str(error).replace("between must", "--between must")) from None

@@ -15,9 +15,9 @@ import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import people, quote_category, quote_name
@@ -105,7 +105,7 @@ def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: 
     network = file.network
     if network.link == "identity":
         if to is not None:
-            raise Refused("--to is for classes, and the model predicts numbers; use --at-least or --at-most.")
+            raise InputError("--to is for classes, and the model predicts numbers; use --at-least or --at-most.")
         if at_least is None and at_most is None:
             raise click.UsageError("--at-least or --at-most must be given.")
         return {"at_least": at_least, "at_most": at_most}
@@ -129,14 +129,14 @@ def _now(file: ModelFile, row: Any, wanted: dict[str, Any]) -> tuple[float, str 
     scores = network.raw_score([row])
     chances, labels = probabilities_of(network, scores)[0], class_labels(network)
     said = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
-    return float(chances[labels.index(wanted["to"]) if "to" in wanted else 1]), level_word(labels[said])
+    return float(chances[labels.index(wanted["to"]) if "to" in wanted else 1]), category_name(labels[said])
 
 
 def _prediction(value: float, word: str | None, wanted: dict[str, Any]) -> str:
     """Write a prediction; of classes the one that is said, and the probability of the one that is meant."""
     if word is None:
         return people(value, 6)
-    of = f" of {quote_category(level_word(wanted['to']))}" if "to" in wanted else ""
+    of = f" of {quote_category(category_name(wanted['to']))}" if "to" in wanted else ""
     return f"{quote_category(word)} (probability{of} {value:.1%})"
 
 
@@ -158,7 +158,7 @@ def _solver_aside() -> Iterator[None]:
 def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
     shown = answer if answer.told is None else answer.told  # in few digits
-    told = _prediction(shown.prediction, None if shown.label is None else level_word(shown.label), wanted)
+    told = _prediction(shown.prediction, None if shown.label is None else category_name(shown.label), wanted)
     if not answer.found:
         best = "unreachable: the best attainable is" if answer.optimal else "unreachable: the nearest found is"
         said = f"{best if answer.unreachable else 'none found in time; the nearest is'} {told}"
@@ -178,14 +178,14 @@ def _written(value: Any) -> str:
     """Write what a column holds."""
     if value is None:
         return "missing"
-    return f"{value:.10g}" if isinstance(value, float) else quote_category(level_word(value))
+    return f"{value:.10g}" if isinstance(value, float) else quote_category(category_name(value))
 
 
 def _pair(text: str) -> tuple[str, str]:
     """Split ``COL=VALUE`` at the last equals sign, so that ``season = winter=3`` works."""
     name, sign, value = text.rpartition("=")
     if not sign or not name:
-        raise Refused(f"write COL=VALUE; got {text!r}.")
+        raise InputError(f"write COL=VALUE; got {text!r}.")
     return name, value
 
 
@@ -199,7 +199,7 @@ def _bounds(text: str) -> str | tuple[Any, ...]:
     try:
         return tuple(float(end) if end.strip() else None for end in (low, high))
     except ValueError:
-        raise Refused(
+        raise InputError(
             f"--bounds must be COL=LOW:HIGH, COL={{a,b}}, COL=increase or COL=decrease; got {text!r}."
         ) from None
 
@@ -210,20 +210,20 @@ def _limits(
     """Return what may change, and how, from the options and from what the columns are."""
     limits: dict[str, Any] = {name: _bounds(text) for name, text in map(_pair, bounds)}
     schema = preparation_of(file).schema
-    still = [name for name in immutable if name not in schema.level_columns and name not in schema.raws]
+    still = [name for name in immutable if name not in schema.category_columns and name not in schema.raws]
     whole, groups = list(integer), []
-    for name, places in schema.level_columns.items():
+    for name, places in schema.category_columns.items():
         members = [schema.names[j] for j in places]
         if name not in immutable and x[places].sum() == 1:
             groups.append(members)
         else:  # or a word that was not there at fit
             still += members
     for column, seen, value in zip(schema.columns, file.network.schema.columns, x.tolist(), strict=True):
-        if column.level_of is not None:
+        if column.category_of is not None:
             continue
         if column.part_of is not None or column.raw in immutable:
             still.append(column.name)
-        elif (column.whole or seen.whole) and column.levels is None and value.is_integer():
+        elif (column.whole or seen.whole) and column.categories is None and value.is_integer():
             whole.append(column.name)
             if is_flag(column):
                 limits.setdefault(column.name, (0, 1))

@@ -73,16 +73,16 @@ def get(name: str, as_json: bool) -> None:
 def path(name: str | None, as_json: bool) -> None:
     """Print where the raw file of a table lies; without a name, where downloads are kept."""
     from bgn.datasets.fetch import cache_folder
-    from bgn.inputs.refusal import Refused
+    from bgn.inputs.errors import InputError
 
     if name is None:
         _tell_place(str(cache_folder()), as_json)
         return
     if datasets.SPECS[name].source is None:
-        raise Refused(f"{name!r} has no file of its own: it comes with scikit-learn.")
+        raise InputError(f"{name!r} has no file of its own: it comes with scikit-learn.")
     place = datasets.path(name)
     if place is None:
-        raise Refused(f"{name!r} is not on this machine; run: bgn data get {name}")
+        raise InputError(f"{name!r} is not on this machine; run: bgn data get {name}")
     _tell_place(str(place), as_json)
 
 

@@ -83,9 +83,9 @@ def _table(network: Network, X: Floats) -> pa.Table:
     columns = []
     for column, values in zip(network.schema.columns, X.T, strict=True):
         gaps = np.isnan(values)
-        if column.levels is None:
+        if column.categories is None:
             columns.append(pa.array(values, mask=gaps))
             continue
         codes = pa.array(np.where(gaps, 0, values).astype(np.int32), mask=gaps)
-        columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(list(column.levels)), ordered=column.ordered))
+        columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(list(column.categories)), ordered=column.ordered))
     return pa.table(columns, names=[column.name for column in network.schema.columns])

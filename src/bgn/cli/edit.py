@@ -13,7 +13,7 @@ from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.text import clean
@@ -32,7 +32,7 @@ def _yes(word: str) -> bool:
 _CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
     "threshold": (2, lambda on, n, value, why: on.threshold(int(n), float(value), why)),
     "amount": (2, lambda on, n, value, why: on.amount(int(n), float(value), why)),
-    "level": (3, lambda on, n, level, yes, why: on.level(int(n), _level(on, level), _yes(yes), why)),
+    "level": (3, lambda on, n, category, yes, why: on.category(int(n), _category(on, category), _yes(yes), why)),
     "drop": (1, lambda on, n, why: on.drop(int(n), why=why)),
     "merge": (2, lambda on, n, m, why: on.merge(int(n), int(m), why=why)),
     "forbid": (1, lambda on, column, why: on.forbid(column, why)),
@@ -42,11 +42,11 @@ _CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
 }  # fmt: skip
 
 
-def _level(on: Editor, word: str) -> Any:
+def _category(on: Editor, word: str) -> Any:
     """Return the level that a word stands for; "missing" for a gap."""
     if word == "missing":
         return None
-    known = {str(level): level for column in on.network.schema.columns for level in column.levels or ()}
+    known = {str(category): category for column in on.network.schema.columns for category in column.categories or ()}
     return known.get(word, word)
 
 
@@ -83,12 +83,12 @@ def edit(
     while words:
         name = words.pop(0)
         if name not in _CHANGES or len(words) < _CHANGES[name][0]:
-            raise Refused(f"{name}: not a change that is known, or words are missing. Changes are: {_FORMS}.")
+            raise InputError(f"{name}: not a change that is known, or words are missing. Changes are: {_FORMS}.")
         count, change = _CHANGES[name]
         try:
             editor = change(editor, *words[:count], why)
         except ValueError as error:
-            raise Refused(f"{name} {' '.join(words[:count])}: {error}") from None
+            raise InputError(f"{name} {' '.join(words[:count])}: {error}") from None
         words = words[count:]
         lines.append(str(editor.receipt))
     log = (*file.edits, *editor.log)

@@ -14,9 +14,9 @@ from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import class_labels, class_number, decoded
 from bgn.export.condition import ends
 from bgn.export.styles import Text
-from bgn.inputs.refusal import Refused, check_there
+from bgn.inputs.errors import InputError, check_there
 from bgn.model.readings import as_told
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
@@ -46,7 +46,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     file = replace(file, network=as_told(file.network))
     of = _class_of(file, label)
     if column not in file.network.names and data.name in file.network.names:
-        raise Refused(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
+        raise InputError(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
     check_there([column], file.network.names, "the model")
     X = data.complete_rows(file).only(which).X
     found: Any = bgn.effect(file.network, column, background=decoded(file.network, X), of=of)
@@ -62,10 +62,10 @@ def _class_of(file: ModelFile, label: str | None) -> Any:
     classes = file.network.schema.classes
     if file.network.link == "identity":
         if label is not None:
-            raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+            raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
         return None
     if label is None and classes is not None and len(classes) > 2:
-        raise Refused(f"--class must say of which class, {one_of(file.network)}.")
+        raise InputError(f"--class must say of which class, {one_of(file.network)}.")
     return None if label is None else class_labels(file.network)[class_number(file.network, label, "--class")]
 
 
@@ -73,7 +73,7 @@ def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
     if found.column.levels is not None:
         levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        told = dict(zip(map(level_word, found.column.levels), levels, strict=True))
+        told = dict(zip(map(category_name, found.column.levels), levels, strict=True))
         return {"column": found.feature, "effects": told, "missing": found.missing}
     line = None
     if found.line is not None:

@@ -11,8 +11,8 @@ from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, 
 from bgn.cli.terminal import show, show_json
 from bgn.explain.evaluate import Evaluation, regression_evaluation
 from bgn.explain.subject import decoded
-from bgn.inputs.refusal import Refused
-from bgn.model.schema import level_word
+from bgn.inputs.errors import InputError
+from bgn.model.schema import category_name
 from bgn.persist import ModelFile
 from bgn.text import quote_category
 
@@ -43,7 +43,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         _show_classes(file, rows, 0.5 if threshold is None else threshold, as_json)
         return
     if threshold is not None:
-        raise Refused("--threshold is for two classes, and the model predicts numbers; leave it out.")
+        raise InputError("--threshold is for two classes, and the model predicts numbers; leave it out.")
     found = regression_evaluation(rows.target(""), file.network.predict_encoded(rows.X))
     if as_json:
         errors = {name: None if value != value else value for name, value in found.errors.items()}
@@ -56,7 +56,7 @@ def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json
     X = decoded(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
     assert isinstance(found, Evaluation)
-    words = [level_word(label) for label in found.classes]
+    words = [category_name(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:
         plain: dict[str, Any] = {"rows": found.rows, "classes": words, "threshold": threshold}

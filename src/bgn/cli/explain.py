@@ -14,10 +14,10 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
 from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
 from bgn.export.condition import bounds
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, as_told, outputs_of
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.persist import ModelFile
 from bgn.show.labels import cell
 from bgn.text import clean, count_of, people, quote_category, quote_name, signed
@@ -72,13 +72,13 @@ def explain(
         note(f"row {row} was {'set aside and ' * held}{'not ' * (not learnt)}learnt from.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
-        raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
+        raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
     explained, others = decoded(file.network, explained), decoded(file.network, others)
     explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
     if values.ndim == 3 and out is not None:
-        raise Refused(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
+        raise InputError(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
         with table_writer(out, schema, raw=raw) as writer:
@@ -102,7 +102,7 @@ def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Exp
     """Return the explanation of the score that is asked for; of several classes, and rows, that of all scores."""
     if explanation.classes is None:
         if label is not None:
-            raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+            raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
         return explanation
     if label is not None:
         return explanation.of_class(explanation.classes[class_number(explanation.network, label, "--class")])
@@ -113,7 +113,7 @@ def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Exp
 
 def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[str, Any]:
     """Return what else is told of classes: what is explained and, of one row, the probabilities."""
-    words = [level_word(label) for label in class_labels(file.network)]
+    words = [category_name(label) for label in class_labels(file.network)]
     if explanation.values.ndim == 3:
         return {"of": "scores of all classes"}
     told: dict[str, Any] = {"of": score_name(explanation.network)}
@@ -132,16 +132,16 @@ def output_of(network: Network, label: str | None) -> int | None:
     """Return the number of the class whose score is meant; None where there is one score alone."""
     if network.link != "softmax":
         if label is not None:
-            raise Refused("--class is for models of three classes or more; leave it out.")
+            raise InputError("--class is for models of three classes or more; leave it out.")
         return None
     if label is None:
-        raise Refused(f"--class must say of which class, {one_of(network)}.")
+        raise InputError(f"--class must say of which class, {one_of(network)}.")
     return class_number(network, label, "--class")
 
 
 def _unit(file: ModelFile, column: Column, value: float) -> str:
     """Return the unit behind a number, with a blank."""
-    unit = file.units.get(column.name, "") if column.levels is None and value == value else ""
+    unit = file.units.get(column.name, "") if column.categories is None and value == value else ""
     return f" {clean(unit)}" if unit else ""
 
 
@@ -173,6 +173,6 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
-        words = map(level_word, class_labels(file.network))
+        words = map(category_name, class_labels(file.network))
         each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
         show(f"probability: {', '.join(each)}")

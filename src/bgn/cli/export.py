@@ -16,10 +16,10 @@ from bgn.explain.subject import class_labels, decoded
 from bgn.export import TARGETS
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import is_turned
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import clean, count_of
@@ -65,7 +65,7 @@ def export(
     if check is not None and target != "sql":
         raise click.UsageError(f"--check is no option of --to {target}.")
     if out is None and not chosen.text:
-        raise Refused(f"--to {target} is no text; say where to write it: --out FILE.")
+        raise InputError(f"--to {target} is no text; say where to write it: --out FILE.")
     if out is not None:
         check_place(out)
     if "reasons" in given:
@@ -83,7 +83,7 @@ def export(
     else:
         show(f"{target} written to {clean(out)}")
     if is_turned(file.network):
-        second = clean(level_word(class_labels(file.network)[1]))
+        second = clean(category_name(class_labels(file.network)[1]))
         note(f"score and probability are those of {second!r}, the second class.")
     for sentence in to_do:
         note(f"to make before: {sentence}")
@@ -116,9 +116,9 @@ def differing_rows(network: Network, X: Floats) -> int:
     """Return the number of rows of which SQLite computes another score than the model, to the last bit."""
     columns = network.schema.columns
     if any(column.part_of is not None for column in columns):
-        raise Refused("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
+        raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
     names = [_quoted(name) for name in (_KEY, *network.names)]
-    types = ["INTEGER", *(_type(column.levels) for column in columns)]
+    types = ["INTEGER", *(_type(column.categories) for column in columns)]
     rows = [[k, *(_cell(value) for value in row)] for k, row in enumerate(decoded(network, X).tolist())]
     with sqlite3.connect(":memory:") as database:
         told = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
@@ -144,10 +144,10 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _type(levels: Any) -> str:
-    if levels is None or isinstance((*levels, "")[0], float):
+def _type(categories: Any) -> str:
+    if categories is None or isinstance((*categories, "")[0], float):
         return "REAL"
-    return "INTEGER" if isinstance((*levels, "")[0], bool) else "TEXT"
+    return "INTEGER" if isinstance((*categories, "")[0], bool) else "TEXT"
 
 
 def _cell(value: Any) -> Any:

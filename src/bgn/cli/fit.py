@@ -15,13 +15,13 @@ import numpy as np
 from bgn.cli.card import compare, make_card
 from bgn.cli.completion import TableName
 from bgn.cli.large import Clustered, Streamed, too_large
-from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, missing_values_option, grouped
 from bgn.cli.terminal import note, show_json
 from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.inputs.training import TASKS, labelled
 from bgn.model.categories import RARE
 from bgn.model.network import Network
@@ -236,7 +236,7 @@ _result_options = grouped(
 @_machine_options
 @_result_options
 @file_options
-@gaps_option
+@missing_values_option
 def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
@@ -302,11 +302,11 @@ def _check_places(data: str, options: dict[str, Any]) -> None:
             if path is not None and name != "the data":
                 check_place(path)
         except OSError as error:
-            raise Refused(f"{name}: {error}") from None
+            raise InputError(f"{name}: {error}") from None
         if path is not None and path != "-" and not goes_through(path):
             other = seen.setdefault(os.path.realpath(path), name)
             if other != name:
-                raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
+                raise InputError(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
 def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
@@ -333,15 +333,15 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     from bgn.estimators import BGNClassifier, BGNRegressor
 
     if classes and options["paper"]:
-        raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
+        raise InputError("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
         told = "--class-weight is for classes, and the target holds numbers"
-        raise Refused(f"{told}; add --task classification if they stand for classes.")
+        raise InputError(f"{told}; add --task classification if they stand for classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:
         if options["paper"]:
-            raise Refused("--accurate and --paper are two ways to grow; choose one.")
+            raise InputError("--accurate and --paper are two ways to grow; choose one.")
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
     chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
@@ -355,21 +355,21 @@ def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
     """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
     stand for a rare category."""
     columns = []
-    flags = np.asarray(X, np.float64) if any(column.level_of for column in read.columns) else np.empty((0, 0))
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
     for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.level_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical, rare=rare))
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare))
     return replace(schema, columns=tuple(columns), target=target)
 
 
 def _tell_of_rare(network: Network) -> None:
     """Warn of a column that the model asks about whose categories may tell who the rows are."""
     for column in (network.schema.columns[j] for j in network.features_used):
-        if column.levels is not None and len(column.rare) > MANY_RARE:
+        if column.categories is not None and len(column.rare) > MANY_RARE:
             note(
                 f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
-                f"{len(column.rare)} of its {len(column.levels)} categories: whoever has the model can read these. "
+                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
                 f"--drop {column.name!r} leaves the column out."
             )
 
@@ -417,6 +417,6 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     else:
         card.show()
     if problems:
-        raise Refused(" ".join(problems))
+        raise InputError(" ".join(problems))
     if model.history_.stopped == "interrupted":
         raise SystemExit(INTERRUPTED)

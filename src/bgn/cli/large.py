@@ -22,7 +22,7 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Classes, Label, class_weights
 from bgn.inputs.files import Parquet
 from bgn.inputs.frames import Kinds
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.inputs.training import GapCount, gaps_in, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
@@ -71,9 +71,9 @@ class Streamed(BlockwiseRows):
         self._edge = edge_of(self._hashes, wanted.test)
         self.n_rows, target, notes = self._survey()
         if not self._names:
-            raise Refused(f"{source.name} has no column with values to learn from.")
+            raise InputError(f"{source.name} has no column with values to learn from.")
         if self.n_rows < 2:
-            raise Refused(f"{source.name} has {self.n_rows} {wanted.rows} to learn from; at least 2 are needed.")
+            raise InputError(f"{source.name} has {self.n_rows} {wanted.rows} to learn from; at least 2 are needed.")
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         schema = self._kinds().schema(self._target)
         self.notes = (*[found.note] * bool(found.note), *notes, *prepare.read_as_words(schema))
@@ -183,7 +183,7 @@ class Clustered:
             kind = kinds[name]
             plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
             if not plain or name in wanted.choices.categorical:
-                raise Refused(
+                raise InputError(
                     f"column {name!r} ({kind}) is none of numbers, which on a cluster all columns must be without "
                     "--direction search: --drop it, or leave --scheduler out."
                 )
@@ -221,7 +221,7 @@ class Clustered:
         counts = self._each("survey", _Part.look, self._edge)
         names, self._rows, notes = GapCount.told(counts, self._wanted.choices)
         if not names:
-            raise Refused(f"{self._wanted.source.name} has no column with values to learn from.")
+            raise InputError(f"{self._wanted.source.name} has no column with values to learn from.")
         self._part = replace(self._part, names=tuple(names))
         return tuple(notes)
 
@@ -249,7 +249,7 @@ class Clustered:
             take_over(model, on_cluster.fit(train, target=self._part.target))
             kept = self._each("kept", _Part.kept, self._edge, KEPT / max(self._rows, 1))
         except RuntimeError as error:
-            raise Refused(str(error)) from error
+            raise InputError(str(error)) from error
         counts = [sum(each[k] for each in kept) for k in (4, 5)]
         self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[6] for each in kept))
         date_format, merged = self._wanted.choices.date_format, self._part.merged
@@ -265,7 +265,7 @@ def _connect(address: str) -> Any:
     try:
         calls = ClusterTasks(distributed.Client(address, timeout="10s", set_as_default=False))
     except (OSError, ValueError) as error:
-        raise Refused(f"--scheduler: no Dask scheduler answers at {address!r} ({error}).") from None
+        raise InputError(f"--scheduler: no Dask scheduler answers at {address!r} ({error}).") from None
     calls.check_workers()
     return calls
 

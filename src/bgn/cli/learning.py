@@ -15,7 +15,7 @@ import numpy as np
 from bgn.cli.card import class_scores, scores
 from bgn.cli.source import CompleteRows
 from bgn.cli.terminal import note
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.persist import HeldOut, ModelFile
 from bgn.text import clean, count_of, people
@@ -41,7 +41,7 @@ class LearningRows:
         name, count, lost = rows.name, len(rows.X), "the saved model has no test rows"
         if rows.held is None:
             if which == "train":
-                raise Refused(
+                raise InputError(
                     f"--rows train: {name} is not known as the file that the model was fitted to, so all of its rows "
                     "are new. Name that file, or leave --rows out."
                 )
@@ -56,7 +56,7 @@ class LearningRows:
             note(f"--rows all: the {np.count_nonzero(held)} test rows are training rows now, and {lost}.")
             return cls(rows, None, rows.all_training)
         if held.all():
-            raise Refused(f"{name} has test rows alone, and nothing to learn from. Use --rows all to learn from them.")
+            raise InputError(f"{name} has test rows alone, and nothing to learn from. Use --rows all to learn from them.")
         return cls(rows.at(~held), rows.at(held) if held.any() else None, file.held_out)
 
     @property

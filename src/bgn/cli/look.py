@@ -15,10 +15,10 @@ from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import class_number
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
 from bgn.text import people
@@ -66,7 +66,7 @@ def _seen_from(network: Network, label: str | None) -> Network:
     if label is None:
         return as_told(network)
     if network.link == "identity":
-        raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+        raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
     number = class_number(network, label, "--class")
     if network.link == "softmax":
         return outputs_of(network)[number]
@@ -102,7 +102,7 @@ def _added(network: Network) -> dict[str, Any]:
 def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
     """Return everything about a model in plain types; of several classes, what each adds up."""
     network, outputs = file.network, outputs_of(file.network)
-    words = map(level_word, network.schema.classes or ())
+    words = map(category_name, network.schema.classes or ())
     added = {"classes": dict(zip(words, map(_added, outputs), strict=True))} if len(outputs) > 1 else _added(network)
     reach = None if len(outputs) > 1 else bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
     return {
@@ -112,7 +112,7 @@ def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
             {
                 "name": column.name,
                 "kind": column.kind,
-                "levels": None if column.levels is None else list(column.levels),
+                "levels": None if column.categories is None else list(column.categories),
                 "ordered": column.ordered,
                 "unit": column.unit,
                 "typical": column.typical,
@@ -165,7 +165,7 @@ def path(model: str, as_json: bool) -> None:
     file = read(model)
     loss = "mse" if file.network.link == "identity" else "log_loss"
     if file.history is None:
-        raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
+        raise InputError(f"{model} was saved without a history: only fitted estimators have one.")
     history = file.model().history_
     crossed = history.cross_validated
     rows = [

@@ -14,7 +14,7 @@ from bgn.cli.terminal import note, show, show_json
 from bgn.explain.margin import Margin
 from bgn.explain.subject import decoded
 from bgn.export.numbers import number, whole
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import clean, count_of, quote_category, quote_name
@@ -79,9 +79,9 @@ def _of_row(file: ModelFile, row: Floats, found: Margin) -> list[dict[str, Any]]
             up, down = float(np.ceil(up)), float(np.floor(down))
         ends: dict[str, Any] = {"up_to": _number(up), "down_to": _number(down)}
         if not file.network.schema.all_numbers:
-            other = zip(kind.levels or (), found.levels[kind.name][0] if kind.levels else (), strict=True)
-            ends["or_at"] = ", ".join(level_word(level) for level, changes in other if changes) or None
-        plain = kind.levels is None and value == value
+            other = zip(kind.categories or (), found.categories[kind.name][0] if kind.categories else (), strict=True)
+            ends["or_at"] = ", ".join(category_name(category) for category, changes in other if changes) or None
+        plain = kind.categories is None and value == value
         lines.append({"column": file.network.names[j], "at": value if plain else cell(kind, value), **ends})
     return lines
 

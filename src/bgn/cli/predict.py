@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note, raw_option, table_writer
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.numbers import written
 from bgn.model.readings import as_terms
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.text import count_of
@@ -57,14 +57,14 @@ def predict(
     """
     made = _columns(file, proba, interval)
     if twice := [name for name in made if name in keep]:
-        raise Refused(f"--keep {twice[0]} would name two columns alike; rename that column first.")
+        raise InputError(f"--keep {twice[0]} would name two columns alike; rename that column first.")
     _can_tell(file, interval)
     opened = data.open()
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: opened.table.types.get(name, pa.string()) for name in keep}
     for name, kind in own.items():
         if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-            raise Refused(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
+            raise InputError(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
     known, target = Recogniser(file.held_out, opened.table.names), file.network.target_name
     there = [target] if file.held_out is not None and target in opened.table.names else []
     read = [*dict.fromkeys([*keep, *known.columns, *there])]
@@ -99,9 +99,9 @@ def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, 
     classes = file.network.schema.classes
     if classes is None:
         if proba:
-            raise Refused("--proba: the model predicts numbers, which have no probability; leave it out.")
+            raise InputError("--proba: the model predicts numbers, which have no probability; leave it out.")
         return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
-    chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
+    chances = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
     return {"prediction": pa.array(list(classes)).type, **sets, **chances}
 
@@ -125,14 +125,14 @@ def _can_tell(file: ModelFile, interval: float | None) -> None:
     if interval is None:
         return
     if file.intervals is None:
-        raise Refused(
+        raise InputError(
             "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some to "
             "validate on."
         )
     if file.intervals.network != file.network:
-        raise Refused("--interval: the model has intervals at its own width only; leave out --width.")
+        raise InputError("--interval: the model has intervals at its own width only; leave out --width.")
     if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
-        raise Refused("--interval: the model's intervals are made for groups; ask for them in Python.")
+        raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
 
 
 def _predicted(
@@ -152,7 +152,7 @@ def _predicted(
     chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
     sets = []
     if interval is not None and file.intervals is not None:
-        words = [level_word(label) for label in classes]
+        words = [category_name(label) for label in classes]
         held = file.intervals.predict_encoded(X, interval).tolist()
         told = [_BETWEEN.join(word for word, inside in zip(words, each, strict=True) if inside) for each in held]
         sets = [pa.array(told, mask=lacks)]
@@ -163,7 +163,7 @@ def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> F
     """Return the target of a block, by which a file is known again; None where it has none that can be read."""
     try:
         return rows.target(table.column(there[0]), there[0], first) if there else None
-    except Refused:
+    except InputError:
         return None
 
 

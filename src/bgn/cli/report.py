@@ -13,7 +13,7 @@ from bgn.cli.source import CompleteRows, DataFile, grouped, json_option, model_a
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs import cells
-from bgn.inputs.refusal import check_there
+from bgn.inputs.errors import check_there
 from bgn.persist import HeldOut, ModelFile
 from bgn.text import clean
 

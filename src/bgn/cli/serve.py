@@ -10,7 +10,7 @@ import click
 from bgn.cli.report import ReportedRows, page_options
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.persist import ModelFile
 from bgn.whole_file import check_place
 
@@ -56,7 +56,7 @@ def serve(
     try:
         server = ModelServer(ModelApp(kept, facts, title, save, not no_rows), host, port)
     except OSError as error:
-        raise Refused(f"cannot listen at {host}, port {port}: {error.strerror}. Name another with --port.") from None
+        raise InputError(f"cannot listen at {host}, port {port}: {error.strerror}. Name another with --port.") from None
     with server:
         sees = f"can ask the model{'' if no_rows else f', and sees rows of {data.name}'}"
         if not server.local:

@@ -18,12 +18,12 @@ from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
-from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
+from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
-from bgn.inputs.refusal import Refused, check_characters, check_there, listed
+from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.training import labelled, target_values
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import HeldOut, ModelFile
 from bgn.preparation import Preparation
@@ -48,7 +48,7 @@ def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 
 def _gaps(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Return the cells that count as missing: the usual ones and more; without the usual ones after "none"."""
-    return value[1:] if value[:1] == ("none",) else (*GAPS, *value)
+    return value[1:] if value[:1] == ("none",) else (*MISSING_VALUES, *value)
 
 
 file_options = grouped(
@@ -69,7 +69,7 @@ rows_option = click.option(
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
-gaps_option = click.option(
+missing_values_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
@@ -96,7 +96,7 @@ def read_model(path: str, width: int | None) -> ModelFile:
     if width is None:
         return file
     if file.history is None:
-        raise Refused(f"--width: {path} was saved without a history: only fitted estimators have one.")
+        raise InputError(f"--width: {path} was saved without a history: only fitted estimators have one.")
     model = file.model().with_terms(width)
     history = {**file.history, "best_width": width}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
@@ -141,9 +141,9 @@ class DataFile:
             return _built_in(self.name, datasets.load(name, columns=columns or None))
         try:
             opened = open_table(self.name, replace(form, sep=form.sep and form.sep.replace("\\t", "\t")))
-        except Refused as error:
+        except InputError as error:
             if str(error).startswith("there is no file"):
-                raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
+                raise InputError(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
             raise
         if context := click.get_current_context(silent=True):
             context.call_on_close(opened.close)
@@ -163,13 +163,13 @@ class DataFile:
             y += [rows.target(table.column(name), name, first) for name in there]
             known.look(first, table, y[-1] if there else None)
         if not X:
-            raise Refused(f"{self.name} has no rows.")
+            raise InputError(f"{self.name} has no rows.")
         features, targets = np.concatenate(X), np.concatenate(y) if there else None
         usable = np.concatenate(whole)
         if judged and targets is not None:
             usable &= np.isfinite(targets)
         if not usable.any():
-            raise Refused(f"{self.name} has no complete row.")
+            raise InputError(f"{self.name} has no complete row.")
         if not usable.all():
             what = repr(target) if np.concatenate(whole).all() else "a value"
             note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
@@ -224,7 +224,7 @@ class CompleteRows:
         if self.held is None:
             if which in ("test", "train"):
                 told = f"--rows {which}: nobody knows which rows of {self.name} the model was fitted to"
-                raise Refused(f"{told}: the model's file does not say, or this is another table. Use --rows all.")
+                raise InputError(f"{told}: the model's file does not say, or this is another table. Use --rows all.")
             return self
         learnt, wanted = int(np.count_nonzero(self.learnt)), which or (default if self.held.any() else "all")
         chosen = {"test": self.held, "train": self.learnt}.get(wanted, np.full(len(self.X), True))
@@ -232,7 +232,7 @@ class CompleteRows:
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
-            raise Refused(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
+            raise InputError(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
         return self.at(chosen)
 
     def to_judge(self, which: str | None) -> CompleteRows:
@@ -258,21 +258,21 @@ class CompleteRows:
         """Which rows are asked about: one, or all."""
         if row is not None and row not in self.numbers:
             ends = f"{self.numbers[0]} to {self.numbers[-1]}"
-            raise Refused(f"--row must be a complete row of {self.name}, {ends}; got {row}.")
+            raise InputError(f"--row must be a complete row of {self.name}, {ends}; got {row}.")
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
     def target(self, why: str) -> Any:
-        """The target, numbers or labels, or a refusal that says why it is needed."""
+        """The target, numbers or labels, or a errors that says why it is needed."""
         if self.target_name is None:
-            raise Refused(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
+            raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
-            raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
+            raise InputError(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
         return labelled(self.y, self.classes)
 
 
 def one_of(network: Network) -> str:
     """Name the classes to choose from."""
-    return f"one of {listed([level_word(label) for label in network.schema.classes or ()])}"
+    return f"one of {listed([category_name(label) for label in network.schema.classes or ()])}"
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -306,7 +306,7 @@ class ModelRows:
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
         self._used = {prepare.raw_of(columns[j]) for j in used}
         self._said: dict[str, set[Any]] = {}
-        self._levels = self._preparation.schema.level_columns
+        self._categories = self._preparation.schema.category_columns
         there = opened.table.names
         check_there((*sorted(self._only), *keep), there, self._origin)
         known = {prepare.raw_of(column) for column in columns} | {file.network.target_name, *keep}
@@ -323,7 +323,7 @@ class ModelRows:
     @functools.cached_property
     def _answered(self) -> NDArray[np.bool_]:
         """For which columns questions have an answer to a gap."""
-        return ~self._network.refuses_gaps
+        return ~self._network.refuses_missing
 
     @property
     def _refused(self) -> NDArray[np.bool_]:
@@ -365,7 +365,7 @@ class ModelRows:
                 continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
-            counted = "none of the known" if column in self._levels else "missing"
+            counted = "none of the known" if column in self._categories else "missing"
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
                 note(f"{told}: {so or f'counted as {counted}'}.")

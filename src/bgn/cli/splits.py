@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.raw_rows import Hashes, find_edge, histogram, inside_bin, row_hashes
 from bgn.inputs import cells
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
 
@@ -47,7 +47,7 @@ class RowKeys:
         """Refuse rows without a key."""
         if self.key is not None and (gaps := _texts(table.column(self.key))[0]).any():
             row = first + int(np.flatnonzero(gaps)[0])
-            raise Refused(f"--key: column {self.key!r} has no value in row {row}; fill it, or name another column.")
+            raise InputError(f"--key: column {self.key!r} has no value in row {row}; fill it, or name another column.")
 
 
 def number_hashes(first: int, count: int, seed: int) -> Hashes:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from bgn.inputs.refusal import Refused
+from bgn.inputs.errors import InputError
 from bgn.text import escaped, message, visible
 from bgn.whole_file import goes_through, whole_file
 
@@ -114,7 +114,7 @@ def table_writer(out: str | None, schema: pa.Schema, as_json: bool = False, raw:
     suffix = Path(out).suffix.lower()
     if suffix not in _SUFFIXES:
         if not goes_through(out):
-            raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
+            raise InputError(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
         suffix = ".csv"
     with whole_file(out) as stream, _writer(stream, schema, suffix, raw) as writer:
         yield writer

@@ -14,9 +14,9 @@ from bgn.cli.splits import RowKeys, edge_of, fingerprint, held_by
 from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Problems, Refused, did_you_mean
+from bgn.inputs.errors import Problems, InputError, did_you_mean
 from bgn.inputs.training import decide, labelled, read_whole
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
 from bgn.preparation import Preparation
@@ -111,9 +111,9 @@ class Wanted:
         with problems.gathered():
             if self.key is not None and self.key not in there:
                 told = f"{self.source.name} has no column {self.key!r}; it has {', '.join(map(repr, there))}."
-                raise Refused(f"--key: {told}{did_you_mean(self.key, there)}")
+                raise InputError(f"--key: {told}{did_you_mean(self.key, there)}")
             if self.key is not None and self.key == self.choices.target:
-                raise Refused(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
+                raise InputError(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
         with problems.gathered():
             found = self.choices.features(there, self.source.name, self.units, self.source.table.met.notes)
         problems.tell()
@@ -122,9 +122,9 @@ class Wanted:
     def parquet(self, option: str, where: str) -> Parquet:
         """Return the Parquet file of a source whose rows are never all in one place."""
         if not isinstance(self.source.table, Parquet):
-            raise Refused(f"{option} reads Parquet files; {self.source.name} is none. Convert it first.")
+            raise InputError(f"{option} reads Parquet files; {self.source.name} is none. Convert it first.")
         if self.choices.missing == "impute":
-            raise Refused(f"--missing impute needs all rows in memory, and these {where}; try --missing drop.")
+            raise InputError(f"--missing impute needs all rows in memory, and these {where}; try --missing drop.")
         return self.source.table
 
 
@@ -140,7 +140,7 @@ def training_rows(wanted: Wanted) -> TrainingRows:
     held, learn = found.usable & aside, found.usable & ~aside
     n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
     if n_train < 2:
-        raise Refused(f"{source.name} has {n_train} {wanted.rows} to learn from; at least 2 are needed.")
+        raise InputError(f"{source.name} has {n_train} {wanted.rows} to learn from; at least 2 are needed.")
     table, preparation, notes = found.learnt(learn)
     if wanted.numbers:
         preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
@@ -155,8 +155,8 @@ def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
     """Refuse classes from which nothing can be learnt, because the rows to learn from have one of them or none."""
     if len(classes) > 1 and (few := np.flatnonzero(np.asarray(counts) < 2)).size:
         one = int(few[0])
-        raise Refused(
-            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
+        raise InputError(
+            f"the class {category_name(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
             "those to learn from; at least 2 are needed. Merge rare classes with --merge-rare, drop its rows, or set "
             "fewer rows aside with --test."
         )

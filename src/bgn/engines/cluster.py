@@ -54,7 +54,7 @@ from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_ro
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.tables import LARGEST_VALUE
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.schema import Schema
 from bgn.model.values import rows_where
 from bgn.require import require
@@ -238,8 +238,8 @@ class RawRowsOnCluster(RawRows):
 class Standing:
     """How far a layer has grown: the layers below, the neuron in every slot, the current output."""
 
-    below: tuple[tuple[Neuron, ...], ...] = ()
-    slots: tuple[Neuron | None, ...] = ()
+    below: tuple[tuple[Oblique, ...], ...] = ()
+    slots: tuple[Oblique | None, ...] = ()
     output: Output = NO_OUTPUT
 
     def after(self, request: Request[CellPart, Any]) -> Standing:
@@ -318,7 +318,7 @@ class PartsOnCluster(Parts[CellPart]):
         self._standing = self._standing.after(request)
         return replies
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnCluster:
+    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnCluster:
         return PartsOnCluster(self._tasks, self._shares, Standing((*self._standing.below, tuple(neurons))))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.protocol import Integers
 from bgn.model.categories import RARE
-from bgn.model.layer import Coefficient, Neuron, Projection
+from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.schema import Column
 
 
@@ -36,7 +36,7 @@ class Coding:
         Numbers and ordered categories that have gaps, in order; each has a 0/1 column that marks them.
     """
 
-    levels: tuple[int | None, ...]
+    categories: tuple[int | None, ...]
     ordered: tuple[bool, ...]
     typical: tuple[float, ...]
     marked: tuple[int, ...] = ()
@@ -44,13 +44,13 @@ class Coding:
     @property
     def n_columns(self) -> int:
         """Number of columns of the table."""
-        return len(self.levels)
+        return len(self.categories)
 
     @property
     def subsets(self) -> tuple[int, ...]:
         """The unordered categories, of which questions ask for some of the levels."""
-        pairs = enumerate(zip(self.levels, self.ordered, strict=True))
-        return tuple(j for j, (levels, ordered) in pairs if levels is not None and not ordered)
+        pairs = enumerate(zip(self.categories, self.ordered, strict=True))
+        return tuple(j for j, (categories, ordered) in pairs if categories is not None and not ordered)
 
     @property
     def plain(self) -> bool:
@@ -80,11 +80,11 @@ class Coding:
 
     def in_gaps(self, column: int) -> float:
         """What stands in an engine's column where the table has a gap."""
-        return float(self.levels[column] or 0) if column in self.subsets else self.typical[column]
+        return float(self.categories[column] or 0) if column in self.subsets else self.typical[column]
 
     # -- back to the table ---------------------------------------------------------------------------------
 
-    def neuron(self, asked: Neuron, seen: Sequence[tuple[float, float, bool]]) -> Neuron:
+    def neuron(self, asked: Oblique, seen: Sequence[tuple[float, float, bool]]) -> Oblique:
         """The question that an engine's neuron asks of the table; `seen` is the engine's."""
         line = asked.projection
         owners = tuple(map(self.owner, line.columns))
@@ -92,39 +92,39 @@ class Coding:
             return self._about_one(owners[0], asked, seen[owners[0]])
         coefficients = tuple(map(self._coefficient, line.columns, line.coefficients))
         if not any(column in self.marked or column in self.subsets for column in owners):
-            return Neuron(Projection(owners, coefficients), asked.threshold)
+            return Oblique(Projection(owners, coefficients), asked.threshold)
         gaps = tuple(map(self._gap, line.columns, line.coefficients))
         columns, coefficients, gaps = zip(*sorted(zip(owners, coefficients, gaps, strict=True)), strict=True)
-        return Neuron(Projection(columns, coefficients, gaps), asked.threshold)
+        return Oblique(Projection(columns, coefficients, gaps), asked.threshold)
 
-    def _about_one(self, column: int, asked: Neuron, seen: tuple[float, float, bool]) -> Neuron:
+    def _about_one(self, column: int, asked: Oblique, seen: tuple[float, float, bool]) -> Oblique:
         """A question about one column, and perhaps the marks of its gaps."""
         coefficient, *mark = asked.projection.coefficients
         threshold = asked.threshold
         if asked.projection.columns[0] >= self.n_columns:  # its gaps alone
-            return Neuron(Projection((column,), (self._nothing(column),)), 1.0, True)
+            return Oblique(Projection((column,), (self._nothing(column),)), 1.0, True)
         if isinstance(coefficient, tuple):  # some levels, the gap last
             *yes, missing = (value >= threshold for value in coefficient)
-            return Neuron(Projection((column,), (tuple(map(float, yes)),)), 1.0, missing)
+            return Oblique(Projection((column,), (tuple(map(float, yes)),)), 1.0, missing)
         if column not in self.marked:
             threshold = self._threshold(column, threshold, coefficient)
-            return Neuron(Projection((column,), (self._coefficient(column, coefficient),)), threshold)
+            return Oblique(Projection((column,), (self._coefficient(column, coefficient),)), threshold)
         gap = coefficient * self.typical[column] + sum(mark)  # type: ignore[arg-type]
         low, high = sorted(coefficient * each for each in seen[:2])
         if threshold > high or threshold <= low:  # asks for gaps alone
-            return Neuron(Projection((column,), (self._nothing(column),)), float(threshold > high), gap >= threshold)
+            return Oblique(Projection((column,), (self._nothing(column),)), float(threshold > high), gap >= threshold)
         projection = Projection((column,), (self._coefficient(column, coefficient),))
-        return Neuron(projection, self._threshold(column, threshold, coefficient), gap >= threshold)
+        return Oblique(projection, self._threshold(column, threshold, coefficient), gap >= threshold)
 
     def _threshold(self, column: int, threshold: float, coefficient: float) -> float:
         """What the first level that reaches it counts as, where the column is an ordered category."""
-        reaching = (coefficient * code for code in range(self.levels[column] or 0))
+        reaching = (coefficient * code for code in range(self.categories[column] or 0))
         return min((each for each in reaching if each >= threshold), default=threshold)
 
     def _nothing(self, column: int) -> Coefficient:
         """A coefficient that takes no notice of a value."""
-        levels = self.levels[column]
-        return 0.0 if levels is None else (0.0,) * levels
+        categories = self.categories[column]
+        return 0.0 if categories is None else (0.0,) * categories
 
     def _gap(self, column: int, coefficient: Coefficient) -> float:
         """What a gap counts as beside other columns."""
@@ -132,16 +132,16 @@ class Coding:
             return coefficient[-1]
         if column >= self.n_columns:
             return coefficient
-        return self.typical[column] * (1.0 if self.levels[column] is None else coefficient)
+        return self.typical[column] * (1.0 if self.categories[column] is None else coefficient)
 
     def _coefficient(self, column: int, asked: Coefficient) -> Coefficient:
         """The coefficient of a table's column, given that of an engine's."""
         if column >= self.n_columns:
             return self._nothing(self.owner(column))
-        levels = self.levels[column]
+        categories = self.categories[column]
         if isinstance(asked, tuple):
             return asked[:-1]
-        return asked if levels is None else tuple(asked * code for code in range(levels))
+        return asked if categories is None else tuple(asked * code for code in range(categories))
 
 
 def columns_asked(line: Projection, coding: Coding | None) -> int:
@@ -151,23 +151,23 @@ def columns_asked(line: Projection, coding: Coding | None) -> int:
 
 def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArray[Any], weight: Integers) -> Coding:
     """How a table's columns become an engine's, given which have gaps, and a sample of the rows."""
-    levels = tuple(None if column.levels is None else len(column.levels) for column in columns)
+    categories = tuple(None if column.categories is None else len(column.categories) for column in columns)
     ordered = tuple(column.ordered for column in columns)
-    pairs = zip(sample, levels, strict=True)
+    pairs = zip(sample, categories, strict=True)
     typical = tuple(_commonest(values, weight, n) if n is not None else _median(values, weight) for values, n in pairs)
-    marked = (j for j in np.flatnonzero(gaps).tolist() if levels[j] is None or ordered[j])
-    return Coding(levels, ordered, typical, tuple(marked))
+    marked = (j for j in np.flatnonzero(gaps).tolist() if categories[j] is None or ordered[j])
+    return Coding(categories, ordered, typical, tuple(marked))
 
 
-def rare_levels(
+def rare_categories(
     columns: Sequence[Column], sample: NDArray[Any], weight: Integers, unit: float
 ) -> tuple[tuple[int, ...], ...]:
     """The levels of each unordered category that fewer than ten rows have, of a sample whose rows weigh `unit` each."""
     found = []
     for column, codes in zip(columns, sample, strict=True):
-        levels = 0 if column.levels is None or column.ordered else len(column.levels)
-        there = ~np.isnan(codes) & (levels > 0)
-        counts = np.zeros(levels, np.int64)
+        categories = 0 if column.categories is None or column.ordered else len(column.categories)
+        there = ~np.isnan(codes) & (categories > 0)
+        counts = np.zeros(categories, np.int64)
         np.add.at(counts, codes[there].astype(np.int64), weight[there])
         found.append(tuple(np.flatnonzero(counts < RARE * unit).tolist()))
     return tuple(found)
@@ -187,9 +187,9 @@ def _median(values: NDArray[Any], weight: Integers) -> float:
     return float(values[order][np.searchsorted(2 * reached, reached[-1])]) + 0.0
 
 
-def _commonest(codes: NDArray[Any], weight: Integers, levels: int) -> float:
+def _commonest(codes: NDArray[Any], weight: Integers, categories: int) -> float:
     """The level of most weight, the first of several."""
     there = ~np.isnan(codes)
-    counts = np.zeros(max(levels, 1), np.int64)
+    counts = np.zeros(max(categories, 1), np.int64)
     np.add.at(counts, codes[there].astype(np.int64), weight[there])
     return float(np.argmax(counts))

@@ -55,7 +55,7 @@ from bgn.engines.reduce import (
     merge_regions,
     region_keys,
 )
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 
 class ThreadPool:
@@ -274,7 +274,7 @@ class SharedRows:
             self._lines = [*self._lines[1 - _LINES :], (projection, found)]
         return found
 
-    def answers(self, neurons: Sequence[Neuron]) -> NDArray[np.int8]:
+    def answers(self, neurons: Sequence[Oblique]) -> NDArray[np.int8]:
         """The +-1 answers of `neurons`, one row per neuron."""
         columns = np.empty((len(neurons), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
@@ -466,7 +466,7 @@ class Part(RampRows, CellPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Neuron) -> Integers:
+    def put(self, slot: int, neuron: Oblique) -> Integers:
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
@@ -631,7 +631,7 @@ class Part(RampRows, CellPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
         columns = self.answers(neurons)
         below = np.packbits(columns > 0, axis=0, bitorder="little")
         weight = self.weight if len(self.weight) else None
@@ -762,7 +762,7 @@ class PartsInMemory(Parts[PartKind]):
     def replies(self, request: Request[PartKind, Reply]) -> list[Reply]:
         return [request.put_to(part) for part in self.parts]
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
         return type(self)([part.next_layer(neurons) for part in self.parts])
 
 
@@ -782,5 +782,5 @@ class MemoryEngine(CellEngine):
         """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
+    def next_layer(self, neurons: Sequence[Oblique]) -> MemoryEngine:
         return MemoryEngine(self.part.next_layer(neurons), self.loss)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.raw_rows import Hashes, Inside, Plan, Sample, Survey, Weights
@@ -224,7 +224,7 @@ class Cut:
     projections next to it.
     """
 
-    neuron: Neuron
+    neuron: Oblique
     gain: float
     fired: int
     fired_sum: int
@@ -366,7 +366,7 @@ class Engine(Protocol):
         What lies below is weight and sum of the residual that `output` leaves.
         """
 
-    def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+    def put(self, slot: int, neuron: Oblique) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
 
     def move(self, source: int, target: int) -> None:
@@ -426,7 +426,7 @@ class Engine(Protocol):
     def loss_deviation(self) -> float:
         """Standard deviation of the rows' losses."""
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Engine:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Engine:
         """The same rows with the +-1 answers of `neurons` for columns."""
 
 
@@ -496,7 +496,7 @@ class RowPart(Protocol):
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         """Weight and residual below each of some thresholds; and, for a sum, how near to it the nearest row is."""
 
-    def put(self, slot: int, neuron: Neuron) -> Integers:
+    def put(self, slot: int, neuron: Oblique) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
 
     def move(self, source: int, target: int) -> None:
@@ -551,7 +551,7 @@ class RowPart(Protocol):
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
         """The same rows with the +-1 answers of `neurons` for columns."""
 
 
@@ -594,7 +594,7 @@ class Parts(Asked[Kind]):
     """Rows in parts, wherever they live."""
 
     @abstractmethod
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
         """The same rows with the +-1 answers of `neurons` for columns."""
 
 

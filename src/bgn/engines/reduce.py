@@ -40,7 +40,7 @@ from bgn.engines.protocol import (
     RowPart,
     whole,
 )
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 # Keys of regions; their weights and target sums, or the weights of their classes.
 Regions = tuple[NDArray[np.uint64], Integers]
@@ -330,7 +330,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         if not below < threshold <= above:  # neighbouring floats leave no room between them
             threshold = above
         fired = self.total - silent, total - silent_sum
-        return Cut(Neuron(direction, threshold), gain, *fired, silent, silent_sum, below, above)
+        return Cut(Oblique(direction, threshold), gain, *fired, silent, silent_sum, below, above)
 
     def _bound(self, direction: Projection) -> float:
         """No projection is beyond this; infinity when some could overflow."""
@@ -378,7 +378,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+    def put(self, slot: int, neuron: Oblique) -> tuple[int, int, bool]:
         self._products = None
         fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
         self._fired[slot] = fired
@@ -573,7 +573,7 @@ class CellEngine(MergedEngine[CellPart]):
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> CellEngine:
+    def next_layer(self, neurons: Sequence[Oblique]) -> CellEngine:
         return CellEngine(self.parts.next_layer(neurons), self.loss)
 
     def _explained(self, shift: int) -> int:

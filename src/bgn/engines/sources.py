@@ -169,7 +169,7 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
-        rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, gaps=searches)
+        rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, missing=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
     return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
 
@@ -220,7 +220,7 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
         X = tables.among_others(X, names_of(estimator) or ())
         if schema.plain and not _is_mixed(X):
-            X = tables.table(estimator, X, reset=False, gaps=True)
+            X = tables.table(estimator, X, reset=False, missing=True)
         else:
             tables.known_again(estimator, X)
     unseen: dict[str, Unseen] = {}
@@ -266,9 +266,9 @@ def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> B
     schema = estimator.network_.schema
     known = names_of(estimator)
     if isinstance(given.X, np.memmap):
-        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, gaps=True)
-    gaps = any(column.typical is not None for column in schema.columns)
-    return given.opened(known, targets=scored, schema=schema, gaps=gaps)
+        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
+    missing = any(column.typical is not None for column in schema.columns)
+    return given.opened(known, targets=scored, schema=schema, missing=missing)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:

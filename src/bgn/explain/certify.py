@@ -17,10 +17,10 @@ from bgn.explain.optimize.problem import Domain, ScoreProblem, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.explain.subject import columns_of, table_row
 from bgn.inputs.arguments import monotone_columns
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
-from bgn.model.schema import Schema, level_word
+from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -104,7 +104,7 @@ class Certificates(Mapping[str, Certificate], Tabular):
 
 @through_pipelines()
 def certify(
-    model: Any, columns: Iterable[Any] | None = None, *, within: Any = "all", gaps: bool = True,
+    model: Any, columns: Iterable[Any] | None = None, *, within: Any = "all", missing: bool = True,
     output: int | None = None, max_seconds: float = 10.0,
 ) -> Certificates:  # fmt: skip
     """Prove for each column whether the prediction only rises with it, only falls, or neither.
@@ -147,7 +147,7 @@ def certify(
     'increasing'
     """
     network = score_of(model, output)
-    domain = read_domain(network, within, gaps)
+    domain = read_domain(network, within, missing)
     chosen = network.features_used if columns is None else columns_of(network, columns, "columns")
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
@@ -163,7 +163,7 @@ def _certificate(
     kind, name = network.schema.columns[column], network.names[column]
     if column not in network.features_used:
         return Certificate(name, "constant", 0.0, 0.0)
-    if kind.levels is not None and not kind.ordered:
+    if kind.categories is not None and not kind.ordered:
         return Certificate(name, "unordered")
     if network.depth > 1:
         return Certificate(name, "unknown")
@@ -205,9 +205,9 @@ def _largest(
     slopes = np.zeros(network.n_inputs)
     slopes[column] = slope
     # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
-    domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
+    domain = replace(domain, missing=np.where(np.arange(network.n_inputs) == column, False, domain.missing))
     problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
-    still = domain.levels[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
+    still = domain.categories[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
     if still or (slope <= 0 and _never_rises(problem, column)):
         return 0.0, None, True
     pair: tuple[Floats, Floats] | None
@@ -257,8 +257,8 @@ def _along(problem: ScoreProblem, column: int, rows: Floats) -> tuple[Floats, Fl
     tried = np.repeat(rows, places.shape[1], axis=0)
     tried[:, column] = places.ravel()
     low, high = (-np.inf, np.inf) if problem.ends is None else problem.ends[column]
-    slope, level = float(problem.slopes[column]), replace(problem, slopes=np.zeros(len(problem.slopes)))
-    values = level.values(tried) + (slope * np.clip(tried[:, column], low, high) if slope else 0.0)
+    slope, category = float(problem.slopes[column]), replace(problem, slopes=np.zeros(len(problem.slopes)))
+    values = category.values(tried) + (slope * np.clip(tried[:, column], low, high) if slope else 0.0)
     values = values.reshape(places.shape)
     best, after = np.unravel_index((values - np.minimum.accumulate(values, axis=1)).argmax(), values.shape)
     before = int(values[best, : after + 1].argmin())
@@ -274,16 +274,16 @@ def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
         name: np.append(getattr(domain, name), getattr(domain, name)[column])
         for name in ("low", "high", "whole", "gaps", "start")
     }
-    after = replace(domain, **twice, levels=(*domain.levels, domain.levels[column]))
-    levels = domain.levels[column]
-    if levels is not None:
-        codes = np.arange(max(levels) + 1.0)
+    after = replace(domain, **twice, categories=(*domain.categories, domain.categories[column]))
+    categories = domain.categories[column]
+    if categories is not None:
+        codes = np.arange(max(categories) + 1.0)
         order = Projection((column, copy), (tuple((-codes).tolist()), tuple(codes.tolist())))
     else:
         order = Projection((column, copy), (-1.0, 1.0))
     higher = tuple(_moved(neuron, column, copy) for neuron in problem.neurons)
     return ScoreProblem(
-        (*problem.neurons, *higher, Neuron(order, 0.0)),
+        (*problem.neurons, *higher, Oblique(order, 0.0)),
         np.concatenate([-problem.weights, problem.weights]),
         np.append(np.where(np.arange(copy) == column, -problem.slopes, 0.0), problem.slopes[column]),
         after,
@@ -292,7 +292,7 @@ def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
     )
 
 
-def _moved(neuron: Neuron, column: int, copy: int) -> Neuron:
+def _moved(neuron: Oblique, column: int, copy: int) -> Oblique:
     """Return a neuron that reads the copy of a column in its place: sums are taken in the same order."""
     columns = tuple(copy if each == column else each for each in neuron.projection.columns)
     return replace(neuron, projection=replace(neuron.projection, columns=columns))
@@ -348,10 +348,10 @@ def _tried(network: Network, domain: Domain, column: int, pair: tuple[Floats, Fl
 
 def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floats:
     """Return values of a column on both sides of where questions change their answers, and a gap where it may be."""
-    gap = [np.nan] if domain.gaps[column] else []
-    levels = domain.levels[column]
-    if levels is not None:
-        return np.array([*map(float, levels), *gap])
+    gap = [np.nan] if domain.missing[column] else []
+    categories = domain.categories[column]
+    if categories is not None:
+        return np.array([*map(float, categories), *gap])
     first = network.layers[0]
     asked = [first.neurons[k] for k in np.flatnonzero(first.reads[:, column])]
     edges = np.unique(np.concatenate([rows[:1, column], *(crossings(each, column, rows[:64]) for each in asked)]))
@@ -399,7 +399,7 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     found, turned, network = [], is_turned(network), as_told(network)
     words = network.schema if words is None else words
     classes = words.classes
-    what = "the prediction" if classes is None else f"the probability of {quote_category(level_word(classes[1]))}"
+    what = "the prediction" if classes is None else f"the probability of {quote_category(category_name(classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
     for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
         if sign := -sign if turned else sign:

@@ -12,7 +12,7 @@ from bgn.explain.extremes import score_of
 from bgn.explain.shap import explain_rows
 from bgn.explain.subject import of_codes, rows_of
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -172,7 +172,7 @@ def compare_groups(
         got = f"; got {between!r}" if between is not None else ""
         raise ValueError(f"between must name two of the groups {there}{got}.")
     first, second = (rows[[label == each for label in labels]] for each in pair)
-    return _compared(network, first, second, (level_word(pair[0]), level_word(pair[1])), random_state)
+    return _compared(network, first, second, (category_name(pair[0]), category_name(pair[1])), random_state)
 
 
 def _compared(network: Network, first: Floats, second: Floats, names: tuple[str, str], seed: int | None) -> Comparison:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.compiling import compiled
-from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.layer import Layer, Oblique, Projection
 from bgn.model.network import Network
 from bgn.model.step import Floats
 
@@ -26,7 +26,7 @@ _UNSIGNED = (1 << 63) - 1
 _FAR = 1 << 12
 
 
-def summand(neuron: Neuron, place: int, rows: Floats) -> Floats:
+def summand(neuron: Oblique, place: int, rows: Floats) -> Floats:
     """Return what the column at one place of a neuron's projection adds to the sum of every row.
 
     A gap adds an infinity of the sign that gives the neuron's answer for gaps, whatever the other columns add.
@@ -37,26 +37,26 @@ def summand(neuron: Neuron, place: int, rows: Floats) -> Floats:
     return np.where(np.isnan(values), np.inf if neuron.missing else -np.inf, values)
 
 
-def summands(neuron: Neuron, rows: Floats) -> Floats:
+def summands(neuron: Oblique, rows: Floats) -> Floats:
     """Return what every column that a neuron reads adds to the sum of every row, shape (columns, rows)."""
     places = range(len(neuron.projection.columns))
     return np.array([summand(neuron, place, rows) for place in places]).reshape(len(places), len(rows))
 
 
-def factor(neuron: Neuron, column: int) -> float:
+def factor(neuron: Oblique, column: int) -> float:
     """Return a neuron's factor for a column of numbers, 0 if it does not read it."""
     projection = neuron.projection
     return projection.factors[projection.columns.index(column)] if column in projection.columns else 0.0
 
 
-def normal(neuron: Neuron, n_inputs: int) -> Floats:
+def normal(neuron: Oblique, n_inputs: int) -> Floats:
     """Return a neuron's factors, all of numbers, as a vector over the columns."""
     vector = np.zeros(n_inputs)
     vector[list(neuron.projection.columns)] = neuron.projection.factors
     return vector
 
 
-def direction(neuron: Neuron) -> Projection:
+def direction(neuron: Oblique) -> Projection:
     """Return a neuron's projection divided by its first factor: parallel neurons have the same."""
     projection = neuron.projection
     return Projection(projection.columns, tuple(each / projection.factors[0] for each in projection.factors))
@@ -119,7 +119,7 @@ def compile_search() -> None:
     _search(np.zeros((1, 1)), 0, 1.0, 0.0, np.empty(1))
 
 
-def crossings(neuron: Neuron, column: int, rows: Floats) -> Floats:
+def crossings(neuron: Oblique, column: int, rows: Floats) -> Floats:
     """Return for every row the first value of `column`, one of numbers, at which a neuron has its upper answer.
 
     At that value and above the neuron fires if its weight there is positive, and does not if it is negative; below
@@ -232,7 +232,7 @@ def after_last(network: Network, answers: Floats, rows: Floats | None = None) ->
     return np.asarray(total if over == 1.0 else total / over)
 
 
-def lines_in_plane(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
+def lines_in_plane(neuron: Oblique, pair: list[int], rows: Floats) -> Floats:
     """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
     first, second = (factor(neuron, column) for column in pair)
     whole = neuron.projection

@@ -14,7 +14,7 @@ from bgn.explain import edit as edits
 from bgn.explain.subject import column_of, gap_of, rows_and_target
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import rows_of
-from bgn.model.layer import Coefficient, Layer, Neuron, Projection
+from bgn.model.layer import Coefficient, Layer, Oblique, Projection
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Term, as_terms, as_told, is_turned, network_of, swapped
@@ -23,7 +23,7 @@ from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
 # By neuron, and by which of its columns are shown without gaps.
-Answers = dict[tuple[Neuron, bytes], Bools]
+Answers = dict[tuple[Oblique, bytes], Bools]
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
 
@@ -102,10 +102,10 @@ class Editor:
         return self._done(lambda: self._as_told(edits.amount, question, value),
                           f"amount of {self._told(question)} set to {value:g}", why)  # fmt: skip
 
-    def level(self, question: int, level: Any, yes: bool, why: str = "") -> Editor:
+    def category(self, question: int, category: Any, yes: bool, why: str = "") -> Editor:
         """Return the editor with a level of a category, or its gap (None), answered yes or no by a question."""
-        return self._done(lambda: self._as_told(edits.level, question, level, yes),
-                          f"{self._told(question)} answered {'yes' if yes else 'no'} for {level!r}", why)  # fmt: skip
+        return self._done(lambda: self._as_told(edits.category, question, category, yes),
+                          f"{self._told(question)} answered {'yes' if yes else 'no'} for {category!r}", why)  # fmt: skip
 
     def drop(self, question: int, answer: bool = False, why: str = "") -> Editor:
         """Return the editor without a question, as if it were always answered no, or yes."""
@@ -260,9 +260,9 @@ def shown(network: Network, rows: Floats) -> Floats:
     return seen
 
 
-def keys(network: Network) -> list[tuple[Neuron, bytes]]:
+def keys(network: Network) -> list[tuple[Oblique, bytes]]:
     """Return by what answers are known again."""
-    first, refused = network.layers[0], network.layers[0].refuses_gaps
+    first, refused = network.layers[0], network.layers[0].refuses_missing
     return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
 
 
@@ -313,12 +313,12 @@ def _finite(value: Any, name: str) -> float:
     return float(value)
 
 
-def with_neurons(network: Network, neurons: Iterable[Neuron], weights: Any, base: float) -> Network:
+def with_neurons(network: Network, neurons: Iterable[Oblique], weights: Any, base: float) -> Network:
     """Return a network of one layer with other neurons."""
     return network.changed(layers=[Layer.of(neurons, network.n_inputs)], output_weights=weights, base=base)
 
 
-def _replaced(network: Network, number: int, neuron: Neuron) -> Network:
+def _replaced(network: Network, number: int, neuron: Oblique) -> Network:
     neurons = list(network.layers[0].neurons)
     neurons[number] = neuron
     return with_neurons(network, neurons, network.output_weights, network.base)
@@ -357,7 +357,7 @@ def drop(network: Network, question: int, answer: bool = False) -> Network:
     return with_neurons(network, neurons, network.output_weights[kept], float(base))
 
 
-def level(network: Network, question: int, word: Any, yes: bool) -> Network:
+def category(network: Network, question: int, word: Any, yes: bool) -> Network:
     """Return the network with a level, or with None the gap, of a question about one category on another side."""
     term = line(network, question)
     neuron, flipped = network.layers[0].neurons[term.neuron], network.output_weights[term.neuron] < 0
@@ -368,14 +368,14 @@ def level(network: Network, question: int, word: Any, yes: bool) -> Network:
     if word is None:
         return _replaced(network, term.neuron, replace(neuron, missing=fires))
     values = neuron.projection.coefficients[0]
-    if not isinstance(values, tuple) or column.levels is None:
+    if not isinstance(values, tuple) or column.categories is None:
         raise ValueError(f"question {question} asks of {column.name!r}, a number. Change its threshold.")
-    if word not in column.levels:
-        raise ValueError(f"level must be one of {', '.join(map(repr, column.levels))}; got {word!r}.")
+    if word not in column.categories:
+        raise ValueError(f"level must be one of {', '.join(map(repr, column.categories))}; got {word!r}.")
     there = [value for value in values if (value >= neuron.threshold) == fires]
     apart = neuron.threshold if fires else neuron.threshold - 1.0
     value = there[0] if there else apart
-    changed = tuple(value if each == word else old for each, old in zip(column.levels, values, strict=True))
+    changed = tuple(value if each == word else old for each, old in zip(column.categories, values, strict=True))
     return _replaced(
         network, term.neuron, replace(neuron, projection=replace(neuron.projection, coefficients=(changed,)))
     )
@@ -422,13 +422,13 @@ def add(network: Network, asked: Any, relation: str, value: Any, amount: float, 
     columns = [column_of(network, name, "asked") for name in sums]
     kinds = [network.schema.columns[j] for j in columns]
     if relation == "in":
-        levels = kinds[0].levels if len(kinds) == 1 else None
+        categories = kinds[0].categories if len(kinds) == 1 else None
         wanted = [value] if isinstance(value, str) else list(value)
-        if levels is None or any(each not in levels for each in wanted):
+        if categories is None or any(each not in categories for each in wanted):
             raise ValueError(f"value must be levels of one category; got {value!r} of {list(sums)}.")
-        projection, cut = Projection(tuple(columns), (tuple(float(each in wanted) for each in levels),)), 1.0
+        projection, cut = Projection(tuple(columns), (tuple(float(each in wanted) for each in categories),)), 1.0
     else:
-        if relation not in _RELATIONS or any(kind.levels is not None for kind in kinds):
+        if relation not in _RELATIONS or any(kind.categories is not None for kind in kinds):
             raise ValueError(f"relation must be '>=' or '<' for numbers, 'in' for a category; got {relation!r}.")
         factors = [_finite(each, "coefficient") for each in sums.values()]
         if not all(factors):
@@ -437,7 +437,7 @@ def add(network: Network, asked: Any, relation: str, value: Any, amount: float, 
     gaps = [gap_of(network, j) for j in columns]
     sees = any(gap is not None and gap != gap for gap in gaps)
     fires = missing if relation != "<" else not missing
-    neuron = Neuron(projection, cut, fires if sees or (network.layers[0].takes_gaps and None in gaps) else None)
+    neuron = Oblique(projection, cut, fires if sees or (network.layers[0].takes_missing and None in gaps) else None)
     half = EXACT.divide(written(worth), Decimal(2))
     weights = np.append(network.output_weights, float(half) if relation != "<" else -float(half))
     base = float(EXACT.add(written(network.base), half))

@@ -34,7 +34,7 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.link import bounded
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats, any_output
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -94,7 +94,7 @@ class Effect(Tabular):
         mean = f"mean {self.target}" if self.target else "mean prediction"
         if self.column.levels is not None:
             levels = np.array(self.column.levels, dtype=object)
-            words, means = list(map(level_word, self.column.levels)), self(levels).tolist()
+            words, means = list(map(category_name, self.column.levels)), self(levels).tolist()
             gap = self.missing is not None
             return {self.feature: [*words, *["missing"] * gap], mean: [*means, *[self.missing] * gap]}
         told: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}

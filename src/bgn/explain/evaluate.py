@@ -18,7 +18,7 @@ from bgn.inputs.tables import numbers_per_row, weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.readings import is_turned, network_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.pipelines import is_wrapped, network_within, through_pipelines
 from bgn.require import require
@@ -78,7 +78,7 @@ class EvaluationRows:
     @property
     def words(self) -> list[str]:
         """The labels, as words."""
-        return [level_word(label) for label in self.classes]
+        return [category_name(label) for label in self.classes]
 
     @cached_property
     def log_probabilities(self) -> Floats:
@@ -450,7 +450,7 @@ class Evaluation(ScoreTable):
     def _without_rows(self, name: str) -> str:
         """Say which classes have no test rows, where the score does not name its own."""
         rows = self.confusion.sum(axis=1)
-        found = [quote_category(level_word(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
+        found = [quote_category(category_name(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
         return "no test rows" if name.startswith("recall of ") else f"no test rows of {', '.join(found)}"
 
     def _title(self, name: str) -> str:
@@ -459,7 +459,7 @@ class Evaluation(ScoreTable):
         return TITLES.get(name, clean(name, 40))
 
     def _heading(self) -> str:
-        words = [quote_category(level_word(label), 24) for label in self.classes]
+        words = [quote_category(category_name(label), 24) for label in self.classes]
         if len(words) == 2:
             return f"{count_of(self.rows, 'row')}; positive: {words[1]} (the other: {words[0]})"
         return f"{count_of(self.rows, 'row')} of {len(words)} classes"

@@ -68,7 +68,7 @@ class Extremes(Tabular):
 
 @through_pipelines()
 def extremes(
-    model: Any, within: Any = "all", *, gaps: bool = True, output: int | None = None, max_seconds: float = 10.0
+    model: Any, within: Any = "all", *, missing: bool = True, output: int | None = None, max_seconds: float = 10.0
 ) -> Extremes:
     """Return the lowest and the highest prediction that a model can give, with rows that attain them.
 
@@ -108,7 +108,7 @@ def extremes(
     array([5.5])
     """
     whole, network = as_told(network_of(model, plain=False)), score_of(model, output)
-    domain = read_domain(network, within, gaps)
+    domain = read_domain(network, within, missing)
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()

@@ -217,7 +217,7 @@ def _log_loss(classes: Any, scores: Floats, truth: Floats) -> float:
 
 # -- Least squares and logistic regression on all columns: what models are compared with.
 
-MOST_LEVELS = 100
+MOST_CATEGORIES = 100
 """Levels of a category that have a 0/1 column of their own: tens of thousands would take gigabytes."""
 
 _RIDGE = 1e-9  # of a standardised column's own size
@@ -240,19 +240,19 @@ def as_numbers(schema: Schema, rows: Floats, learnt: Floats) -> Floats:
         return rows
     parts = list[Floats]()
     for kind, column, others in zip(schema.columns, rows.T, known(learnt).T, strict=True):
-        if kind.levels is None:
+        if kind.categories is None:
             parts.append(np.where(np.isnan(column), np.nanmedian(others), column))
         else:
-            parts += [(column == code).astype(np.float64) for code in _commonest(others, len(kind.levels))]
+            parts += [(column == code).astype(np.float64) for code in _commonest(others, len(kind.categories))]
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 1))
 
 
 def _commonest(codes: Floats, count: int) -> list[int]:
     """Return the numbers of the commonest levels, in their order: all of them where they are few."""
-    if count <= MOST_LEVELS:
+    if count <= MOST_CATEGORIES:
         return list(range(count))
     times = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=count)
-    return sorted(np.argsort(-times, kind="stable")[:MOST_LEVELS].tolist())
+    return sorted(np.argsort(-times, kind="stable")[:MOST_CATEGORIES].tolist())
 
 
 def standardised(rows: Floats, judged: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 from bgn.explain.crossings import summands
 from bgn.explain.shap import SortedColumns, coalition_counts, count_differing, explain_rows, shapley_weights
 from bgn.explain.subject import background_of, rows_of
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of
 from bgn.model.step import Floats
@@ -178,7 +178,7 @@ def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
     return matrix
 
 
-def _changes(neuron: Neuron, rows: SortedColumns, drawn: SortedColumns) -> Iterator[tuple[int, int, int]]:
+def _changes(neuron: Oblique, rows: SortedColumns, drawn: SortedColumns) -> Iterator[tuple[int, int, int]]:
     """Yield for every input and coalition without it the number of pairs of rows whose answer the input changes."""
     # Of the background rows that fire as they are, how many still do: where nothing else is known.
     firing = SortedColumns(drawn.rows[neuron.fires(drawn.rows)])

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
 from bgn.explain.subject import positive_of, rows_of, slopes_at
-from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.layer import Layer, Oblique, Projection
 from bgn.model.link import bounded
 from bgn.model.network import Network, on_gpu
 from bgn.model.numbers import EXACT, written
@@ -80,17 +80,17 @@ def margin(
     scale = positive_of(network, units, "units")
     other = change_of(network, change)
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
-    levels = {}
+    categories = {}
     for column in network.features_used:
         kind, known = network.schema.columns[column], ~gaps[:, column]
-        if kind.levels is not None:
-            levels[kind.name] = _other_levels(network, column, rows, other) & known[:, np.newaxis]
+        if kind.categories is not None:
+            categories[kind.name] = _other_categories(network, column, rows, other) & known[:, np.newaxis]
         elif known.any():
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     euclidean = _euclidean(network, rows, gaps, scale, other, max_cells)
     slopes = None if whole.slopes is None else slopes_at(whole, rows)
-    return Margin(up, down, distance, *euclidean, levels, slopes, network.names)
+    return Margin(up, down, distance, *euclidean, categories, slopes, network.names)
 
 
 def _euclidean(
@@ -110,11 +110,11 @@ def _euclidean(
     return euclidean, nearest, exact
 
 
-def _other_levels(network: Network, column: int, rows: Floats, change: Change) -> Bools:
+def _other_categories(network: Network, column: int, rows: Floats, change: Change) -> Bools:
     """Return for every row at which levels of a category the prediction is another."""
     here = after_first(network, network.layers[0].fire(rows))
     other = []
-    for code in range(len(network.schema.columns[column].levels or ())):
+    for code in range(len(network.schema.columns[column].categories or ())):
         moved = rows.copy()
         moved[:, column] = code
         other.append(change.between(after_first(network, network.layers[0].fire(moved)), here))
@@ -126,7 +126,7 @@ def _nearest_numbers(
 ) -> tuple[float, Floats, bool]:
     """Return distance to and foot on the nearest hyperplane that matters where only numbers move; tell if proven."""
     columns = network.schema.columns
-    free = np.array([kind.levels is None for kind in columns]) & ~gap
+    free = np.array([kind.categories is None for kind in columns]) & ~gap
     numbers = np.flatnonzero(free)
     if not len(numbers):
         return np.inf, np.full(len(row), np.nan), True
@@ -143,20 +143,20 @@ def _nearest_numbers(
     return distance, nearest if np.isfinite(distance) else np.full(len(row), np.nan), exact
 
 
-def _over_numbers(neuron: Neuron, row: Floats, free: Bools) -> Neuron:
+def _over_numbers(neuron: Oblique, row: Floats, free: Bools) -> Oblique:
     """Return a neuron over the numbers that may move, the other columns as in a row."""
     projection, order = neuron.projection, np.cumsum(free) - 1
     if neuron.missing is not None and np.isnan(row[list(projection.columns)]).any():
-        return Neuron(Projection((), ()), -1.0 if neuron.missing else 1.0)
+        return Oblique(Projection((), ()), -1.0 if neuron.missing else 1.0)
     places = [place for place, column in enumerate(projection.columns) if free[column]]
     if not places:
-        return Neuron(Projection((), ()), -1.0 if neuron.fires(row[np.newaxis])[0] else 1.0)
+        return Oblique(Projection((), ()), -1.0 if neuron.fires(row[np.newaxis])[0] else 1.0)
     threshold = written(neuron.threshold)
     for place, column in enumerate(projection.columns):
         if not free[column]:
             threshold = EXACT.subtract(threshold, written(float(projection.at(place).values(row[np.newaxis])[0])))
     columns = tuple(int(order[projection.columns[place]]) for place in places)
-    return Neuron(Projection(columns, tuple(projection.coefficients[place] for place in places)), float(threshold))
+    return Oblique(Projection(columns, tuple(projection.coefficients[place] for place in places)), float(threshold))
 
 
 def _along(network: Network, column: int, rows: Floats, change: Change) -> tuple[Floats, Floats]:
@@ -325,7 +325,7 @@ class Margin(Tabular):
     euclidean: Floats
     nearest: Floats
     exact: Bools
-    levels: Mapping[str, Bools] = field(default_factory=dict)
+    categories: Mapping[str, Bools] = field(default_factory=dict)
     slopes: Floats | None = None
     feature_names: tuple[str, ...] = ()
 

@@ -31,10 +31,10 @@ from bgn.explain.subject import (
     score_of,
     straight_values,
 )
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
-from bgn.model.schema import Column, Level, level_word
+from bgn.model.schema import Column, Category, category_name
 from bgn.model.step import Bools, Floats, any_output
 from bgn.pipelines import through_pipelines
 from bgn.require import require
@@ -314,7 +314,7 @@ class Explanation(Tabular):
     standard_error: Floats | None
     network: Network
     background: Floats
-    classes: tuple[Level, ...] | None = None
+    classes: tuple[Category, ...] | None = None
     probabilities: Floats | None = None
     linear_values: Floats | None = None
     predictions: Floats | None = None
@@ -323,7 +323,7 @@ class Explanation(Tabular):
         if self.values.ndim == 2:
             values = {name: each.tolist() for name, each in zip(self.feature_names, self.values.T, strict=True)}
             return {"base value": [float(self.base_value)] * len(self.values), **values}
-        words = [level_word(label) for label in self.classes or ()]
+        words = [category_name(label) for label in self.classes or ()]
         return {f"{name}, {word}": self.values[:, j, k].tolist() for k, word in enumerate(words)
                 for j, name in enumerate(self.feature_names)}  # fmt: skip
 
@@ -431,7 +431,7 @@ class Explanation(Tabular):
             total = float(self.base_value + self.values[0].sum())
             lines[-1] += f", with the values below {total:.6g}"
             if self.classes is not None and self.probabilities is not None:
-                label = quote_category(level_word(self.classes[1]), 40)
+                label = quote_category(category_name(self.classes[1]), 40)
                 lines[-1] += f": the probability of {label} is {self.probabilities[0, 1]:.4g}"
             elif self.predictions is not None and self.predictions[0] != total:
                 lines[-1] += f"; within its bounds the model predicts {self.predictions[0]:.6g}"
@@ -466,15 +466,15 @@ class Explanation(Tabular):
                          f"{own.max():+.4g}"] for j, own in ((j, self.values[:, j]) for j in columns))]  # fmt: skip
 
     def _class_words(self) -> list[str]:
-        return [quote_category(level_word(label), 24) for label in self.classes or ()]
+        return [quote_category(category_name(label), 24) for label in self.classes or ()]
 
 
 def _cell(column: Column, value: float) -> str:
     """Write what a row holds in a column."""
     if value != value:
         return "missing"
-    if column.levels is not None:
-        return quote_category(level_word(column.levels[int(value)]), 40)
+    if column.categories is not None:
+        return quote_category(category_name(column.categories[int(value)]), 40)
     return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
 
 
@@ -514,28 +514,28 @@ class SortedColumns:
         self.by_column = np.ascontiguousarray(rows.T).T
         self._orders: dict[int, Ints] = {}
         self._sorted: dict[int, Floats] = {}
-        self._last: tuple[Neuron, Floats] | None = None
+        self._last: tuple[Oblique, Floats] | None = None
 
-    def summands(self, neuron: Neuron) -> Floats:
+    def summands(self, neuron: Oblique) -> Floats:
         """Return what every column that a neuron reads adds to its sum, (rows, columns); the last is remembered."""
         known = self._last
         if known is None or known[0] is not neuron:
             known = self._last = neuron, np.ascontiguousarray(summands(neuron, self.by_column).T)
         return known[1]
 
-    def order(self, neuron: Neuron, place: int) -> Ints:
+    def order(self, neuron: Oblique, place: int) -> Ints:
         """Return the rows' numbers, the smallest summand of the column at a place of a neuron's projection first."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
-        if isinstance(factor, tuple) or neuron.takes_gaps:
+        if isinstance(factor, tuple) or neuron.takes_missing:
             return np.argsort(summand(neuron, place, self.by_column))
         if column not in self._orders:
             self._orders[column] = np.argsort(self.by_column[:, column])
         return self._orders[column][:: 1 if factor > 0 else -1]
 
-    def largest_first(self, neuron: Neuron, place: int) -> Floats:
+    def largest_first(self, neuron: Oblique, place: int) -> Floats:
         """Return the summands of the column at a place of a neuron's projection, sorted downwards."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
-        if isinstance(factor, tuple) or neuron.takes_gaps:
+        if isinstance(factor, tuple) or neuron.takes_missing:
             return np.sort(summand(neuron, place, self.by_column))[::-1]
         if column not in self._sorted:
             self._sorted[column] = np.sort(self.by_column[:, column])
@@ -576,7 +576,7 @@ def add_shares(network: Network, game: Game, coalition: int, means: Any, shares:
                 shares[slots[player, neuron]] += float(factor * network.output_weights[neuron]) * mean
 
 
-def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
+def coalition_counts(neuron: Oblique, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
     """Return for every row how many background rows make a first-layer neuron fire.
 
     A bit of `coalition` per column that the neuron reads tells whether the row's value is known.

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bgn.engines.gpu import tensors
 from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, coalition_counts
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.network import Network
 from bgn.model.step import Floats
 
@@ -57,7 +57,7 @@ class _Side:
         return self.rows[:, column].double() * weight
 
 
-def _counts(neuron: Neuron, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
+def _counts(neuron: Oblique, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
     """What :func:`coalition_counts` says, which is asked where three inputs and more leave two unknown."""
     columns, weights, threshold = neuron.projection.columns, neuron.projection.factors, neuron.threshold
     unknown = [place for place in range(len(columns)) if not coalition >> place & 1]

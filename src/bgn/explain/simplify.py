@@ -24,7 +24,7 @@ from bgn.explain.points import LogLoss, SquaredError
 from bgn.explain.subject import clipped_network, of_codes, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
-from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.layer import Layer, Oblique, Projection
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, asks_as_written, between, shortest, written
 from bgn.model.step import Floats
@@ -219,7 +219,7 @@ def _free(network: Network, rows: Floats) -> Network:
     return network.changed(layers=layers)
 
 
-def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Neuron:
+def _round_neuron(neuron: Oblique, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Oblique:
     """Return the roundest coefficients, then threshold, with which the same rows fire."""
     projection = neuron.projection
     if all(isinstance(each, tuple) or each == 0.0 for each in projection.coefficients):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.refusal import did_you_mean
+from bgn.inputs.errors import did_you_mean
 from bgn.inputs.tables import numbers_per_row, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Column, Level, level_word
+from bgn.model.schema import Column, Category, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -61,8 +61,8 @@ def decoded(network: Network, rows: Any) -> Any:
         return rows
     told = np.asarray(rows).astype(object)
     for j, kind in enumerate(network.schema.columns):
-        if kind.levels is not None:  # a column that was not read has zeros, and perhaps no levels
-            told[:, j] = [None if code != code or not kind.levels else kind.levels[int(code)] for code in rows[:, j]]
+        if kind.categories is not None:  # a column that was not read has zeros, and perhaps no levels
+            told[:, j] = [None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]]
     return told
 
 
@@ -79,9 +79,9 @@ def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     kind = network.schema.columns[column]
     typical = kind.typical
-    if network.layers[0].refuses_gaps[column] and not network._never_asked[column]:
+    if network.layers[0].refuses_missing[column] and not network._never_asked[column]:
         return typical
-    return None if typical is None and network.refuses_gaps[column] else float("nan")
+    return None if typical is None and network.refuses_missing[column] else float("nan")
 
 
 def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
@@ -154,7 +154,7 @@ def positive_of(network: Network, values: Any, argument: str, hint: str = "") ->
 _BLOCK = 1 << 16
 
 
-def class_labels(network: Network) -> tuple[Level, ...]:
+def class_labels(network: Network) -> tuple[Category, ...]:
     """Return the labels of the classes that a network tells apart: their numbers where it does not name them."""
     return network.schema.classes or tuple(range(max(2, np.size(network.base))))
 
@@ -165,7 +165,7 @@ def class_number(network: Network, label: Any, argument: str) -> int:
     for number, known in enumerate(labels):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return number
-    words = list(map(level_word, labels))
+    words = list(map(category_name, labels))
     if isinstance(label, str) and words.count(label) == 1:
         return words.index(label)
     raise ValueError(
@@ -221,5 +221,5 @@ def prediction_title(network: Network, number: int) -> str | None:
     """Return what the probability of a class is called, such as "probability of Churn = Yes"; a number by its name."""
     if network.link == "identity":
         return network.target_name
-    word = quote_category(level_word(class_labels(network)[number]))
+    word = quote_category(category_name(class_labels(network)[number]))
     return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {word}")

@@ -23,9 +23,9 @@ from bgn.model.readings import (
     is_flag,
     named_choices,
     named_columns,
-    summed_levels,
+    summed_categories,
 )
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.text import quote_category
 
 _DATE = len("2006-01-15")
@@ -145,8 +145,8 @@ class _Wording:
         if len(held) != 2 or None in held or held[0] is held[1] or len(reading.cases[1].where) != 1:
             return None
         (choice,) = reading.cases[1].where
-        levels = self.terms.schema.columns[choice.column].levels
-        others = tuple(k for k in range(2 if levels is None else len(levels)) if k not in choice.values)
+        categories = self.terms.schema.columns[choice.column].categories
+        others = tuple(k for k in range(2 if categories is None else len(categories)) if k not in choice.values)
         told = choice if held[1] else Choice(choice.column, others, not choice.missing)
         return replace(told, missing=told.missing and choice.column not in self.terms.complete)
 
@@ -185,7 +185,7 @@ class _Wording:
         if count > 1 and any(all(self._counted(each, value) for each in choices) for value in (0, 1)):
             among = style.words(", ").join(style.name(self.terms.names[each.column]) for each in choices)
             return style.words(_how_many(least, count, choices[0].values[0])) + among
-        named = self._levels_of_one(reading)
+        named = self._categories_of_one(reading)
         if named:
             return named
         if least in (1, count):
@@ -193,26 +193,26 @@ class _Wording:
         among = style.words(", ").join(f"{self._choice(each, ',')}" for each in choices)
         return style.words(f"at least {least} of ") + among
 
-    def _levels_of_one(self, reading: Count) -> str:
+    def _categories_of_one(self, reading: Count) -> str:
         """Write a question about several 0/1 columns of one category by its levels; nothing where it is another."""
         style, first = self.style, reading.least == 1
         if self.condition.layer or len(reading.choices) == 1 or reading.least not in (1, len(reading.choices)):
             return ""
-        levels = [self.terms.schema.columns[each.column].level_of or ("", "") for each in reading.choices]
-        title = levels[0][0]
+        categories = [self.terms.schema.columns[each.column].category_of or ("", "") for each in reading.choices]
+        title = categories[0][0]
         if any(each.values != (int(first),) or each.missing for each in reading.choices) or any(
-            of != title or not of for of, _ in levels
+            of != title or not of for of, _ in categories
         ):
             return ""
         if any(self._asks_gap(each.column) or (not first and self._tells_gap(each.column)) for each in reading.choices):
             return ""  # of a missing value it is not plain whether it is in none
-        among = style.words(", ").join(style.category(level_word(level)) for _, level in levels)
+        among = style.words(", ").join(style.category(category_name(category)) for _, category in categories)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
     def _counted(self, choice: Choice, value: int) -> bool:
         """Tell whether a choice is that a 0/1 column is 1 or, with a `value` of 0, that it is not: 0 or missing."""
         column = None if self.condition.layer else self.terms.schema.columns[choice.column]
-        if column is None or column.levels is not None or column.level_of is not None or self._asks_gap(choice.column):
+        if column is None or column.categories is not None or column.category_of is not None or self._asks_gap(choice.column):
             return False
         told = self._tells_gap(choice.column)
         return is_flag(column) and choice.values == (value,) and (not told or choice.missing is (value == 0))
@@ -244,14 +244,14 @@ class _Wording:
         title, told = style.name(self._name(choice.column)), choice.column not in self.terms.complete
         if not choice.values:
             return title + style.words(" is missing")
-        if column.levels is not None:
+        if column.categories is not None:
             return self._among(column, choice, glue, told)
         if self._asks_gap(choice.column) or choice.values == (0, 1):
             return title + style.words(" is not missing")
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
-        if column.level_of is not None:
-            of, level = column.level_of
-            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(level_word(level))}"
+        if column.category_of is not None:
+            of, category = column.category_of
+            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(category_name(category))}"
             glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
             if negated and not choice.missing and self._tells_gap(choice.column):
                 return self._or_missing(text, title, glue, "and", " is not missing")
@@ -267,17 +267,17 @@ class _Wording:
     def _among(self, column: Column, choice: Choice, glue: str, told: bool) -> str:
         """Write some levels of a category, or those that are left out where that is shorter."""
         style, title = self.style, self.style.name(column.name)
-        levels, values = list(map(level_word, column.levels or ())), choice.values
-        if len(values) == len(levels) and not choice.missing:
+        categories, values = list(map(category_name, column.categories or ())), choice.values
+        if len(values) == len(categories) and not choice.missing:
             return title + style.words(" is not missing")
         edge = ordered_edge(column, choice)
-        left_out = len(levels) - len(values)
+        left_out = len(categories) - len(values)
         # A gap is not in a set, but it is not plain that it is in none.
-        excluded = told and not choice.missing and self.condition.takes_gaps
+        excluded = told and not choice.missing and self.condition.takes_missing
         negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
-        chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
+        chosen = [word for code, word in enumerate(categories) if (code in values) is not negated]
         if edge is not None:
-            text = f"{title} {style.relations[edge[0]]} {style.category(levels[edge[1]])}"
+            text = f"{title} {style.relations[edge[0]]} {style.category(categories[edge[1]])}"
         elif len(chosen) == 1:
             text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.category(chosen[0])}"
         else:
@@ -307,7 +307,7 @@ class _Wording:
             if not isinstance(coefficient, tuple):
                 yield self._summand(j, coefficient), gap if coefficient == 0.0 else coefficient
                 continue
-            for choice, value in summed_levels(condition, place):
+            for choice, value in summed_categories(condition, place):
                 if j in terms.complete:
                     choice = replace(choice, missing=False)
                 if choice.values or choice.missing:
@@ -318,12 +318,12 @@ class _Wording:
         style, terms = self.style, self.terms
         if self.condition.layer:
             return style.name(terms.hidden_names[self.condition.layer - 1, j])
-        name, level = style.name(terms.names[j]), terms.schema.columns[j].level_of
+        name, category = style.name(terms.names[j]), terms.schema.columns[j].category_of
         if coefficient == 0.0:
             return style.words("(") + name + style.words(" is missing)")
-        if level is None or self._tells_gap(j):  # what counts as something is the column, not the category
+        if category is None or self._tells_gap(j):  # what counts as something is the column, not the category
             return name
-        of, word = style.name(level[0]), style.category(level_word(level[1]))
+        of, word = style.name(category[0]), style.category(category_name(category[1]))
         return style.words("(") + of + style.words(" = ") + word + style.words(")")
 
 
@@ -340,7 +340,7 @@ def _moment(value: float, column: Column, relation: str) -> str:
 
 def ordered_edge(column: Column, choice: Choice) -> tuple[str, int] | None:
     """Return the relation and the level by which a choice of several ordered levels is told; None where it is none."""
-    values, last = choice.values, len(column.levels or ()) - 1
+    values, last = choice.values, len(column.categories or ()) - 1
     if not column.ordered or len(values) < 2 or values[-1] - values[0] != len(values) - 1:
         return None
     if values[-1] == last:
@@ -421,8 +421,8 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
             if ordered_edge(terms.schema.columns[choice.column], choice) is not None:
                 ordered[choice.column] = terms.schema.columns[choice.column]
     for _, column in sorted(ordered.items()):
-        levels = f" {style.relations['<']} ".join(style.category(level_word(level)) for level in column.levels or ())
-        said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
+        categories = f" {style.relations['<']} ".join(style.category(category_name(category)) for category in column.categories or ())
+        said.append(f"{style.name(column.name)}{style.words(': ')}{categories}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
 
 
@@ -455,9 +455,9 @@ def _tells_gaps(condition: Condition, terms: Terms) -> bool:
     """Tell whether a question may name the gap of a category."""
     several = condition.missing is not None and len(condition.columns) > 1  # then the gaps of all are named
     named = set(condition.columns) if several else named_columns(condition)
-    columns = {j: terms.schema.columns[j].levels for j in named - terms.complete}
-    columns = {j: levels for j, levels in columns.items() if levels not in (None, (False, True))}
-    if not condition.takes_gaps or not columns:
+    columns = {j: terms.schema.columns[j].categories for j in named - terms.complete}
+    columns = {j: categories for j, categories in columns.items() if categories not in (None, (False, True))}
+    if not condition.takes_missing or not columns:
         return False
     if condition.reading is None or several:
         return True

@@ -21,11 +21,11 @@ import numpy as np
 from bgn.export.condition import describe
 from bgn.export.styles import Text
 from bgn.model.dates import TimePart
-from bgn.model.layer import Coefficient, Neuron, Projection
+from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, condition_of, network_of, outputs_of
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Category, category_name
 from bgn.model.step import any_output
 from bgn.text import quote_category, quote_name
 
@@ -62,26 +62,26 @@ class Input:
     place: int
     name: str
     raw: str
-    levels: tuple[Level, ...] | None = None
+    categories: tuple[Category, ...] | None = None
     made: TimePart | None = None
-    level_of: tuple[str, Level] | None = None
+    category_of: tuple[str, Category] | None = None
     fill: float | None = None
     refuses: bool = False
 
     @property
-    def level_kind(self) -> str:
+    def category_kind(self) -> str:
         """What the levels are: ``"words"``, ``"numbers"`` or ``"truths"``; words where there are several kinds."""
-        levels = self.levels or ("",)
-        if all(isinstance(level, bool) for level in levels):
+        categories = self.categories or ("",)
+        if all(isinstance(category, bool) for category in categories):
             return "truths"
-        return "words" if any(isinstance(level, str | bool) for level in levels) else "numbers"
+        return "words" if any(isinstance(category, str | bool) for category in categories) else "numbers"
 
     def to_do(self) -> str:
         """Return the sentence that says how to make it of a raw table; empty where nothing is to be done."""
         name, raw = quote_name(self.name), quote_name(self.raw)
-        if self.level_of is not None:
-            category, level = quote_name(self.level_of[0]), quote_category(level_word(self.level_of[1]))
-            return f"{name}: 1 where {category} is {level}, 0 where it is anything else."
+        if self.category_of is not None:
+            category, category = quote_name(self.category_of[0]), quote_category(category_name(self.category_of[1]))
+            return f"{name}: 1 where {category} is {category}, 0 where it is anything else."
         if self.made is None:
             return ""
         zone = "" if self.made.zone is None else f", by the clocks of {self.made.zone}"
@@ -121,9 +121,9 @@ def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
     found = []
     for place in columns:
         column = network.schema.columns[place]
-        refused, sloped = bool(network.layers[0].refuses_gaps[place]), bool(network.refuses_gaps[place])
+        refused, sloped = bool(network.layers[0].refuses_missing[place]), bool(network.refuses_missing[place])
         fill = column.typical if refused else None
-        made = {"levels": column.levels, "made": column.part_of, "level_of": column.level_of}
+        made = {"levels": column.categories, "made": column.part_of, "level_of": column.category_of}
         refuses = sloped and column.typical is None
         found.append(Input(place, column.name, column.raw, **made, fill=fill, refuses=refuses))  # type: ignore[arg-type]
     return tuple(found)
@@ -227,7 +227,7 @@ class ExportPlan:
     addends: tuple[Addend, ...]
     whole: bool
     link: str
-    classes: tuple[Level, ...] | None
+    classes: tuple[Category, ...] | None
     network: Network = field(repr=False)
 
     @property
@@ -248,13 +248,13 @@ class ExportPlan:
     @property
     def class_words(self) -> tuple[str, ...]:
         """The labels as words."""
-        return tuple(map(level_word, self.classes or ()))
+        return tuple(map(category_name, self.classes or ()))
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words that a program compares or names things by: columns, categories, classes and the target."""
-        levels = (level_word(level) for each in self.inputs for level in each.levels or ())
-        return (*(each.name for each in self.inputs), *self.raws, *levels, *self.class_words, self.target)
+        categories = (category_name(category) for each in self.inputs for category in each.categories or ())
+        return (*(each.name for each in self.inputs), *self.raws, *categories, *self.class_words, self.target)
 
     @cached_property
     def raws(self) -> tuple[str, ...]:
@@ -266,7 +266,7 @@ class ExportPlan:
         """Sentences on what to do to a raw table, for formats that cannot."""
         return tuple(filter(None, (each.to_do() for each in self.inputs)))
 
-    def chosen_levels(self, layer: int, comparison: PlannedComparison) -> tuple[bool, ...] | None:
+    def chosen_categories(self, layer: int, comparison: PlannedComparison) -> tuple[bool, ...] | None:
         """Return the answer for every level, where a question is about one category; None for any other question."""
         summed = self.layers[layer].sums[comparison.summation]
         if layer or len(summed.inputs) != 1 or not isinstance(summed.coefficients[0], tuple):
@@ -361,7 +361,7 @@ def _sloped(term: LinearTerm, place: int, inputs: tuple[Input, ...]) -> SlopedIn
     return SlopedInput(place, term.slopes, term.low, term.high, gap)
 
 
-def _classes(network: Network) -> tuple[Level, ...] | None:
+def _classes(network: Network) -> tuple[Category, ...] | None:
     if network.link == "identity":
         return None
     numbers = range(2 if network.link == "logistic" else np.size(network.base))
@@ -398,7 +398,7 @@ def _planned(network: Network, inputs: tuple[Input, ...]) -> tuple[tuple[Planned
 
 
 def _planned_layer(
-    asked: Iterable[Neuron], numbers: list[int], places: dict[int, int]
+    asked: Iterable[Oblique], numbers: list[int], places: dict[int, int]
 ) -> tuple[PlannedLayer, dict[int, int]]:
     """Return the different sums and comparisons of some neurons, and which comparison each of them is."""
     sums: dict[Summation, int] = {}

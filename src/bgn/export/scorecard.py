@@ -220,8 +220,8 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
 def _sums(terms: Terms, column: int, asked: Sequence[int], points: NDArray[Any]) -> set[int]:
     """Return what questions about one column add up to, over all values that it can have."""
     conditions, about = [terms.terms[k].condition for k in asked], terms.schema.columns[column]
-    if about.levels is not None:
-        values = [float(code) for code in range(len(about.levels))]
+    if about.categories is not None:
+        values = [float(code) for code in range(len(about.categories))]
     else:
         lines = [(each.threshold, float(each.coefficients[0])) for each in conditions]  # type: ignore[arg-type]
         edges = [0.0, *(threshold / slope for threshold, slope in lines if slope)]

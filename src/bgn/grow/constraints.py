@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.protocol import Integers, Ramp
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Constraints:
             found = wanted or found
         return found
 
-    def signs(self, neurons: Sequence[Neuron], ramps: Sequence[Ramp] = ()) -> Integers:
+    def signs(self, neurons: Sequence[Oblique], ramps: Sequence[Ramp] = ()) -> Integers:
         """What :meth:`sign` says of neurons that were admitted, 0 for the base first; the signs of slopes last."""
         asked = (self.sign(neuron.projection) or 0 for neuron in neurons)
         return np.array([0, *asked, *(self.of(ramp.column) for ramp in ramps)], np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
@@ -92,7 +92,7 @@ class LossesAtWidth(_MeanLosses):
 class Snapshot(_MeanLosses):
     """A layer at one width: enough to make the network, and how well it did. A linear term counts as a neuron does."""
 
-    neurons: tuple[Neuron, ...]
+    neurons: tuple[Oblique, ...]
     output_weights: NDArray[np.float64]
     base: Any
     train_loss: float

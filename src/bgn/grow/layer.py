@@ -21,7 +21,7 @@ from bgn.grow.out_of_fold import stretched
 from bgn.grow.refit import OutputRule, State
 from bgn.grow.rounding import Shortener
 from bgn.grow.rows import Roles
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.linear_term import LinearTerm
 from bgn.model.numbers import EXACT, written
 
@@ -73,7 +73,7 @@ class LayerGrowth:
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._straight = Straight(rows, settings.max_linear, settings.digits)
         self._centre: Any = 0.0  # the score where nothing is asked
-        self._asked: list[Neuron] = []  # what each slot asks in short numbers
+        self._asked: list[Oblique] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
         self._follow(None)
@@ -208,7 +208,7 @@ class LayerGrowth:
         self.records.append(record)
         self.monitor.tell(record)
 
-    def _share(self, slot: int, neuron: Neuron) -> float:
+    def _share(self, slot: int, neuron: Oblique) -> float:
         """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
         if slot == self.state.width:
             return 1.0
@@ -413,10 +413,10 @@ def _numbers(rows: Roles) -> Integers:
         return np.zeros(0, np.int64)
     coding = rows.coding
     n = part.n_columns if coding is None else coding.n_columns
-    levels = [None] * n if coding is None else coding.levels
+    categories = [None] * n if coding is None else coding.categories
     varied = rows.train.describe().deviation > 0
     different = bins_of(rows.sample, coding).different
-    return np.array([j for j in range(n) if levels[j] is None and varied[j] and different[j] > 2], np.int64)
+    return np.array([j for j in range(n) if categories[j] is None and varied[j] and different[j] > 2], np.int64)
 
 
 def ends(low: float, high: float, digits: int | None) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from bgn.grow.search import (
     noise_of,
     penalties,
 )
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.schema import Schema
 
 
@@ -89,7 +89,7 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
     columns = []
     for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
         typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
-        if column.levels is None:
+        if column.categories is None:
             lacking = rows.coding is not None and j in rows.coding.marked
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2], missing=lacking)
         columns.append(replace(column, typical=typical, rare=rows.rare[j] if rows.rare else ()))
@@ -101,7 +101,7 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
     coding, seen = rows.coding, rows.train.seen()
     if coding is None or (coding.plain and not any(coding.ordered)):
         return lambda snapshot: snapshot
-    known: dict[Neuron, Neuron] = {}
+    known: dict[Oblique, Oblique] = {}
 
     def told(snapshot: Snapshot) -> Snapshot:
         for neuron in snapshot.neurons:

@@ -17,7 +17,7 @@ from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.rows import Roles
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.link import LINKS, bounded
 from bgn.model.step import Floats
 
@@ -45,7 +45,7 @@ class FoldScores:
     def of(cls, rows: Roles, path: Sequence[Snapshot]) -> FoldScores:
         """Ask a fold's layer about the rows that validate it."""
         assert isinstance(rows.validation, MemoryEngine)
-        part, known = rows.validation.part, dict[Neuron, Floats]()
+        part, known = rows.validation.part, dict[Oblique, Floats]()
         table = np.asarray(part.columns).T
         scores = tuple(_scores(table, snapshot, known) for snapshot in path)
         return cls(part, rows.validation.loss, scores, path[0].base)
@@ -62,7 +62,7 @@ class FoldScores:
         return self.loss.total(np.array([int((each * weight if len(weight) else each).sum()) for each in limbs]))
 
 
-def _scores(table: Floats, snapshot: Snapshot, known: dict[Neuron, Floats]) -> Floats:
+def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> Floats:
     """The scores of a layer, added up one after the other."""
     scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
     for neuron, weight in zip(snapshot.neurons, snapshot.output_weights, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output, Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64
@@ -27,7 +27,7 @@ _HOPE = 3.0
 _LARGEST = 12
 
 
-def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
+def placed(state: State, slot: int, neuron: Oblique) -> tuple[Oblique, ...]:
     """The state's neurons with one in a slot."""
     return (*state.neurons[:slot], neuron, *state.neurons[slot + 1 :])
 
@@ -181,12 +181,12 @@ class Full:
         return gained > gone * (1 + 1e-12)
 
     def _held(
-        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+        self, neurons: tuple[Oblique, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
     ) -> Floats:
         """The weights to use where a refit gives these, the base's first, ramps' last."""
         return weights
 
-    def _measure(self, rows: Engine, state: Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
+    def _measure(self, rows: Engine, state: Fit, spare: int, neuron: Oblique) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
         fired, target_sum, _ = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
@@ -244,7 +244,7 @@ class Full:
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=weights), state, before=before)
 
     def take_over(
-        self, rows: Engine, state: State, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...],
+        self, rows: Engine, state: State, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...],
         start: Floats | None = None,
     ) -> State | None:  # fmt: skip
         """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
@@ -346,7 +346,7 @@ class State:
     `same_answers` tells that the last step changed nothing but output weights.
     """
 
-    neurons: tuple[Neuron, ...]
+    neurons: tuple[Oblique, ...]
     output: Output
     loss: int
     same_answers: bool = field(default=False, kw_only=True)
@@ -443,13 +443,13 @@ class WithoutOne:
         return cls(inverse, keep, weights, float((state.weights[k] * gone).sum()))
 
 
-def changed(old: tuple[Neuron, ...], new: tuple[Neuron, ...]) -> list[int]:
+def changed(old: tuple[Oblique, ...], new: tuple[Oblique, ...]) -> list[int]:
     """The slots that ask something else, or nothing so far."""
     return [slot for slot, neuron in enumerate(new) if slot >= len(old) or neuron != old[slot]]
 
 
 def taken_over(
-    rows: Engine, state: Fit, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...], ridge: float
+    rows: Engine, state: Fit, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...], ridge: float
 ) -> Fit | None:
     """The state with other neurons, put in their slots, and more ramps; None where one answers as others do together.
 
@@ -483,7 +483,7 @@ def taken_over(
 class _Layer:
     """Products and targets of a layer that follows another: the constant comes first, then neurons, then ramps."""
 
-    def __init__(self, rows: Engine, state: Fit, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...]) -> None:
+    def __init__(self, rows: Engine, state: Fit, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...]) -> None:
         self._rows, self._state, self._neurons, self._ramps = rows, state, neurons, ramps
         size, self._first = 1 + len(neurons) + len(ramps), 1 + len(neurons)  # of all; where ramps begin
         self.known = [*range(state.width + 1), *range(self._first, self._first + len(state.ramps))]
@@ -598,7 +598,7 @@ class Signed(Full):
         self._constraints = constraints
 
     def _held(
-        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+        self, neurons: tuple[Oblique, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
     ) -> Floats:
         return held(weights, inverse, self._constraints.signs(neurons, ramps))
 

@@ -17,7 +17,7 @@ import numpy as np
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question, Ramp
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.numbers import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
@@ -51,7 +51,7 @@ class Shortener:
 
     def neuron(
         self, rows: Engine, sample: Engine | None, output: Output, cut: Cut, most: float = math.inf
-    ) -> tuple[Neuron, bool]:
+    ) -> tuple[Oblique, bool]:
         """The cut's neuron in short numbers, and whether it answers some rows otherwise.
 
         Long coefficients are shortened where that costs little of the gain, and the sum is cut anew.

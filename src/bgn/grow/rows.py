@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.coding import Coding, coding_of, rare_levels
+from bgn.engines.coding import Coding, coding_of, rare_categories
 from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
 from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
 from bgn.engines.raw_rows import Hashes, Plan, Sample, find_edge, weight_exponent
 from bgn.grow.losses import LOSSES, judging
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 from bgn.model.schema import Column, Schema
 
 # Directions are screened on at most this many different rows.
@@ -70,7 +70,7 @@ class Roles:
         reach = self.train.seen() if self.reach is None else self.reach
         return replace(self, train=self.draft, validation=None, reach=reach, draft=None)
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Roles:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Roles:
         """The same rows behind a finished layer."""
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
@@ -111,7 +111,7 @@ def assign_roles(
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
     coding = coding_of(columns, gaps, sample.columns, sample.weight)
-    rare = rare_levels(columns, drawn.columns, drawn.weight, 2.0**scaled)
+    rare = rare_categories(columns, drawn.columns, drawn.weight, 2.0**scaled)
     plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
     train = source.engine(plan, False)
     left_out = source.engine(plan, True) if plan.edge is not None else None

@@ -19,7 +19,7 @@ from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.refit import Full, OutputRule, Signed, Stagewise, State, changed
 from bgn.grow.rows import Roles
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -400,7 +400,7 @@ class Sweeper(_Shrinkable):
     """Growth up and down a sample of the rows, which remembers the best layer of every width."""
 
     def __init__(self, *parts: Any) -> None:
-        self._found: dict[Neuron, Planned] = {}
+        self._found: dict[Oblique, Planned] = {}
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
@@ -549,7 +549,7 @@ class Draft(LayerGrowth):
         return True
 
     @property
-    def neurons(self) -> tuple[Neuron, ...]:
+    def neurons(self) -> tuple[Oblique, ...]:
         """What the layer asks, in short numbers where these are wanted."""
         return tuple(self._asked)
 

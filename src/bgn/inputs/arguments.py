@@ -115,7 +115,7 @@ def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
     for column, value in zip(schema.columns, wanted, strict=True):
         if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real) or value not in (-1, 0, 1):
             raise ValueError(f"{name} must be {_ORDERS}; got {value!r} for {column.name!r}.")
-        if value and column.levels is not None and not column.ordered:
+        if value and column.categories is not None and not column.ordered:
             raise ValueError(
                 f"{name}: {column.name!r} is a category whose levels have no order. Give them one, for instance with "
                 "pandas.CategoricalDtype(levels, ordered=True), or leave the column out."

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells as numerals
-from bgn.inputs.file_format import GAPS, PLAIN, Numerals
-from bgn.inputs.refusal import Refused, option, option_of
+from bgn.inputs.file_format import MISSING_VALUES, PLAIN, Numerals
+from bgn.inputs.errors import InputError, option, option_of
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
@@ -368,7 +368,7 @@ class Met:
 
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING_VALUES
     notes: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None
@@ -555,15 +555,15 @@ def check_format(form: str | None) -> None:
         told = str(error)
         if isinstance(error, re.error) or not told.startswith(("time data", "unconverted data")):
             why = "it names a part twice" if isinstance(error, re.error) else told
-            raise Refused(f"{option('date_format', repr(form))} cannot be read by: {why}.") from None
+            raise InputError(f"{option('date_format', repr(form))} cannot be read by: {why}.") from None
     directives = _directives(form)
     if "Z" in directives:
-        raise Refused(
+        raise InputError(
             f"{option('date_format', repr(form))}: names of time zones (%Z) mean different things on different "
             "machines. Write offsets such as +02:00 (%z), or leave the names out of the file."
         )
     if not directives & _HAVE_A_YEAR:
-        raise Refused(f"{option('date_format', repr(form))} has no year; add %Y, or %y for years of two digits.")
+        raise InputError(f"{option('date_format', repr(form))} has no year; add %Y, or %y for years of two digits.")
 
 
 def _directives(form: str) -> set[str]:

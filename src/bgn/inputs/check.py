@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bgn.inputs.arguments import chosen
-from bgn.inputs.file_format import GAPS, FileFormat
-from bgn.inputs.refusal import check_there
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat
+from bgn.inputs.errors import check_there
 from bgn.require import require
 from bgn.text import clean, quote_name, visible
 
@@ -152,7 +152,7 @@ def check(
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
-    gaps: Sequence[str] = GAPS,
+    gaps: Sequence[str] = MISSING_VALUES,
     sheet: str | None = None,
     date_format: str | None = None,
     header: bool | None = None,

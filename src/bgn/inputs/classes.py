@@ -11,7 +11,7 @@ import numpy as np
 
 from bgn.inputs.tables import array_of, no_dates, unmasked
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.model.values import Coded, Misread, Nothing, Numbers, values_of
 
@@ -42,7 +42,7 @@ class Classes:
         if (wrong := np.isnan(codes)).any():
             _no_gaps(y, name)
             odd = distinct_labels(np.asarray(_one_per_row(y), dtype=object)[wrong][:1])
-            known = ", ".join(map(level_word, self.labels[:10]))
+            known = ", ".join(map(category_name, self.labels[:10]))
             raise ValueError(f"{name} holds the label {odd[0]!r}, which fit did not see; the classes are {known}.")
         return codes
 
@@ -122,10 +122,10 @@ def sorted_labels(labels: Iterable[Any]) -> tuple[Label, ...]:
 
 
 def _no_gaps(y: Any, name: str) -> None:
-    gaps = values_of(_one_per_row(y)).gaps
-    if gaps.any():
+    missing = values_of(_one_per_row(y)).missing
+    if missing.any():
         raise ValueError(
-            f"Input {name} contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no label. Drop those rows."
+            f"Input {name} contains NaN: {int(missing.sum())} of {len(missing)} rows have no label. Drop those rows."
         )
 
 

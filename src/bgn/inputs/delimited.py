@@ -27,7 +27,7 @@ import pyarrow.csv as pa_csv
 from bgn.inputs import cells
 from bgn.inputs.cells import DoubtfulColumns, Met
 from bgn.inputs.file_format import AS_FOUND, FileFormat, Numerals
-from bgn.inputs.refusal import Refused, listed, listing, named, numbered_names, option, option_of
+from bgn.inputs.errors import InputError, listed, listing, named, numbered_names, option, option_of
 from bgn.text import clean
 from bgn.whole_file import Stamp
 
@@ -189,7 +189,7 @@ class TextStream:
         try:
             return self._decoder.decode(raw, not raw).encode()
         except UnicodeError as error:
-            raise Refused(f"{self._origin} is not whole: its UTF-16 text cannot be read ({error}).") from None
+            raise InputError(f"{self._origin} is not whole: its UTF-16 text cannot be read ({error}).") from None
 
     def _checked(self, raw: bytes, final: bool) -> bytes:
         """Return UTF-8 as it is; from its first byte that is none on, Latin-1."""
@@ -223,8 +223,8 @@ class TextStream:
         self._lines += raw.count(b"\n")
         return text
 
-    def _mixed(self) -> Refused:
-        return Refused(
+    def _mixed(self) -> InputError:
+        return InputError(
             f"{self._origin} is neither UTF-8 nor Latin-1 text, or both, near line {self._lines:,}; convert it first, "
             "for example with iconv."
         )
@@ -346,7 +346,7 @@ def read_sheet(path: str, form: FileFormat) -> SheetColumns:
     try:
         pages = {page.title: page for page in book.worksheets}
         if not pages or (form.sheet is not None and form.sheet not in pages):
-            raise Refused(f"{path!r} has no sheet {form.sheet or ''!r}; it has {', '.join(map(repr, pages))}.")
+            raise InputError(f"{path!r} has no sheet {form.sheet or ''!r}; it has {', '.join(map(repr, pages))}.")
         title = next(iter(pages)) if form.sheet is None else form.sheet
         skipped, rows = _filled_rows(pages[title])
     finally:
@@ -355,7 +355,7 @@ def read_sheet(path: str, form: FileFormat) -> SheetColumns:
     remedy = f"to read another: {option('sheet', repr(others[0]))}" if others else ""
     if not rows:
         more = f" It also has {listed(others)}; {remedy}." if others else ""
-        raise Refused(f"sheet {title!r} of {path!r} is empty: there is no header row with column names.{more}")
+        raise InputError(f"sheet {title!r} of {path!r} is empty: there is no header row with column names.{more}")
     notes = [f"sheet {title!r} is read, and not {listed(others)} ({remedy})."] if others and form.sheet is None else []
     width = max(map(len, rows))
     rows = [(*row, *[None] * (width - len(row))) for row in rows]
@@ -491,7 +491,7 @@ def within_memory(blocks: Iterator[pa.Table], origin: str, names: Sequence[str])
         size += bytes_of(block)
         if size > free:
             rows = sum(each.num_rows for each in found)
-            raise Refused(
+            raise InputError(
                 f"{origin} is too large to be read whole: {rows:,} rows of {len(names)} columns take about "
                 f"{size / 1e9:.3g} GB, more follow, and {free / 1e9:.3g} GB are free. Make a Parquet file of it, whose "
                 "rows can stay on disk, or leave columns out."
@@ -520,7 +520,7 @@ class Delimited:
             fields = self._fields(header)
             no_header = form.header is False
             self._all = numbered_names(len(fields)) if no_header else named(fields, origin, in_file=True)
-        except Refused:
+        except InputError:
             self.close()
             raise
         self.names = tuple(name for name in self._all if name)
@@ -632,10 +632,10 @@ class Delimited:
         except pa.ArrowInvalid as error:
             self._unchanged()
             ragged = self._stamp and "Expected " in str(error) and ragged_lines(self._origin, self._sep, len(self._all))
-            raise Refused(f"{self._origin}: {ragged or _in_words(str(error), self._all)}") from None
+            raise InputError(f"{self._origin}: {ragged or _in_words(str(error), self._all)}") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._unchanged()
-            raise Refused(f"{self._origin} is damaged or not whole ({error}); get it again.") from None
+            raise InputError(f"{self._origin} is damaged or not whole ({error}); get it again.") from None
 
     def _header(self, origin: str) -> str:
         """Return the first record, over several lines when a name is quoted; keep what was read beyond it."""
@@ -644,7 +644,7 @@ class Delimited:
             start = len(raw)
             raw += more
             if len(raw) > _MOST_HEADER:
-                raise Refused(f"{origin} has a header line of more than {_MOST_HEADER:,} bytes; is a quote left open?")
+                raise InputError(f"{origin} has a header line of more than {_MOST_HEADER:,} bytes; is a quote left open?")
             if raw.endswith(b"\r"):
                 raw += self._text.read()  # is it a line break of one byte or of two?
             for found in re.finditer(rb'["\r\n]', raw[start:]):
@@ -658,16 +658,16 @@ class Delimited:
             self._ahead = bytes(raw)
         header = raw[:end].decode()
         if not header.strip():
-            raise Refused(f"{origin} has no header line with column names.")
+            raise InputError(f"{origin} has no header line with column names.")
         if "\0" in header:
-            raise Refused(f"{origin} has zeros in its header line; it is no text, or not whole.")
+            raise InputError(f"{origin} has zeros in its header line; it is no text, or not whole.")
         return header
 
     def _fields(self, header: str) -> Sequence[str]:
         try:
             return next(csv.reader([header], delimiter=self._sep), [])
         except csv.Error as error:
-            raise Refused(f"{self._origin}: the header line cannot be read ({error}); is a quote left open?") from None
+            raise InputError(f"{self._origin}: the header line cannot be read ({error}); is a quote left open?") from None
 
     def _more(self) -> bool:
         self._ahead = self._ahead or self._text.read()

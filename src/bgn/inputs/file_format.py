@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-USUAL_GAPS = (
+USUAL_MISSING_VALUES = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
@@ -39,7 +39,7 @@ _WORDS = (
     "sconosciuto",
 )
 _SPELT = (form(word) for word in _WORDS for form in (str, str.lower, str.upper, str.capitalize))
-GAPS = tuple(dict.fromkeys((*USUAL_GAPS, *_MARKS, *_SPELT)))
+MISSING_VALUES = tuple(dict.fromkeys((*USUAL_MISSING_VALUES, *_MARKS, *_SPELT)))
 """Cells that count as missing unless told otherwise; ``none`` in small letters often is a value, and is one."""
 
 
@@ -99,7 +99,7 @@ class FileFormat:
     thousands: str | Mapping[str, str] | None = None
     sheet: str | None = None
     date_format: str | None = None
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING_VALUES
     header: bool | None = None
 
     def marks(self, column: str) -> tuple[str | None, str | None]:

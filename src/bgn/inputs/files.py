@@ -21,8 +21,8 @@ import pyarrow as pa
 from bgn.inputs import cells
 from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
-from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
-from bgn.inputs.refusal import Refused, check_characters, named, option
+from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
+from bgn.inputs.errors import InputError, check_characters, named, option
 from bgn.inputs.tables import different_columns
 from bgn.whole_file import Stamp
 
@@ -67,7 +67,7 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
     elif different_columns(data):
         columns = {name: data[name] for name in data.columns}
     else:
-        raise Refused(f"data must be a path or a table with named columns; got {type(data).__name__}.")
+        raise InputError(f"data must be a path or a table with named columns; got {type(data).__name__}.")
     names = named([str(name) for name in columns], "the table")
     arrays = map(_arrow_of, columns.values())
     return ArrowTable(pa.table(dict(zip(names, arrays, strict=True))), form), "the table"
@@ -80,21 +80,21 @@ def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
             return column.to_arrow()
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return _guess(list(column), USUAL_GAPS)
+        return _guess(list(column), USUAL_MISSING_VALUES)
 
 
 def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
     """Open a data file by its suffix; ``-`` is standard input."""
     book = Path(path).suffix.lower() in (".xlsx", ".xlsm")
     if form.sheet is not None and not book:
-        raise Refused(
+        raise InputError(
             f"{option('sheet')} is for Excel workbooks, and {'standard input' if path == '-' else repr(path)} is none."
         )
     if path == "-":
         return Delimited(cast(BinaryIO, sys.stdin.buffer), "standard input", form)
     file = Path(path)
     if not file.is_file():
-        raise Refused(f"there is no file {path!r}." if not file.exists() else f"{path!r} is not a file.")
+        raise InputError(f"there is no file {path!r}." if not file.exists() else f"{path!r} is not a file.")
     suffixes = [suffix.lower() for suffix in file.suffixes]
     zipped = suffixes[-1:] == [".gz"]
     suffix = (suffixes[:-1] if zipped else suffixes)[-1:]
@@ -108,7 +108,7 @@ def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
     if book:
         return Workbook(path, form)
     model = " A model file is no table; MODEL comes before DATA." if suffix == [".json"] else ""
-    raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.{model}")
+    raise InputError(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.{model}")
 
 
 class Parquet:
@@ -156,7 +156,7 @@ class Parquet:
             yield
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             self._stamp.check()
-            raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
+            raise InputError(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 
 def _looked_at(table: RawTable, names: Sequence[str], most: int) -> tuple[pa.Table, int, int]:
@@ -198,12 +198,12 @@ class Workbook(ArrowTable):
                 warnings.simplefilter("ignore")  # about what else is in the file
                 sheet = read_sheet(path, form)
             stamp.check()
-        except Refused:
+        except InputError:
             raise
         except Exception as error:  # a damaged workbook fails anywhere in the reader, with anything
             stamp.check()
             told = f"{type(error).__name__}: {error}"
-            raise Refused(f"{path!r} is no workbook that can be read ({told}).") from None
+            raise InputError(f"{path!r} is no workbook that can be read ({told}).") from None
         columns = {name: _guess(column, form.gaps) for name, column in sheet.columns.items()}
         super().__init__(pa.table(columns), form, sheet.notes)
 

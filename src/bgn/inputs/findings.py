@@ -19,11 +19,11 @@ from bgn.inputs import findings as leaking
 from bgn.inputs.cells import looks_like_a_date, read_dates, usual_formats
 from bgn.inputs.classes import MOST_CLASSES, few_numbers, may_be_classes
 from bgn.inputs.kinds import crowded
-from bgn.inputs.refusal import flag, listed, option
+from bgn.inputs.errors import flag, listed, option
 from bgn.model.step import Floats
 from bgn.text import clean
 
-_MOST_LEVELS = 2000  # of a column whose words are compared
+_MOST_CATEGORIES = 2000  # of a column whose words are compared
 _NEARLY_EMPTY, _FAR = 0.9, 10
 FEW_ROWS = 5
 """Rows of a class below which little can be learnt from it."""
@@ -162,9 +162,9 @@ def _is_value(column: SurveyedColumn) -> bool:
     """Return whether the name of a column looks like one of its values."""
     if column.is_text:
         return column.name in {word.strip() for word in column.first_words}
-    if not NUMBER_NAME.fullmatch(column.name) or not column.is_number or not len(column.levels):
+    if not NUMBER_NAME.fullmatch(column.name) or not column.is_number or not len(column.categories):
         return False
-    low, high = float(column.level_numbers.min()), float(column.level_numbers.max())
+    low, high = float(column.category_numbers.min()), float(column.category_numbers.max())
     return low - (high - low) <= float(column.name.replace(",", ".")) <= high + (high - low)
 
 
@@ -172,7 +172,7 @@ def _task(target: SurveyedColumn) -> Iterator[Finding]:
     """A target that may be amounts or classes."""
     if not target.is_number or pa.types.is_boolean(target.type):
         return
-    values, rows = target.level_numbers, target.rows - target.gaps
+    values, rows = target.category_numbers, target.rows - target.gaps
     if may_be_classes(values.tolist(), rows):
         told = f"{target.name!r}, the target, has {few_numbers(values.tolist())} in {rows:,} rows: amounts or classes?"
         usual = " (as a fit does with two values unless told)" if len(values) == 2 else ""
@@ -183,7 +183,7 @@ def _task(target: SurveyedColumn) -> Iterator[Finding]:
 def _rare_classes(target: SurveyedColumn, task: str | None) -> Iterator[Finding]:
     """Classes of so few rows that little can be learnt from them."""
     labels = target.is_text or pa.types.is_boolean(target.type) or (target.is_number and task == "classification")
-    if not labels or task == "regression" or not 2 < len(target.levels) <= MOST_CLASSES:
+    if not labels or task == "regression" or not 2 < len(target.categories) <= MOST_CLASSES:
         return
     rare = np.flatnonzero(target.counts < FEW_ROWS)
     if not len(rare):
@@ -211,7 +211,7 @@ def _codes(columns: Iterable[SurveyedColumn]) -> Iterator[Finding]:
 
 
 def _may_be_codes(column: SurveyedColumn) -> bool:
-    numbers, rows = column.level_numbers, column.rows - column.gaps
+    numbers, rows = column.category_numbers, column.rows - column.gaps
     if rows < FEW or len(numbers) < 3 or numbers.min() < 0:
         return False
     if _ZIP_NAME.search(column.name):
@@ -224,8 +224,8 @@ def _may_be_codes(column: SurveyedColumn) -> bool:
 
 def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
     """Words that are nearly all different."""
-    if column.kind != "ordered" and crowded(len(column.levels), filled := column.rows - column.gaps):
-        told = f"{column.name!r} holds {len(column.levels):,} different words in {filled:,} rows, as ids do"
+    if column.kind != "ordered" and crowded(len(column.categories), filled := column.rows - column.gaps):
+        told = f"{column.name!r} holds {len(column.categories):,} different words in {filled:,} rows, as ids do"
         kept = option("categorical", repr(column.name))
         advice = f"A fit leaves it out; {kept} to learn from it all the same."
         yield Finding("id", (column.name,), f"{told} ({quoted(column.first_words, 2)}).", advice)
@@ -241,7 +241,7 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
         advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
         yield Finding("date", (name,), told, advice, "serious")
     elif len(fit) == 1:
-        unused = " A fit leaves it out until then." if crowded(len(column.levels), column.rows - column.gaps) else ""
+        unused = " A fit leaves it out until then." if crowded(len(column.categories), column.rows - column.gaps) else ""
         advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
         told = f"{name!r} holds dates written as {column.first_words[0]!r}.{unfit}"
         yield Finding("date", (name,), told, advice)
@@ -249,18 +249,18 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
         told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)}).{unfit}"
         ways = " or ".join(option("date_format", repr(form)) for form in fit[:2])
         yield Finding("date", (name,), told, f"Say how they are written: {ways}.", "serious")
-    elif len(column.levels) and all(map(looks_like_a_date, column.first_words)):
+    elif len(column.categories) and all(map(looks_like_a_date, column.first_words)):
         told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist."
         yield Finding("date", (name,), f"{told}{unfit}", "Write them in one, best as 2021-06-05.", "serious")
 
 
 def _no_dates(column: SurveyedColumn) -> list[str]:
     """Return the words that are no dates among dates, where these are many more."""
-    if not len(column.levels) or not sum(map(looks_like_a_date, column.first_words[:_SAMPLE])) > _SAMPLE_SHARE * min(
-        _SAMPLE, len(column.levels)
+    if not len(column.categories) or not sum(map(looks_like_a_date, column.first_words[:_SAMPLE])) > _SAMPLE_SHARE * min(
+        _SAMPLE, len(column.categories)
     ):
         return []
-    words = pc.utf8_trim_whitespace(column.levels.cast(pa.string()))
+    words = pc.utf8_trim_whitespace(column.categories.cast(pa.string()))
     formats = ["%Y-%m-%d", *(form for word in column.first_words[:3] for form in usual_formats(pa.array([word])))]
     read = [np.asarray(pc.is_null(read_dates(words, form))) for form in dict.fromkeys(formats)]
     fewest = min(read, key=np.count_nonzero)
@@ -272,7 +272,7 @@ def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
     if empty := tuple(column.name for column in columns if column.kind == "empty"):
         told = f"{listed(empty)} {'has' if len(empty) == 1 else 'have'} no value at all."
         yield Finding("empty", empty, told, "A fit leaves such columns out; was the file cut?", "serious")
-    scarce = [c for c in columns if len(c.levels) and c.gaps > _NEARLY_EMPTY * c.rows]
+    scarce = [c for c in columns if len(c.categories) and c.gaps > _NEARLY_EMPTY * c.rows]
     if scarce:
         shares = ", ".join(f"{c.name!r} ({_percent(c.gaps / c.rows)})" for c in scarce[:6])
         told = f"nearly empty: {shares}{', ...' if len(scarce) > 6 else ''}."
@@ -289,9 +289,9 @@ def _same_columns(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
     """Columns that hold the same, or the same by other names."""
     groups: dict[tuple[bytes, int | None], list[SurveyedColumn]] = defaultdict(list)
     for column in columns:
-        if len(column.levels) > 1:
+        if len(column.categories) > 1:
             # Where nearly every row has a value of its own, all columns look alike but for the values.
-            values = column.content if len(column.levels) > column.rows / 2 else None
+            values = column.content if len(column.categories) > column.rows / 2 else None
             groups[column.codes.tobytes(), values].append(column)
     for same in groups.values():
         if len(same) > 1:
@@ -307,7 +307,7 @@ def _same_rows(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
         return
     mixed = np.zeros(columns[0].rows, np.uint64)
     for column in columns:
-        if len(column.levels) == column.rows:
+        if len(column.categories) == column.rows:
             return
         mixed = (mixed ^ column.codes.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
@@ -319,7 +319,7 @@ def _same_rows(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
 
 def _near_equal_words(column: SurveyedColumn) -> Iterator[Finding]:
     """Words that differ by case, blanks or marks, and letters that stand for a word that is there too."""
-    if len(column.levels) > _MOST_LEVELS:
+    if len(column.categories) > _MOST_CATEGORIES:
         return
     groups: dict[str, list[str]] = defaultdict(list)
     for word in column.words:
@@ -336,12 +336,12 @@ def _near_equal_words(column: SurveyedColumn) -> Iterator[Finding]:
 
 
 def _numbers_as_words(column: SurveyedColumn) -> Iterator[Finding]:
-    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(column.levels), "[,$€£%]", "")
+    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(column.categories), "[,$€£%]", "")
     number = np.asarray(pc.match_substring_regex(bare, r"^[-+]?\d+(\.\d*)?([eE][-+]?\d+)?$"))
     share = column.counts[number].sum() / max(1, column.counts.sum())
-    coded = all(str(each).isdecimal() for each in column.levels)  # codes that begin with zeros
-    if share >= 0.8 and len(column.levels) > 5 and not coded:
-        others = [str(word) for word in column.levels.filter(pa.array(~number))[:10].to_pylist()]
+    coded = all(str(each).isdecimal() for each in column.categories)  # codes that begin with zeros
+    if share >= 0.8 and len(column.categories) > 5 and not coded:
+        others = [str(word) for word in column.categories.filter(pa.array(~number))[:10].to_pylist()]
         why = f"because of {quoted(others)}" if others else f"written in several ways ({quoted(column.first_words)})"
         told = f"{column.name!r} is {share:.0%} numbers but read as words, {why}."
         advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}." if others else "Write them alike."
@@ -350,8 +350,8 @@ def _numbers_as_words(column: SurveyedColumn) -> Iterator[Finding]:
 
 def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
     """Numbers that stand for a gap, and numbers far from all others."""
-    order = np.argsort(column.level_numbers)
-    numbers, counts = column.level_numbers[order], column.counts[order]
+    order = np.argsort(column.category_numbers)
+    numbers, counts = column.category_numbers[order], column.counts[order]
     if len(numbers) < FEW:
         return
     with np.errstate(over="ignore"):
@@ -434,7 +434,7 @@ class SurveyedColumn:
         if pa.types.is_nested(self.type) or pa.types.is_null(self.type):
             values = pa.chunked_array([pa.nulls(self.rows, pa.int8())])
         encoded = pa.concat_arrays(values.chunks or [pa.array([], values.type)]).dictionary_encode()
-        self.levels: pa.Array = encoded.dictionary
+        self.categories: pa.Array = encoded.dictionary
         """Different values, in the order in which they first appear."""
         self.codes: NDArray[np.int64] = np.asarray(pc.fill_null(encoded.indices, -1)).astype(np.int64)
         """Which of them each row holds; -1 for a gap."""
@@ -457,56 +457,56 @@ class SurveyedColumn:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many rows hold each of the different values."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.categories))
 
     @cached_property
-    def level_numbers(self) -> Floats:
+    def category_numbers(self) -> Floats:
         """The different values as numbers."""
-        return np.asarray(self.levels.cast(pa.int8() if pa.types.is_boolean(self.type) else self.type), dtype=float)
+        return np.asarray(self.categories.cast(pa.int8() if pa.types.is_boolean(self.type) else self.type), dtype=float)
 
     @cached_property
     def numbers(self) -> Floats:
         """Every row as a number, NaN for a gap."""
-        return np.append(self.level_numbers, np.nan)[self.codes]
+        return np.append(self.category_numbers, np.nan)[self.codes]
 
     @cached_property
     def first_words(self) -> list[str]:
         """The first of the different values as words."""
-        return self._as_words(self.levels[:_SHOWN])
+        return self._as_words(self.categories[:_SHOWN])
 
     @cached_property
     def words(self) -> list[str]:
         """The different values as words; of many a long list."""
-        return self._as_words(self.levels)
+        return self._as_words(self.categories)
 
-    def _as_words(self, levels: pa.Array) -> list[str]:
-        words = cells.as_words(levels)
+    def _as_words(self, categories: pa.Array) -> list[str]:
+        words = cells.as_words(categories)
         return [word.removesuffix(".0") for word in words] if self.is_number else words
 
     @cached_property
     def content(self) -> int:
         """A hash of the different values, in their order."""
-        text = self.levels.cast(pa.large_string()) if self.is_text else self.levels
+        text = self.categories.cast(pa.large_string()) if self.is_text else self.categories
         return hash(tuple(buffer and bytes(buffer) for buffer in text.buffers()))
 
     @cached_property
     def date_formats(self) -> list[str]:
         """The usual formats in which all of its words are dates."""
-        return usual_formats(self.levels.cast(pa.string())) if self.is_text else []
+        return usual_formats(self.categories.cast(pa.string())) if self.is_text else []
 
     @property
     def all_different(self) -> bool:
         """Whether no two rows hold the same value, and nearly all hold one."""
-        return len(self.levels) == self.rows - self.gaps >= max(FEW, 0.9 * self.rows)
+        return len(self.categories) == self.rows - self.gaps >= max(FEW, 0.9 * self.rows)
 
     @cached_property
     def kind(self) -> str:
         """As :class:`ColumnFacts` names it."""
         if pa.types.is_nested(self.type) or pa.types.is_binary(self.type) or pa.types.is_large_binary(self.type):
             return str(self.type)
-        if not len(self.levels):
+        if not len(self.categories):
             return "empty"
-        if len(self.levels) == 1:
+        if len(self.categories) == 1:
             return "constant"
         if cells.is_time(self.type):
             return "date"
@@ -517,7 +517,7 @@ class SurveyedColumn:
         return "time" if pa.types.is_time(self.type) or pa.types.is_duration(self.type) else str(self.type)
 
     def _kind_of_numbers(self) -> str:
-        numbers = self.level_numbers
+        numbers = self.category_numbers
         if pa.types.is_boolean(self.type) or (len(numbers) == 2 and {*numbers.tolist()} == {0.0, 1.0}):
             return "yes/no"
         if not (numbers == np.floor(numbers)).all():
@@ -530,33 +530,33 @@ class SurveyedColumn:
     def _kind_of_words(self) -> str:
         if self.ordered:
             return "ordered"
-        if len(self.levels) == 2 and frozenset(word.strip().lower() for word in self.words) in _YES_NO:
+        if len(self.categories) == 2 and frozenset(word.strip().lower() for word in self.words) in _YES_NO:
             return "yes/no"
         if self.date_formats:
             return "date as text"
-        sentences = float(pc.mean(pc.utf8_length(self.levels)).as_py()) > 20
+        sentences = float(pc.mean(pc.utf8_length(self.categories)).as_py()) > 20
         if self.all_different:
             return "text" if sentences else "id"
-        return "text" if crowded(len(self.levels), self.rows - self.gaps) else "category"
+        return "text" if crowded(len(self.categories), self.rows - self.gaps) else "category"
 
     def facts(self) -> ColumnFacts:
         """Return the record that people read."""
         low, high = self._range()
         common = np.argsort(-self.counts, kind="stable")[:5]
-        examples = tuple(clean(word, 30) for word in self._as_words(self.levels.take(pa.array(common))))
-        return ColumnFacts(self.name, self.kind, self.gaps, len(self.levels), low, high, examples, self.unit)
+        examples = tuple(clean(word, 30) for word in self._as_words(self.categories.take(pa.array(common))))
+        return ColumnFacts(self.name, self.kind, self.gaps, len(self.categories), low, high, examples, self.unit)
 
     def _range(self) -> tuple[Any, Any]:
-        if not len(self.levels) or self.is_text or pa.types.is_nested(self.type):
+        if not len(self.categories) or self.is_text or pa.types.is_nested(self.type):
             return None, None
         if self.is_number:
-            return float(self.level_numbers.min()), float(self.level_numbers.max())
+            return float(self.category_numbers.min()), float(self.category_numbers.max())
         if pa.types.is_time(self.type):
-            ends = pc.min_max(self.levels).as_py()
+            ends = pc.min_max(self.categories).as_py()
             return ends["min"].isoformat("auto").removesuffix(":00"), ends["max"].isoformat("auto").removesuffix(":00")
         if not cells.is_time(self.type):
             return None, None
-        ends = pc.min_max(self.levels)
+        ends = pc.min_max(self.categories)
         low, high = cells.as_words(pa.array([ends["min"], ends["max"]], self.type))
         return low.removesuffix(" 00:00:00"), high.removesuffix(" 00:00:00")
 
@@ -593,7 +593,7 @@ def leaks(columns: list[SurveyedColumn], target: SurveyedColumn) -> dict[str, fl
         return {}
     found = {}
     for column in columns:
-        if column.name == target.name or len(column.levels) < 2:
+        if column.name == target.name or len(column.categories) < 2:
             continue
         share = explained(_cells(column, rows), outputs)
         if share < NEARLY_ALL and _same_order(column, target, rows):
@@ -609,8 +609,8 @@ def _outputs(target: SurveyedColumn, rows: NDArray[np.int64]) -> Floats | None:
     if target.is_number:
         numbers = target.numbers[rows][:, None]
         outputs = numbers / max(float(np.abs(numbers).max(initial=0)), 1e-300)  # squares that a float can hold
-    elif target.is_text and len(target.levels) <= _MOST_CLASSES:
-        outputs = (codes[:, None] == np.arange(len(target.levels))).astype(float)
+    elif target.is_text and len(target.categories) <= _MOST_CLASSES:
+        outputs = (codes[:, None] == np.arange(len(target.categories))).astype(float)
     else:
         return None
     return outputs if len(np.unique(codes)) > 1 else None
@@ -619,7 +619,7 @@ def _outputs(target: SurveyedColumn, rows: NDArray[np.int64]) -> Floats | None:
 def _cells(column: SurveyedColumn, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a cell per row: its level, or the bin of a number that has many."""
     codes = column.codes[rows]
-    if len(column.levels) <= _BINS:
+    if len(column.categories) <= _BINS:
         return codes + 1
     if not column.is_number:
         return np.unique(codes, return_inverse=True)[1]
@@ -643,7 +643,7 @@ def explained(cells: NDArray[np.int64], outputs: Floats) -> float:
 
 def _same_order(column: SurveyedColumn, target: SurveyedColumn, rows: NDArray[np.int64]) -> bool:
     """Return whether a number rises, or falls, with the target all along: a transformation of it."""
-    if not (column.is_number and target.is_number) or min(len(column.levels), len(target.levels)) <= 2:
+    if not (column.is_number and target.is_number) or min(len(column.categories), len(target.categories)) <= 2:
         return False
     ours, theirs = column.numbers[rows], target.numbers[rows]
     both = ~np.isnan(ours)

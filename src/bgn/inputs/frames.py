@@ -156,7 +156,7 @@ class Kinds:
 def _no_text_of_numbers(values: RawValues) -> RawValues:
     """Refuse numbers that NumPy has made text of, as it does of all cells where some are text."""
     try:
-        floats = [float(level) for level in values.observed] if isinstance(values, Coded) else []
+        floats = [float(category) for category in values.observed] if isinstance(values, Coded) else []
     except ValueError:
         return values
     return (

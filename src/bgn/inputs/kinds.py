@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.refusal import option
+from bgn.inputs.errors import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
 from bgn.model.schema import Column
 from bgn.model.values import (
     Coded,
     Durations,
-    Level,
+    Category,
     Misread,
     Nothing,
     Numbers,
     RawValues,
     Times,
     TimesOfDay,
-    level_word,
+    category_name,
 )
 
 _VARYING = ("year", "month", "weekday", "hour")
@@ -74,7 +74,7 @@ class ColumnKind:
     words: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     truths: frozenset[bool] = frozenset()
-    orders: frozenset[tuple[Level, ...] | None] = frozenset()
+    orders: frozenset[tuple[Category, ...] | None] = frozenset()
     spans: tuple[Span, ...] = ()
     zones: frozenset[str | None] = frozenset()
     strange: frozenset[str] = frozenset()
@@ -90,7 +90,7 @@ class ColumnKind:
                 found, kinds=frozenset(["number"] if len(distinct) or not values.loose else ()), numbers=distinct
             )
         if isinstance(values, Coded):
-            return found._with_levels(values)
+            return found._with_categories(values)
         if isinstance(values, Times):
             return replace(found, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=_spans(values))
         if isinstance(values, Durations):
@@ -99,25 +99,25 @@ class ColumnKind:
             return replace(found, kinds=frozenset(["time of day"]))
         return found if isinstance(values, Nothing) else replace(found, strange=frozenset([values.holds]))
 
-    def _with_levels(self, values: Coded) -> ColumnKind:
+    def _with_categories(self, values: Coded) -> ColumnKind:
         observed = values.observed
         # Without a level, Arrow's arrays before version 25 have no order whatever their type.
-        says_order = not values.loose and (values.ordered or bool(values.levels))
-        truth = bool(values.levels) and all(isinstance(level, bool) for level in values.levels)
-        words = frozenset(level for level in observed if isinstance(level, str))
-        truths = frozenset(level for level in observed if isinstance(level, bool))
-        numbers = frozenset(level for level in observed if isinstance(level, float))
+        says_order = not values.loose and (values.ordered or bool(values.categories))
+        truth = bool(values.categories) and all(isinstance(category, bool) for category in values.categories)
+        words = frozenset(category for category in observed if isinstance(category, str))
+        truths = frozenset(category for category in observed if isinstance(category, bool))
+        numbers = frozenset(category for category in observed if isinstance(category, float))
         kinds = {"word": words, "truth": truths or truth, "number": numbers}
         return replace(
             self,
             kinds=frozenset(kind for kind, there in kinds.items() if there),
             category=self.category or not (values.loose or truth),
             declared=self.declared or not values.text,
-            filled=int(np.count_nonzero(~values.gaps)),
+            filled=int(np.count_nonzero(~values.missing)),
             words=words,
             numbers=numbers,
             truths=truths,
-            orders=frozenset([values.levels if values.ordered else None]) if says_order else frozenset(),
+            orders=frozenset([values.categories if values.ordered else None]) if says_order else frozenset(),
         )
 
     @property
@@ -166,25 +166,25 @@ class ColumnKind:
             raise Misread("holds numbers in one place and words in another")
         numbers = sorted(self.numbers | {float(truth) for truth in self.truths})
         if mixed:
-            example = level_word([*numbers, 0.0][0])
+            example = category_name([*numbers, 0.0][0])
             warnings.warn(
                 f"column {self.name!r} mixes words and numbers, such as {min(self.words)[:40]!r} and {example}; all "
                 "are read as words. If they are meant as numbers, mend the column first.",
                 UserWarning,
                 stacklevel=10,
             )
-        levels: Sequence[Level] = sorted(self.words) if self.words else numbers
+        categories: Sequence[Category] = sorted(self.words) if self.words else numbers
         if mixed:
-            levels = sorted(self.words.union(map(level_word, self.numbers), map(level_word, self.truths)))
+            categories = sorted(self.words.union(map(category_name, self.numbers), map(category_name, self.truths)))
         orders = [order for order in self.orders if order is not None]
         if not orders or None in self.orders:
             self._warn_of_dates()
-            return Column(self.name, tuple(levels))
+            return Column(self.name, tuple(categories))
         declared = max(orders, key=len)
         if not all(_inside(order, declared) for order in orders):
             raise Misread("has ordered levels, in several orders")
-        wordy = any(isinstance(level, str) for level in declared)
-        return Column(self.name, tuple(dict.fromkeys(map(level_word, declared) if wordy else declared)), ordered=True)
+        wordy = any(isinstance(category, str) for category in declared)
+        return Column(self.name, tuple(dict.fromkeys(map(category_name, declared) if wordy else declared)), ordered=True)
 
     @property
     def crowded(self) -> bool:
@@ -193,7 +193,7 @@ class ColumnKind:
 
     @property
     def _as_words(self) -> frozenset[str]:
-        return self.words.union(map(level_word, self.numbers)) if self.words else self.words
+        return self.words.union(map(category_name, self.numbers)) if self.words else self.words
 
     def _left_out(self) -> Column:
         """Return a category without levels, and say why."""
@@ -271,7 +271,7 @@ def _spans(values: Times) -> tuple[Span, ...]:
     return tuple((part.min().item(), part.max().item()) for part in parts)
 
 
-def _inside(few: Sequence[Level], many: Sequence[Level]) -> bool:
+def _inside(few: Sequence[Category], many: Sequence[Category]) -> bool:
     """Return whether levels stand among others in the same order."""
     rest = iter(many)
-    return all(level in rest for level in few)
+    return all(category in rest for category in few)

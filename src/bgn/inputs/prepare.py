@@ -20,9 +20,9 @@ from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
 from bgn.inputs.kinds import crowded
-from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option, sheet_of
+from bgn.inputs.errors import Problems, InputError, did_you_mean, flag, option, sheet_of
 from bgn.model.readings import is_flag
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.schema import Column, Category, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 
@@ -63,7 +63,7 @@ class Choices:
         features = [name for name in names if name != self.target and name not in self.drop]
         if not features:
             beside = "" if self.target is None else f" beside {self.target!r}"
-            raise Refused(f"{origin} has no column left to learn from{beside}.")
+            raise InputError(f"{origin} has no column left to learn from{beside}.")
         return features
 
 
@@ -95,7 +95,7 @@ def _settled(name: str, column: pa.ChunkedArray, forced: bool) -> pa.ChunkedArra
     if known or cells.is_time(kind) or cells.is_number(kind):
         return column
     drop = option("drop", repr(name))
-    raise Refused(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
+    raise InputError(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
 
 
 def _without_infinity(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -120,7 +120,7 @@ def read_as_words(schema: Schema) -> list[str]:
     """Say which columns are read as words, though most of them look like numbers."""
     notes = []
     for column in schema.columns:
-        if words := not_numbers(column.levels or ()):
+        if words := not_numbers(column.categories or ()):
             shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
             notes.append(
                 f"column {column.name!r} is read as words, though most of it looks like numbers: {shown} "
@@ -148,7 +148,7 @@ def imputed(table: pa.Table, learnt: Bools) -> tuple[pa.Table, pa.Table]:
         known = column.filter(pa.array(learnt)).drop_null()
         if not len(known):
             told = f"column {name!r} has no value in the rows to learn from"
-            raise Refused(f"{told}; leave it out with {option('drop')}.")
+            raise InputError(f"{told}; leave it out with {option('drop')}.")
         fill = _fill(known)
         column = column.cast(pa.float64(), safe=False) if column.null_count and cells.is_number(column.type) else column
         coded = pa.types.is_dictionary(column.type)
@@ -182,7 +182,7 @@ def told(preparation: Preparation, form: FileFormat) -> Preparation:
 
 def raw_of(column: Column) -> str:
     """Return the name of the column of a raw table that a column is read from."""
-    return column.raw if column.level_of is None else column.level_of[0]
+    return column.raw if column.category_of is None else column.category_of[0]
 
 
 def raws(schema: Schema) -> list[str]:
@@ -205,10 +205,10 @@ def typed(
             continue
         with placed(raw, origin, first):
             found = _as_at_fit(members, table.column(raw), preparation)
-        if strange := _strange(found, _levels(members)):
+        if strange := _strange(found, _categories(members)):
             unseen[raw] = strange
         for column in members:
-            of = column.level_of
+            of = column.category_of
             flag = None if of is None else pc.equal(found, pa.scalar(of[1], found.type)).cast(pa.float64())
             columns[column.raw] = found if flag is None else flag
     return Prepared(preparation, pa.table(columns), unseen)
@@ -222,14 +222,14 @@ def _by_raw(schema: Schema) -> dict[str, list[Column]]:
     return found
 
 
-def _levels(members: Sequence[Column]) -> tuple[Level, ...]:
+def _categories(members: Sequence[Column]) -> tuple[Category, ...]:
     """Return the levels of a category, of which 0/1 columns may stand for one each; none for numbers and dates."""
-    return members[0].levels or tuple(column.level_of[1] for column in members if column.level_of is not None)
+    return members[0].categories or tuple(column.category_of[1] for column in members if column.category_of is not None)
 
 
 def _as_at_fit(members: Sequence[Column], values: pa.ChunkedArray, preparation: Preparation) -> pa.ChunkedArray:
     """Read a raw column as what it was."""
-    column, levels = members[0], _levels(members)
+    column, categories = members[0], _categories(members)
     part, written = column.part_of, preparation.how(raw_of(column))
     if part is not None and part.part == "duration":
         return cells.durations(values)
@@ -240,8 +240,8 @@ def _as_at_fit(members: Sequence[Column], values: pa.ChunkedArray, preparation: 
         known = part.zone is not None or any(each.part_of and each.part_of.part == "days" for each in members)
         stamps = cells.stamps(values, preparation.date_format, part.zone is not None if known else None)
         return stamps if part.zone is None else stamps.cast(pa.timestamp("us", "UTC"))
-    if levels or column.levels is not None:
-        return _like(levels, values, written)
+    if categories or column.categories is not None:
+        return _like(categories, values, written)
     try:
         return _without_infinity(cells.numbers(values, written))
     except cells.Unreadable:
@@ -250,22 +250,22 @@ def _as_at_fit(members: Sequence[Column], values: pa.ChunkedArray, preparation: 
         return cells.booleans(values)
 
 
-def _like(levels: Sequence[Level], values: pa.ChunkedArray, written: Numerals) -> pa.ChunkedArray:
+def _like(categories: Sequence[Category], values: pa.ChunkedArray, written: Numerals) -> pa.ChunkedArray:
     """Read a column as words, truths or numbers, whichever the levels are; blanks around a word make no other word."""
-    if levels and all(isinstance(level, bool) for level in levels):
+    if categories and all(isinstance(category, bool) for category in categories):
         return cells.booleans(values).cast(pa.int8()).cast(pa.bool_())
-    if levels and not any(isinstance(level, str) for level in levels):
+    if categories and not any(isinstance(category, str) for category in categories):
         return _without_infinity(cells.numbers(values, written))
     words = cells.words(values)
-    known = pc.is_in(words, value_set=pa.array(map(level_word, levels), pa.string()))
+    known = pc.is_in(words, value_set=pa.array(map(category_name, categories), pa.string()))
     return words if pc.all(known).as_py() else pc.if_else(known, words, cells.trimmed(words))
 
 
-def _strange(values: pa.ChunkedArray, levels: Sequence[Level]) -> tuple[Any, ...]:
+def _strange(values: pa.ChunkedArray, categories: Sequence[Category]) -> tuple[Any, ...]:
     """Return the values that are none of the levels, where there are levels."""
-    if not levels:
+    if not categories:
         return ()
-    known = {*levels, *map(level_word, levels)}
+    known = {*categories, *map(category_name, categories)}
     return tuple(each for each in pc.unique(values).to_pylist() if each not in known and each is not None)
 
 
@@ -276,7 +276,7 @@ def placed(column: str, origin: str, first: int) -> Iterator[None]:
         yield
     except cells.Unreadable as error:
         row = "" if error.position is None else f"row {first + error.position}, "
-        raise Refused(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
+        raise InputError(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
 
 
 def finite(values: pa.ChunkedArray) -> Floats:
@@ -292,13 +292,13 @@ def in_numbers(schema: Schema) -> Schema:
     """Return the columns as numbers alone: one of 0 and 1 per level of a category, truths as 0 and 1."""
     columns: list[Column] = []
     for column in schema.columns:
-        if column.levels is None:
+        if column.categories is None:
             columns.append(column)
-        elif column.levels == (False, True):
-            columns.append(replace(column, levels=None, ordered=False, seen=(0.0, 1.0), whole=True))
+        elif column.categories == (False, True):
+            columns.append(replace(column, categories=None, ordered=False, seen=(0.0, 1.0), whole=True))
         else:
-            for code, level in enumerate(column.levels):
+            for code, category in enumerate(column.categories):
                 typical = None if column.typical is None else float(column.typical == code)
-                name, of = f"{column.name} = {level_word(level)}", (column.name, level)
-                columns.append(Column(name, level_of=of, typical=typical))
+                name, of = f"{column.name} = {category_name(category)}", (column.name, category)
+                columns.append(Column(name, category_of=of, typical=typical))
     return replace(schema, columns=tuple(columns))

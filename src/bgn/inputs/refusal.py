@@ -13,12 +13,12 @@ _IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
 _SHELL_NAMES = {"categorical_features": "categorical"}  # options that a shell calls otherwise
 
 
-class Refused(ValueError):
+class InputError(ValueError):
     """The input is not one to work with; each of its problems is told in a line that says what to do.
 
     Examples
     --------
-    >>> print(Refused("column 'a' holds dates.", "column 'b' is empty."))
+    >>> print(InputError("column 'a' holds dates.", "column 'b' is empty."))
     2 problems:
     - column 'a' holds dates.
     - column 'b' is empty.
@@ -45,13 +45,13 @@ class Problems:
         """Keep what is refused, and go on behind the block."""
         try:
             yield
-        except Refused as error:
+        except InputError as error:
             self._found += error.problems
 
     def tell(self) -> None:
         """Refuse, unless there was nothing to refuse."""
         if self._found:
-            raise Refused(*dict.fromkeys(self._found))
+            raise InputError(*dict.fromkeys(self._found))
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def check_characters(**marks: str | Mapping[str, str] | None) -> None:
     for name, value in marks.items():
         for each in value.values() if isinstance(value, Mapping) else [value]:
             if each is not None and len(each.replace("\\t", "\t")) != 1:
-                raise Refused(f"{option(name)} must be one character; got {each!r}.")
+                raise InputError(f"{option(name)} must be one character; got {each!r}.")
 
 
 def flag(name: str, on: bool) -> str:
@@ -143,7 +143,7 @@ def named(names: Sequence[str], origin: str, in_file: bool = False) -> tuple[str
     if twice:
         places = {name: [k for k, each in enumerate(stripped, 1) if each == name] for name in twice[:8]}
         other = f", or add {flag('header', False)} if the first line holds values" if in_file else ""
-        raise Refused(
+        raise InputError(
             *(f"{origin} has two columns named {name!r}, number {first} and {second}; rename one{other}."
               for name, (first, second, *_) in places.items())
         )  # fmt: skip
@@ -155,7 +155,7 @@ def check_there(wanted: Iterable[str], there: Sequence[str], origin: str, notes:
     if missing := [name for name in wanted if name not in there]:
         lacks = f"{origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         similar = "".join(did_you_mean(name, there) for name in missing)
-        raise Refused(f"{lacks}; it has {listed(there)}.{similar}{sheet_of(notes)}")
+        raise InputError(f"{lacks}; it has {listed(there)}.{similar}{sheet_of(notes)}")
 
 
 def sheet_of(notes: Iterable[str]) -> str:

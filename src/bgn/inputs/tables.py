@@ -41,7 +41,7 @@ def rows_of(network: Network, table: Any, name: str) -> Floats:
 
 def table(
     estimator: Any, X: Any, y: Any = NO_TARGET, *, reset: bool = True, least: int = 1, dtype: Any = _DTYPES,
-    gaps: bool = False,
+    missing: bool = False,
 ) -> Any:  # fmt: skip
     """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
 
@@ -52,7 +52,7 @@ def table(
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
     X = dense(array_of(X))
-    if gaps and isinstance(X, np.ma.MaskedArray):
+    if missing and isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     unmasked(X, "X")
     plain_columns(X)
@@ -64,7 +64,7 @@ def table(
             rows, y = validate_data(estimator, X, number_target(y), y_numeric=True, **checks)
     except (TypeError, ValueError) as error:
         raise _naming_column(error, X) from None
-    finite_columns(rows, getattr(estimator, "feature_names_in_", None), gaps)
+    finite_columns(rows, getattr(estimator, "feature_names_in_", None), missing)
     return rows if y is NO_TARGET else (rows, finite_target(y))
 
 
@@ -81,7 +81,7 @@ def mixed_table(
         X = among_others(X, getattr(estimator, "feature_names_in_", ()))
     known_again(estimator, X, reset)
     checks: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least}
-    rows, y = check_X_y(schema.encode(X, gaps=True), number_target(y), y_numeric=True, **checks)
+    rows, y = check_X_y(schema.encode(X, missing=True), number_target(y), y_numeric=True, **checks)
     return rows, finite_target(y)
 
 
@@ -159,12 +159,12 @@ def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueEr
     return error
 
 
-def finite_columns(X: NDArray[Any], names: Sequence[str] | None, gaps: bool = False) -> None:
+def finite_columns(X: NDArray[Any], names: Sequence[str] | None, missing: bool = False) -> None:
     """No NaN or infinity in any column; with `gaps`, no infinity."""
     if X.dtype.kind == "f" and all_finite(X):
         return
     for j, column in enumerate(X.T):
-        if not (good := ~np.isinf(column) if gaps else np.isfinite(column)).all():
+        if not (good := ~np.isinf(column) if missing else np.isfinite(column)).all():
             bad = column[~good]
             raise ValueError(
                 f"Input X contains {_kind(bad)} in column {_name(j, names)!r} ({len(bad)} of {len(column)} rows). "
@@ -190,16 +190,16 @@ def representable(
         )
 
 
-def numbers_alone(direction: str, schema: Schema, gaps: Sequence[int]) -> None:
+def numbers_alone(direction: str, schema: Schema, missing: Sequence[int]) -> None:
     """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
     remedy = f"direction={direction!r} takes numbers without gaps"
     for column in schema.columns:
-        if column.levels is not None:
+        if column.categories is not None:
             raise ValueError(
                 f"X has words, categories or truths in column {column.name!r}, and {remedy}. Encode them (for instance "
                 "with sklearn.preprocessing.OneHotEncoder), leave them out, or use direction='search'."
             )
-    for j in gaps:
+    for j in missing:
         raise ValueError(
             f"Input X contains NaN in column {schema.names[j] if schema.named else j!r}, and {remedy}. Drop or fill "
             "those rows (for instance with sklearn.impute.SimpleImputer), or use direction='search'."

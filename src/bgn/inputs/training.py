@@ -19,8 +19,8 @@ from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.findings import Known
 from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Problems, Refused, check_there, listed, option
-from bgn.model.schema import Schema, level_word
+from bgn.inputs.errors import Problems, InputError, check_there, listed, option
+from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 from bgn.text import count_of
@@ -51,7 +51,7 @@ class Decided:
             schema = replace(schema, columns=tuple(each for each in schema.columns if not each.always_missing))
             fills = None if fills is None else fills.drop_columns(unused)
         if not schema.columns:
-            raise Refused("no column is left to learn from: all of them have nearly as many different words as rows.")
+            raise InputError("no column is left to learn from: all of them have nearly as many different words as rows.")
         if fills is not None:
             typical = zip(schema.columns, schema.encode(fills)[0].tolist(), strict=True)
             schema = replace(schema, columns=tuple(replace(column, typical=value) for column, value in typical))
@@ -65,7 +65,7 @@ def read_whole(
     target = choices.target
     table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
     if not table.num_rows:
-        raise Refused(f"{origin} has column names but no rows.")
+        raise InputError(f"{origin} has column names but no rows.")
     return table
 
 
@@ -100,7 +100,7 @@ def decide(
     notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *gone]
     settled = settled.drop_columns([*empty, *crowded])
     if not settled.num_columns:
-        raise Refused(f"{origin} has no column with values to learn from.", *wary)
+        raise InputError(f"{origin} has no column with values to learn from.", *wary)
     lacking, absent = gaps_in(settled), np.isnan(y)
     holes = {name: settled.column(name).null_count for name in settled.column_names}
     holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
@@ -187,7 +187,7 @@ def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) 
     told = f"{lacking} of {rows} rows have missing values ({where})"
     if missing == "refuse":
         drop, impute = option("missing", "drop"), option("missing", "impute")
-        raise Refused(f"{told}; add {drop} to leave them out, or {impute} to fill them in.")
+        raise InputError(f"{told}; add {drop} to leave them out, or {impute} to fill them in.")
     return told
 
 
@@ -293,9 +293,9 @@ def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_ra
         raise _too_many(name, "numbers" if cells.is_number(kind) else "words")
     if labels is not None and len(labels) < 2:
         told = f"one class, {cells.shown(labels[0])}" if labels else "no class"
-        raise Refused(f"{option('target')}: column {name!r} has {told}. A classifier needs at least two to tell apart.")
+        raise InputError(f"{option('target')}: column {name!r} has {told}. A classifier needs at least two to tell apart.")
     if merge_rare is not None and labels is None:
-        raise Refused(f"{option('merge_rare')} is for classes, and column {name!r} holds numbers; leave it out.")
+        raise InputError(f"{option('merge_rare')} is for classes, and column {name!r} holds numbers; leave it out.")
     return target
 
 
@@ -303,7 +303,7 @@ def _of_numbers(found: Counter[Any], name: str, task: str | None) -> TargetFacts
     odd = [value for value in found if not float(value).is_integer()]
     labels = tuple(int(value) for value in sorted(found)) if not odd else ()
     if task == "classification" and odd:
-        raise Refused(
+        raise InputError(
             f"{option('task', 'classification')}: column {name!r} holds {odd[0]:g}; classes are words, whole numbers, "
             "or true and false."
         )
@@ -312,7 +312,7 @@ def _of_numbers(found: Counter[Any], name: str, task: str | None) -> TargetFacts
     if not may_be_classes(labels, found.total()):
         return TargetFacts()
     if len(labels) > 2:
-        raise Refused(
+        raise InputError(
             f"{option('task')} is needed: {name!r} has {few_numbers(labels)} in {found.total():,} rows. Are they "
             f"amounts or classes? Add {option('task', 'regression')} or {option('task', 'classification')}."
         )
@@ -329,11 +329,11 @@ def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: i
     """Return classes of which those of fewer rows are one."""
     rare = [label for label in labels if found[label] < fewest]
     rare = [label for label in rare if label != OTHER]
-    words = {level_word(label) for label in rare}
+    words = {category_name(label) for label in rare}
     if not words:
         return TargetFacts(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
-    kept = [level_word(label) for label in labels if level_word(label) not in words]
-    rows = sum(found[label] for label in labels if level_word(label) in words | {OTHER})
+    kept = [category_name(label) for label in labels if category_name(label) not in words]
+    rows = sum(found[label] for label in labels if category_name(label) in words | {OTHER})
     told = f"{len(words)} class{'es' * (len(words) > 1)} of fewer than {fewest} rows ({listed(sorted(words))})"
     return TargetFacts(
         tuple(sorted({*kept, OTHER})),
@@ -349,12 +349,12 @@ def _of_words(kind: pa.DataType, found: Iterable[Any], name: str, task: str | No
     if task == "regression" or not text or not values or (task is None and odd):
         told = cells.shown((odd or values)[0]) if values else "nothing"
         more = f" If they are labels, add {option('task', 'classification')}." if odd else ""
-        raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.{more}")
+        raise InputError(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.{more}")
     return sorted_labels(values)
 
 
-def _too_many(name: str, what: str) -> Refused:
-    return Refused(
+def _too_many(name: str, what: str) -> InputError:
+    return InputError(
         f"{option('target')}: column {name!r} holds more than {MOST_CLASSES} different {what}, too many classes to "
         f"tell apart; name another column, or put rare classes together with {option('merge_rare')}."
     )
@@ -378,7 +378,7 @@ def target_values(
         numbers = merged and not any(isinstance(label, str) for label in merged)
         values = cells.trimmed(cells.words(cells.numbers(column, written) if numbers else column))
         if merged:
-            rare = pc.is_in(values, value_set=pa.array([*map(level_word, merged)], values.type))
+            rare = pc.is_in(values, value_set=pa.array([*map(category_name, merged)], values.type))
             values = pc.if_else(rare, pa.scalar(OTHER, values.type), values)
     else:
         values = cells.numbers(column, written)

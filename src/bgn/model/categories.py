@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bgn.model.layer import Coefficient, Neuron
+from bgn.model.layer import Coefficient, Oblique
 from bgn.model.network import Network
 from bgn.model.schema import Column, Schema
 
@@ -21,7 +21,7 @@ RARE = 10
 
 
 @dataclass(frozen=True)
-class KeptLevels:
+class KeptCategories:
     """What a file keeps of the columns that lose something.
 
     Attributes
@@ -48,7 +48,7 @@ class KeptLevels:
     typical: tuple[float | None, ...] = ()
 
     @classmethod
-    def of(cls, network: Network) -> KeptLevels:
+    def of(cls, network: Network) -> KeptCategories:
         """Return what a file of a network keeps."""
         rare = {j: frozenset(each.rare) for j, each in enumerate(network.schema.columns) if each.rare}
         if not rare:
@@ -56,11 +56,11 @@ class KeptLevels:
         asked = {j for neuron in network.layers[0].neurons for j in neuron.projection.columns}
         numbers, nameless = {}, set()
         for j in rare.keys() - asked.union(network.features_used):
-            levels = network.schema.columns[j].levels
-            if levels is None:
+            categories = network.schema.columns[j].categories
+            if categories is None:
                 nameless.add(j)
             else:
-                numbers[j] = len(levels), tuple(k for k in range(len(levels)) if k not in rare[j])
+                numbers[j] = len(categories), tuple(k for k in range(len(categories)) if k not in rare[j])
         return cls(numbers, frozenset(nameless), tuple(each.typical for each in network.schema.columns))
 
     def __bool__(self) -> bool:
@@ -73,15 +73,15 @@ class KeptLevels:
         return replace(schema, columns=tuple(self._column(j, each) for j, each in enumerate(schema.columns)))
 
     def _column(self, j: int, column: Column) -> Column:
-        if j in self.nameless and column.level_of is not None:
-            level = f"rare category {j}"
-            of = column.level_of[0]
-            return replace(column, name=f"{of} = {level}", level_of=(of, level), rare=())
-        if j not in self.numbers or column.levels is None or len(column.levels) != self.numbers[j][0]:
+        if j in self.nameless and column.category_of is not None:
+            category = f"rare category {j}"
+            of = column.category_of[0]
+            return replace(column, name=f"{of} = {category}", category_of=(of, category), rare=())
+        if j not in self.numbers or column.categories is None or len(column.categories) != self.numbers[j][0]:
             return column
         kept = self.numbers[j][1]
         typical = None if column.typical not in kept else float(kept.index(int(column.typical)))
-        return replace(column, levels=tuple(column.levels[k] for k in kept), typical=typical, rare=())
+        return replace(column, categories=tuple(column.categories[k] for k in kept), typical=typical, rare=())
 
     def network(self, network: Network) -> Network:
         """Return a network that reads the columns with the levels that are kept."""
@@ -99,9 +99,9 @@ class KeptLevels:
             return history
         if hasattr(history, "members"):
             return replace(history, members=tuple(map(self.history, history.members)))
-        known: dict[Neuron, Neuron] = {}
+        known: dict[Oblique, Oblique] = {}
 
-        def cut(neuron: Neuron) -> Neuron:
+        def cut(neuron: Oblique) -> Oblique:
             return known.setdefault(neuron, self._neuron(neuron))
 
         first = tuple(replace(each, neurons=tuple(map(cut, each.neurons))) for each in history.paths[0])
@@ -116,7 +116,7 @@ class KeptLevels:
         network, *folds = map(self.network, (intervals.network, *intervals.folds))
         return replace(intervals, network=network, folds=tuple(folds))
 
-    def _neuron(self, neuron: Neuron) -> Neuron:
+    def _neuron(self, neuron: Oblique) -> Oblique:
         line = neuron.projection
         if not any(j in self.numbers for j in line.columns):
             return neuron

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.layer import Layer, Oblique, Projection
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.step import Floats
@@ -89,7 +89,7 @@ def _placed(weights: Floats, places: Sequence[int], width: int) -> Floats:
 
 def _merged(networks: Sequence[Network]) -> tuple[list[Layer], list[list[int]]]:
     """Return one layer of all different neurons, and where each network's stand in it."""
-    found: dict[Neuron, int] = {}
+    found: dict[Oblique, int] = {}
     places = [[found.setdefault(neuron, len(found)) for neuron in each.layers[0].neurons] for each in networks]
     return [Layer.of(found, networks[0].n_inputs)], places
 
@@ -102,25 +102,25 @@ def _side_by_side(networks: Sequence[Network]) -> tuple[list[Layer], list[list[i
     layers: list[Layer] = []
     below, width = [range(networks[0].n_inputs)] * len(networks), networks[0].n_inputs
     for depth in range(max(each.depth for each in networks)):
-        neurons: list[Neuron] = []
+        neurons: list[Oblique] = []
         above: list[range] = []
         for network, columns in zip(networks, below, strict=True):
             start = len(neurons)
             if depth < network.depth:
                 neurons += [_moved(neuron, columns) for neuron in network.layers[depth].neurons]
             else:
-                neurons += [Neuron(Projection((column,), (1.0,)), 0.0) for column in columns]
+                neurons += [Oblique(Projection((column,), (1.0,)), 0.0) for column in columns]
             above.append(range(start, len(neurons)))
         layers.append(Layer.of(neurons, width))
         below, width = above, len(neurons)
     return layers, [list(each) for each in below]
 
 
-def _moved(neuron: Neuron, columns: range) -> Neuron:
+def _moved(neuron: Oblique, columns: range) -> Oblique:
     """Return a neuron that reads its columns where they stand now."""
     line = neuron.projection
     where = tuple(columns[column] for column in line.columns)
-    return Neuron(Projection(where, line.coefficients, line.gaps), neuron.threshold, neuron.missing)
+    return Oblique(Projection(where, line.coefficients, line.gaps), neuron.threshold, neuron.missing)
 
 
 def _means(values: Floats) -> Floats:

@@ -114,16 +114,16 @@ class Layer:
         return "weights" in vars(self) or all(neuron.projection.numeric for neuron in self.neurons)
 
     @cached_property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """True where some neuron has an answer for a gap."""
-        return any(neuron.takes_gaps for neuron in vars(self).get("neurons", ()))
+        return any(neuron.takes_missing for neuron in vars(self).get("neurons", ()))
 
     @cached_property
-    def refuses_gaps(self) -> Bools:
+    def refuses_missing(self) -> Bools:
         """Which columns must have no gap: those read by a neuron that has no answer for one; all where none has."""
-        if not self.takes_gaps:
+        if not self.takes_missing:
             return np.ones(self.n_inputs, dtype=bool)
-        return self.inputs_of(np.array([not neuron.takes_gaps for neuron in self.neurons]))
+        return self.inputs_of(np.array([not neuron.takes_missing for neuron in self.neurons]))
 
     @cached_property
     def n_weights(self) -> int:
@@ -168,7 +168,7 @@ class Layer:
     @cached_property
     def dense(self) -> bool:
         """True where it fires by a matrix product, because its questions are about many columns each."""
-        return self.numeric and not self.takes_gaps and self.n_weights > _DENSE * self.width
+        return self.numeric and not self.takes_missing and self.n_weights > _DENSE * self.width
 
     def fire(self, inputs: NDArray[Any]) -> Floats:
         """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
@@ -194,7 +194,7 @@ class Layer:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layer):
             return NotImplemented
-        if "weights" in vars(self) and "weights" in vars(other) and not (self.takes_gaps or other.takes_gaps):
+        if "weights" in vars(self) and "weights" in vars(other) and not (self.takes_missing or other.takes_missing):
             return np.array_equal(self.weights, other.weights) and np.array_equal(self.bias, other.bias)
         return self.n_inputs == other.n_inputs and self.neurons == other.neurons
 
@@ -215,7 +215,7 @@ def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
     if len(projection.gaps or projection.columns) != len(projection.columns):
         raise ValueError(f"a projection's gaps must be one per column; got {neuron}.")
     places = sorted(range(len(projection.columns)), key=projection.columns.__getitem__)
-    if not neuron.takes_gaps:
+    if not neuron.takes_missing:
         places = [k for k in places if projection.coefficients[k] != 0.0]
     if places == list(range(len(projection.columns))):
         return neuron

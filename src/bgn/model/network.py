@@ -29,7 +29,7 @@ from bgn.model.layer import Layer, stacked
 from bgn.model.linear_term import LinearTerm
 from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
 from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, condition_of
 from bgn.text import quote_name
@@ -315,15 +315,15 @@ class Network:
         """True for the paper's kind: one number, predicted from columns of numbers without missing ones, by rules."""
         first = self.layers[0]
         whole = self.link == "identity" and not self.linear
-        return whole and first.numeric and not first.takes_gaps and self.schema.all_numbers
+        return whole and first.numeric and not first.takes_missing and self.schema.all_numbers
 
     @cached_property
-    def refuses_gaps(self) -> Bools:
+    def refuses_missing(self) -> Bools:
         """Which columns a term has no answer for missing values of, unless they count as something.
 
         A category without any that no rule reads is none of them: it is missing in every row.
         """
-        refused = self.layers[0].refuses_gaps & ~self._never_asked
+        refused = self.layers[0].refuses_missing & ~self._never_asked
         refused[[term.column for term in self.linear]] = True
         return refused
 
@@ -338,10 +338,10 @@ class Network:
     def _rows(self, X: Any, encoded: bool = False, **reading: Any) -> Floats:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = X if encoded else self.schema.encode(X, ~(self.refuses_gaps & np.isnan(typical)), **reading)
+        rows = X if encoded else self.schema.encode(X, ~(self.refuses_missing & np.isnan(typical)), **reading)
         if all_finite(rows):
             return rows
-        gaps = np.isnan(rows) & self.layers[0].refuses_gaps
+        gaps = np.isnan(rows) & self.layers[0].refuses_missing
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
     def hidden(self, X: Any, layer: int = -1) -> Floats:
@@ -582,10 +582,10 @@ def _with_schema(term: Term, schema: Schema) -> Term:
         return term if term.missing == typical else replace(term, missing=typical)
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
-        if not isinstance(condition, Member) or schema.columns[condition.column].levels is None:
+        if not isinstance(condition, Member) or schema.columns[condition.column].categories is None:
             continue
         column = schema.columns[condition.column]
-        count = len(column.levels or ())
+        count = len(column.categories or ())
         if not all(0 <= code < count for code in condition.categories):
             raise ValueError(f"categories must be numbers below {count}, as {column.name!r} has; got {condition}.")
         conditions[k] = condition if condition.n_categories == count else replace(condition, n_categories=count)
@@ -757,17 +757,17 @@ def expanded(network: Network) -> Network:
     >>> network.predict(X), plain.predict(expand(network, X))
     (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
     """
-    first, gaps = network.layers[0], network.layers[0].takes_gaps
+    first, gaps = network.layers[0], network.layers[0].takes_missing
     if first.numeric and not gaps and network.schema.all_numbers:
         return network
     columns: list[Column] = []
     starts: list[int] = []
     for column in network.schema.columns:
         starts.append(len(columns))
-        if column.levels is None:
+        if column.categories is None:
             columns.append(column)
-        for level in column.levels or ():
-            columns.append(Column(f"{column.name} = {level_word(level)}", level_of=(column.name, level)))
+        for category in column.categories or ():
+            columns.append(Column(f"{column.name} = {category_name(category)}", category_of=(column.name, category)))
         columns += [Column(f"{column.name} is missing")] * gaps
     weights = np.zeros((first.width, len(columns)))
     for row, neuron in zip(weights, first.neurons, strict=True):
@@ -794,7 +794,7 @@ def _expanded_linear(network: Network, starts: list[int]) -> tuple[list[Linear],
         terms.append(replace(term, column=starts[term.column], missing=None))
         weights.append(own)
         zero, missing = term.between(np.array([0.0, np.nan])).tolist()
-        if network.layers[0].takes_gaps and not network.layers[0].refuses_gaps[term.column]:
+        if network.layers[0].takes_missing and not network.layers[0].refuses_missing[term.column]:
             terms.append(Linear(starts[term.column] + 1))
             weights.append(own * (missing - zero))
     return terms, weights
@@ -819,16 +819,16 @@ def expand(network: Network, X: Any) -> Floats:
     -------
     ndarray of float64
     """
-    rows, gaps = network._rows(X), network.layers[0].takes_gaps
+    rows, gaps = network._rows(X), network.layers[0].takes_missing
     if network.layers[0].numeric and not gaps and network.schema.all_numbers:
         return rows
     parts = []
     for values, column in zip(rows.T, network.schema.columns, strict=True):
         gap = np.isnan(values)
-        if column.levels is None:
+        if column.categories is None:
             parts.append(np.where(gap, 0.0, values))
         else:
-            parts += [(values == code).astype(np.float64) for code in range(len(column.levels))]
+            parts += [(values == code).astype(np.float64) for code in range(len(column.categories))]
         if gaps:
             parts.append(gap.astype(np.float64))
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.above import ANSWERS
-from bgn.model.layer import Coefficient, Neuron, Projection
+from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -139,7 +139,7 @@ class Condition:
         return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
 
     @property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """True where it has an answer for gaps."""
         return self.missing is not None or self.gaps is not None
 
@@ -158,7 +158,7 @@ class Condition:
         return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
 
-def summed_levels(condition: Condition, place: int) -> list[tuple[Choice, float]]:
+def summed_categories(condition: Condition, place: int) -> list[tuple[Choice, float]]:
     """Return what the category at a place of `columns` adds to a sum: levels, the gap among them, that add the same.
 
     Examples
@@ -170,8 +170,8 @@ def summed_levels(condition: Condition, place: int) -> list[tuple[Choice, float]
     assert isinstance(values, tuple)
     gap = 0.0 if condition.gaps is None else condition.gaps[place]
     different = dict.fromkeys(each for each in (*values, gap) if each)
-    levels = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
-    return [(Choice(condition.columns[place], levels[each], each == gap), each) for each in different]
+    categories = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
+    return [(Choice(condition.columns[place], categories[each], each == gap), each) for each in different]
 
 
 def named_choices(condition: Condition) -> tuple[Choice, ...]:
@@ -181,7 +181,7 @@ def named_choices(condition: Condition) -> tuple[Choice, ...]:
     if condition.reading is not None:
         return condition.reading.choices
     categories = (place for place, each in enumerate(condition.coefficients) if isinstance(each, tuple))
-    return tuple(choice for place in categories for choice, _ in summed_levels(condition, place))
+    return tuple(choice for place in categories for choice, _ in summed_categories(condition, place))
 
 
 def named_columns(condition: Condition) -> set[int]:
@@ -446,7 +446,7 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
 def _titles(network: Network) -> list[str]:
     """Return what each output of a network with classes is called."""
     target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
-    words = None if classes is None else [quote_category(level_word(each)) for each in classes]
+    words = None if classes is None else [quote_category(category_name(each)) for each in classes]
     if network.link == "logistic":
         named = None if words is None else f"{target or 'class'} = {words[1]}"
         return [Quoted(f"log-odds of {named or target or 'yes'}")]
@@ -516,7 +516,7 @@ def as_terms(model: Any) -> Terms:
 
 def _filled(network: Network) -> dict[int, float | None]:
     """Return the columns of which the questions see no gap, and what one counts as; None where it is refused."""
-    refused = np.flatnonzero(network.layers[0].refuses_gaps).tolist()
+    refused = np.flatnonzero(network.layers[0].refuses_missing).tolist()
     return {column: network.schema.columns[column].typical for column in refused}
 
 
@@ -565,7 +565,7 @@ def condition_of(
     return read(condition, network.schema, filled)
 
 
-def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
+def _seeing(asked: Oblique, filled: dict[int, float | None]) -> Oblique:
     """Return a neuron of the first layer with what it says of gaps that it can see, and without idle numbers.
 
     One that reads a single column has an answer for its gap, whatever the gap counts as.
@@ -583,9 +583,9 @@ def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
         kept = None if gaps is None else tuple(gaps[place] for place in places)
         projection = Projection(columns, tuple(projection.coefficients[place] for place in places), kept)
         if kept is not None and len(columns) == 1:
-            missing = bool(Neuron(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
+            missing = bool(Oblique(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
             projection = replace(projection, gaps=None)
-    return Neuron(projection, asked.threshold, missing)
+    return Oblique(projection, asked.threshold, missing)
 
 
 def _idle(coefficient: Coefficient, gap: float | None) -> bool:
@@ -605,7 +605,7 @@ def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], sc
     return None
 
 
-def _of_answers(asked: Neuron) -> float:
+def _of_answers(asked: Oblique) -> float:
     """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
 
     Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
@@ -621,7 +621,7 @@ def _of_answers(asked: Neuron) -> float:
         return threshold
     answers = np.array(list(product((0.0, 1.0), repeat=len(factors))))
     compact = Projection(tuple(range(len(factors))), factors)
-    sums, fires = compact.values(answers), Neuron(compact, asked.threshold).fires(2.0 * answers - 1.0)
+    sums, fires = compact.values(answers), Oblique(compact, asked.threshold).fires(2.0 * answers - 1.0)
     size = 1e-9 * np.abs(factors).max()
     if np.abs(sums - threshold).min() > size or fires.all() or not fires.any():
         return threshold
@@ -667,7 +667,7 @@ def _at(choices: Sequence[Choice], columns: Sequence[int]) -> tuple[Choice, ...]
 
 def is_flag(column: Column | None) -> bool:
     """Tell whether a column holds 0 and 1 alone; None stands for an answer of the layer below."""
-    return column is None or column.level_of is not None or (column.whole and column.seen == (0.0, 1.0))
+    return column is None or column.category_of is not None or (column.whole and column.seen == (0.0, 1.0))
 
 
 def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequence[bool]) -> Cases | Count | None:
@@ -755,8 +755,8 @@ def _cases(
     usual = tuple(max(each, key=lambda codes: sum(code != _GAP for code in codes)) for each in groups)
     found: dict[tuple[Group, ...], Decimal] = {}
     for combination in sorted(product(*groups), key=lambda each: each != usual):
-        named = [of.level_of[0] for of, codes in zip(columns, combination, strict=True)
-                 if of is not None and of.level_of is not None and codes == (1,)]  # fmt: skip
+        named = [of.category_of[0] for of, codes in zip(columns, combination, strict=True)
+                 if of is not None and of.category_of is not None and codes == (1,)]  # fmt: skip
         if len(set(named)) < len(named):
             continue  # two levels of one category at a time
         threshold = _threshold(condition, combination, number, whole)
@@ -781,7 +781,7 @@ def _where(
     combination: Sequence[Group], columns: Sequence[Column | None], groups: list[list[Group]]
 ) -> tuple[Choice, ...]:
     """Return the choices of a case; what is one level of a category need not be said to be none of the others."""
-    titles = [of.level_of[0] if of is not None and of.level_of is not None else None for of in columns]
+    titles = [of.category_of[0] if of is not None and of.category_of is not None else None for of in columns]
     told = {title for title, codes in zip(titles, combination, strict=True) if title is not None and codes == (1,)}
     return tuple(
         _chosen(place, codes)
@@ -933,7 +933,7 @@ def as_table(model: Any) -> TermTable:
     amounts = tuple(tuple(_amount(term, each, lead) for each in weights[term.neuron].tolist()) for term in asked.terms)
     labels = network.schema.classes or tuple(range(weights.shape[1]))
     asked = replace(asked, schema=replace(asked.schema, target=network.target_name, target_unit=""))
-    return TermTable(asked, tuple(starts), amounts, tuple(map(level_word, labels)))
+    return TermTable(asked, tuple(starts), amounts, tuple(map(category_name, labels)))
 
 
 def _amount(term: Term, weight: float, lead: Floats) -> Decimal:

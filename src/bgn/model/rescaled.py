@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.model.layer import Coefficient, Layer, Neuron, Projection
+from bgn.model.layer import Coefficient, Layer, Oblique, Projection
 from bgn.model.network import Network
 from bgn.model.numbers import rounded, shortest
 from bgn.model.schema import Column, Schema
@@ -158,7 +158,7 @@ def with_output(network: Network, factor: float, shift: float) -> Network:
 
 def column_from(column: Column, source: Source, name: str) -> Column:
     """Return what is known of a source column, by what is known of the one computed from it."""
-    if column.levels is not None:
+    if column.categories is not None:
         code = None if source.filled is None else float(column.codes([source.filled])[0])
         return replace(column, name=name, typical=column.typical if code is None or np.isnan(code) else code)
     typical = None if column.typical is None else source.undone(column.typical)
@@ -174,21 +174,21 @@ def _short(value: Fraction | float, tolerance: float) -> float:
     return shortest(low, high) if low < near < high else near
 
 
-def _asked(neuron: Neuron, sources: Sequence[Source], schema: Schema) -> Neuron:
+def _asked(neuron: Oblique, sources: Sequence[Source], schema: Schema) -> Oblique:
     """Return one question of the first layer in terms of the source columns."""
     projection = neuron.projection
     read = [sources[column] for column in projection.columns]
     touched = any(source.arithmetic and each for source, each in zip(read, projection.coefficients, strict=True))
     if not touched and len({source.column for source in read}) == len(read):
         columns, gaps = tuple(source.column for source in read), _gaps(projection, read, schema)
-        return Neuron(
+        return Oblique(
             Projection(columns, projection.coefficients, gaps), neuron.threshold, _missing(neuron, read, schema)
         )
     single = len(read) == 1 and bool(projection.coefficients[0])
     return (_alone if single else _summed)(neuron, read, schema)
 
 
-def _alone(neuron: Neuron, read: Sequence[Source], schema: Schema) -> Neuron:
+def _alone(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
     """Return a question about one column of numbers, with the threshold from which on the old one fires."""
     (source,), (coefficient,) = read, neuron.projection.factors
     factor, shift = source.line
@@ -200,7 +200,7 @@ def _alone(neuron: Neuron, read: Sequence[Source], schema: Schema) -> Neuron:
     low = edge - _TOLERANCE / abs(float(factor))
     threshold = shortest(low, edge) if low < edge else edge
     gaps = _gaps(neuron.projection, read, schema)
-    return Neuron(Projection((source.column,), (sign,), gaps), threshold + 0.0, _missing(neuron, read, schema))
+    return Oblique(Projection((source.column,), (sign,), gaps), threshold + 0.0, _missing(neuron, read, schema))
 
 
 def _first(fires: Any) -> float:
@@ -223,7 +223,7 @@ def _float_at(place: int) -> float:
     return value if place >= 0 else -value
 
 
-def _summed(neuron: Neuron, read: Sequence[Source], schema: Schema) -> Neuron:
+def _summed(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
     """Return a question about several columns, the leading coefficient 1 again."""
     projection = neuron.projection
     shares: dict[int, Any] = {}
@@ -254,7 +254,7 @@ def _summed(neuron: Neuron, read: Sequence[Source], schema: Schema) -> Neuron:
     low, high = exact - tolerance, exact - tolerance / 2
     threshold = shortest(low, high) if low < high else exact
     gaps = _gaps(projection, read, schema, float(leading))
-    return Neuron(Projection(tuple(shares), coefficients, gaps), threshold, _missing(neuron, read, schema))
+    return Oblique(Projection(tuple(shares), coefficients, gaps), threshold, _missing(neuron, read, schema))
 
 
 def _leading(projection: Projection, read: Sequence[Source], shares: Mapping[int, Any]) -> Fraction | None:
@@ -283,11 +283,11 @@ def _gaps(
     return tuple(found.values())
 
 
-def _missing(neuron: Neuron, read: Sequence[Source], schema: Schema) -> bool | None:
+def _missing(neuron: Oblique, read: Sequence[Source], schema: Schema) -> bool | None:
     """Return the answer where a gap leaves no sum: as before, or that of what gaps were filled with."""
     if neuron.missing is None or len(read) != 1 or read[0].filled is None:
         return neuron.missing
     (source,), column = read, schema.columns[read[0].column]
-    value = source.computed(float(source.filled)) if column.levels is None else float(column.codes([source.filled])[0])
+    value = source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
     row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
     return bool(neuron.fires(row)[0])

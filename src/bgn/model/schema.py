@@ -17,7 +17,7 @@ import numpy as np
 
 from bgn.model.dates import TimePart
 from bgn.model.step import Bools, Floats, all_finite
-from bgn.model.values import AnyTable, Level, Misread, RawValues, did_you_mean, level_word, of_objects
+from bgn.model.values import AnyTable, Category, Misread, RawValues, did_you_mean, category_name, of_objects
 
 __all__ = ["Column", "Level", "Schema", "level_word"]
 
@@ -62,25 +62,25 @@ class Column:
     """
 
     name: str
-    levels: tuple[Level, ...] | None = None
+    categories: tuple[Category, ...] | None = None
     ordered: bool = False
     unit: str = ""
     seen: tuple[float, float] | None = None
     whole: bool = False
     typical: float | None = None
-    level_of: tuple[str, Level] | None = None
+    category_of: tuple[str, Category] | None = None
     part_of: TimePart | None = None
     missing: bool = False
     rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.levels == ():  # there is none that a gap could count as
+        if self.categories == ():  # there is none that a gap could count as
             object.__setattr__(self, "typical", None)
 
     @property
     def always_missing(self) -> bool:
         """True for a category without levels."""
-        return self.levels == ()
+        return self.categories == ()
 
     @property
     def raw(self) -> str:
@@ -90,18 +90,18 @@ class Column:
     @property
     def kind(self) -> str:
         """``"number"`` or ``"category"``."""
-        return "number" if self.levels is None else "category"
+        return "number" if self.categories is None else "category"
 
     def codes(self, values: Any) -> Floats:
         """Return the number of every value's level; NaN for a gap and for a level never seen."""
         cells = np.empty(len(values), dtype=object)
         cells[:] = values
-        return of_objects(cells).codes_in(self.levels or ())
+        return of_objects(cells).codes_in(self.categories or ())
 
     def flags(self, values: RawValues) -> Floats:
         """Return 1 where a category has the level that the column stands for, 0 for others, NaN for a gap."""
-        assert self.level_of is not None
-        return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
+        assert self.category_of is not None
+        return np.where(values.missing, np.nan, values.codes_in(self.category_of[1:]) == 0.0)
 
     def encoded(self, values: RawValues, is_part: bool = True) -> Floats:
         """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.values.Misread`.
@@ -111,11 +111,11 @@ class Column:
         try:
             if self.part_of is not None:
                 return values.part(self.part_of, is_part)
-            return values.numbers() if self.levels is None else values.codes_in(self.levels)
+            return values.numbers() if self.categories is None else values.codes_in(self.categories)
         except Misread:
-            if not values.gaps.all():
+            if not values.missing.all():
                 raise
-            return np.full(len(values.gaps), np.nan)
+            return np.full(len(values.missing), np.nan)
 
 
 Unseen = tuple[int, list[str]]
@@ -124,7 +124,7 @@ Unseen = tuple[int, list[str]]
 
 def _note_unseen(unseen: dict[str, Unseen], column: Column, values: RawValues, codes: Floats) -> None:
     """Take note of levels never seen."""
-    strange = np.isnan(codes) & ~values.gaps
+    strange = np.isnan(codes) & ~values.missing
     if strange.any():
         unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
 
@@ -158,7 +158,7 @@ class Schema:
     target: str | None = None
     target_unit: str = ""
     named: bool = True
-    classes: tuple[Level, ...] | None = None
+    classes: tuple[Category, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -197,18 +197,18 @@ class Schema:
     @cached_property
     def all_numbers(self) -> bool:
         """True where no column is a category."""
-        return all(column.levels is None for column in self.columns)
+        return all(column.categories is None for column in self.columns)
 
     @cached_property
-    def level_columns(self) -> dict[str, list[int]]:
+    def category_columns(self) -> dict[str, list[int]]:
         """The 0/1 columns that stand for the levels of a category, by the category's name."""
         found: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
-            if column.level_of is not None:
-                found.setdefault(column.level_of[0], []).append(i)
+            if column.category_of is not None:
+                found.setdefault(column.category_of[0], []).append(i)
         return found
 
-    def with_levels(self, levels: Mapping[str, tuple[str, Level]]) -> Schema:
+    def with_categories(self, categories: Mapping[str, tuple[str, Category]]) -> Schema:
         """Return the same columns, some of which stand for a level of a category.
 
         Parameters
@@ -227,11 +227,11 @@ class Schema:
         >>> plain.with_levels({"in Nice": ("city", "Nice")}).level_columns
         {'city': [1]}
         """
-        told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
+        told = (replace(column, category_of=categories.get(column.name, column.category_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
     def encode(
-        self, X: Any, gaps: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
+        self, X: Any, missing: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
     ) -> Floats:
         """Return a table as a network reads it.
 
@@ -265,14 +265,14 @@ class Schema:
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         if rows.dtype.kind == "f" and not all_finite(rows):
-            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps)), gaps)
+            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(missing)), missing)
         return rows.astype(np.float64, copy=False)
 
-    def _refuse(self, wrong: Bools, gaps: bool | Bools) -> None:
+    def _refuse(self, wrong: Bools, missing: bool | Bools) -> None:
         """Say which column has gaps that it must not have, or infinities, if one has."""
         if wrong.any():
             column = int(np.flatnonzero(wrong.any(axis=0))[0])
-            what = "infinity" if np.broadcast_to(gaps, wrong.shape[1:])[column] else "NaN or infinity"
+            what = "infinity" if np.broadcast_to(missing, wrong.shape[1:])[column] else "NaN or infinity"
             raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
 
     @cached_property
@@ -312,10 +312,10 @@ class Schema:
                 raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
             return [*range(len(self.columns))]
         by_label = {label: place for place, label in enumerate(labels)}
-        named = ((column.raw, column.name, *(column.level_of or ())[:1]) for column in self.columns)
+        named = ((column.raw, column.name, *(column.category_of or ())[:1]) for column in self.columns)
         found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
         absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
-        lacking = dict.fromkeys(column.raw if column.level_of is None else column.level_of[0] for column in absent)
+        lacking = dict.fromkeys(column.raw if column.category_of is None else column.category_of[0] for column in absent)
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
@@ -326,7 +326,7 @@ class Schema:
         if labels is None or not self.named:
             return set()
         pairs = enumerate(zip(self.columns, places, strict=True))
-        return {j for j, (column, place) in pairs if column.level_of and labels[place] not in (column.raw, column.name)}
+        return {j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)}
 
     def reads_categories(self, labels: Sequence[Any] | None) -> bool:
         """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.
@@ -347,11 +347,11 @@ class Schema:
         >>> nice.reads_categories(["city"]), nice.reads_categories(["city = Nice"])
         (True, False)
         """
-        if labels is None or not self.level_columns:
+        if labels is None or not self.category_columns:
             return False
         there = set(labels)
         return any(title in there and not there.issuperset(self.names[j] for j in of)
-                   for title, of in self.level_columns.items())  # fmt: skip
+                   for title, of in self.category_columns.items())  # fmt: skip
 
     def _columns(
         self, table: AnyTable, places: Sequence[int], flags: set[int], raw: bool, unseen: dict[str, Unseen] | None
@@ -369,7 +369,7 @@ class Schema:
             is_part = parts if labels is None else labels[wanted] != column.raw
             try:
                 rows[:, j] = column.flags(values) if j in flags else column.encoded(values, is_part)
-                if unseen is not None and column.levels:
+                if unseen is not None and column.categories:
                     _note_unseen(unseen, column, values, rows[:, j])
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"

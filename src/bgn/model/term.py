@@ -292,7 +292,7 @@ class Oblique:
         return len(self.projection.columns)
 
     @property
-    def takes_gaps(self) -> bool:
+    def takes_missing(self) -> bool:
         """True where it has an answer for missing values."""
         return self.missing is not None or self.projection.gaps is not None
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bgn.model.dates import HOUR, Stamps, TimePart, hours_of, in_utc, zone_name
 from bgn.model.step import Bools, Floats
 
-Level = str | float | bool
+Category = str | float | bool
 
 _TIMES = {
     "duration": ("durations", "pandas.to_timedelta(..., unit='s')"),
@@ -31,18 +31,18 @@ _MOST_EXAMPLES = 3
 _NO_VALUE = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
-def level_word(level: Level) -> str:
+def category_name(category: Category) -> str:
     """Write a level: words as they are, whole numbers without a point."""
-    return level if isinstance(level, str) else repr(level).removesuffix(".0")
+    return category if isinstance(category, str) else repr(category).removesuffix(".0")
 
 
 # A number as text, or blanks alone, which made text of a column of numbers: they are read as in a file.
 _NUMERAL = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)?\s*")
 
 
-def _number(level: Level) -> float:
+def _number(category: Category) -> float:
     """A level as a number; blanks are a gap."""
-    return float(level) if not isinstance(level, str) or level.strip() else float("nan")
+    return float(category) if not isinstance(category, str) or category.strip() else float("nan")
 
 
 class Misread(ValueError):
@@ -56,7 +56,7 @@ class RawValues:
     """What to say that it holds."""
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         """Which rows have no value."""
         return np.zeros(1, bool)
 
@@ -64,7 +64,7 @@ class RawValues:
         """Return the values as numbers."""
         raise Misread(f"holds {self.holds}, not numbers")
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         """Return the place of every value among levels, NaN for a gap and for a level that is not there."""
         raise Misread(f"holds {self.holds}, not levels of a category")
 
@@ -93,13 +93,13 @@ class Nothing(RawValues):
         self.n_rows = n_rows
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return np.ones(self.n_rows, bool)
 
     def numbers(self) -> Floats:
         return np.full(self.n_rows, np.nan)
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         return self.numbers()
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
@@ -115,7 +115,7 @@ class Numbers(RawValues):
         self.values, self.loose = values, loose
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return np.isnan(self.values)
 
     def numbers(self) -> Floats:
@@ -127,18 +127,18 @@ class Numbers(RawValues):
         found = np.unique(self.values)
         return found[~np.isnan(found)] + 0.0
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
         distinct = self.distinct
-        if len(distinct) and levels and not any(map(_reads_as_number, levels)):
+        if len(distinct) and categories and not any(map(_reads_as_number, categories)):
             raise Misread(
-                f"holds numbers, and held words at fit, such as {str(levels[0])[:40]!r}: if they stand for these, as "
+                f"holds numbers, and held words at fit, such as {str(categories[0])[:40]!r}: if they stand for these, as "
                 "codes do, put the words in their place"
             )
         places = np.searchsorted(distinct, self.values)  # that of NaN is behind the last
-        return _places_in(levels, distinct.tolist())[places]
+        return _places_in(categories, distinct.tolist())[places]
 
     def examples(self, which: Bools) -> list[str]:
-        return [level_word(value) for value in np.unique(self.values[which])[:_MOST_EXAMPLES].tolist()]
+        return [category_name(value) for value in np.unique(self.values[which])[:_MOST_EXAMPLES].tolist()]
 
 
 class Coded(RawValues):
@@ -149,20 +149,20 @@ class Coded(RawValues):
     """
 
     def __init__(
-        self, codes: NDArray[Any], levels: Iterable[Level], *, ordered: bool = False, loose: bool = False,
+        self, codes: NDArray[Any], categories: Iterable[Category], *, ordered: bool = False, loose: bool = False,
         text: bool = False,
     ) -> None:  # fmt: skip
-        self.codes, self.levels, self.ordered, self.loose = codes, tuple(levels), ordered, loose
+        self.codes, self.categories, self.ordered, self.loose = codes, tuple(categories), ordered, loose
         self.text = text or loose
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return self.codes < 0
 
     @property
     def holds(self) -> str:  # type: ignore[override]
-        kind = "words" if any(isinstance(level, str) for level in self.levels) else "categories"
-        shown = next((level for level in self.levels if isinstance(level, str)), None)
+        kind = "words" if any(isinstance(category, str) for category in self.categories) else "categories"
+        shown = next((category for category in self.categories if isinstance(category, str)), None)
         return kind if shown is None else f"{kind} ({shown[:40]!r})"
 
     def numbers(self) -> Floats:
@@ -170,27 +170,27 @@ class Coded(RawValues):
         strange = next((each for each in observed if isinstance(each, str) and _NUMERAL.fullmatch(each) is None), None)
         if strange is not None:
             raise Misread(f"holds words ({strange[:40]!r}), not numbers")
-        there = {level: _number(level) for level in observed}
-        return np.array([*(there.get(level, np.nan) for level in self.levels), np.nan])[self.codes]
+        there = {category: _number(category) for category in observed}
+        return np.array([*(there.get(category, np.nan) for category in self.categories), np.nan])[self.codes]
 
     @property
-    def observed(self) -> list[Level]:
+    def observed(self) -> list[Category]:
         """The levels that occur, in their order."""
-        there = np.zeros(len(self.levels) + 1, bool)
+        there = np.zeros(len(self.categories) + 1, bool)
         there[self.codes] = True
-        return [level for level, seen in zip(self.levels, there, strict=False) if seen]
+        return [category for category, seen in zip(self.categories, there, strict=False) if seen]
 
-    def codes_in(self, levels: Sequence[Level]) -> Floats:
-        return _places_in(levels, self.levels)[self.codes]
+    def codes_in(self, categories: Sequence[Category]) -> Floats:
+        return _places_in(categories, self.categories)[self.codes]
 
     def examples(self, which: Bools) -> list[str]:
-        words = sorted(level_word(self.levels[code]) for code in np.unique(self.codes[which]).tolist())
+        words = sorted(category_name(self.categories[code]) for code in np.unique(self.codes[which]).tolist())
         return [word[:40] for word in words[:_MOST_EXAMPLES]]
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
         """Return a part of dates, or times of day, that are written as ISO 8601 does."""
         observed = self.observed
-        if part.part == "duration" or not all(isinstance(level, str) for level in observed):
+        if part.part == "duration" or not all(isinstance(category, str) for category in observed):
             return super().part(part, is_part)
         clock = part.part == "time"
         try:
@@ -198,8 +198,8 @@ class Coded(RawValues):
         except ValueError:
             raise Misread(f"holds {self.holds}, not {'times of day' if clock else 'dates'}") from None
         found = values.part(part)
-        places = np.full(len(self.levels) + 1, -1)
-        places[[self.levels.index(level) for level in observed]] = np.arange(len(observed))
+        places = np.full(len(self.categories) + 1, -1)
+        places[[self.categories.index(category) for category in observed]] = np.arange(len(observed))
         return np.append(found, np.nan)[places[self.codes]]
 
 
@@ -213,7 +213,7 @@ class Times(RawValues):
         self.zone = zone_name(zone)
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return np.isnat(self.stamps)
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
@@ -234,7 +234,7 @@ class Durations(RawValues):
         self.days: Floats = lengths.astype("m8[us]") / np.timedelta64(1, "D")
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return np.isnan(self.days)
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
@@ -250,7 +250,7 @@ class TimesOfDay(RawValues):
         self.hours = hours
 
     @property
-    def gaps(self) -> Bools:
+    def missing(self) -> Bools:
         return np.isnan(self.hours)
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
@@ -264,15 +264,15 @@ class Strange(RawValues):
         self.holds = holds
 
 
-def _reads_as_number(level: Level) -> bool:
-    return not isinstance(level, str) or _NUMERAL.fullmatch(level) is not None
+def _reads_as_number(category: Category) -> bool:
+    return not isinstance(category, str) or _NUMERAL.fullmatch(category) is not None
 
 
-def _places_in(levels: Sequence[Level], values: Sequence[Level]) -> Floats:
+def _places_in(categories: Sequence[Category], values: Sequence[Category]) -> Floats:
     """Return where values stand among levels, by value and then by word; NaN where they do not, and one more NaN."""
-    places: dict[Any, float] = {level_word(level): float(place) for place, level in enumerate(levels)}
-    places |= {level: float(place) for place, level in enumerate(levels)}
-    found = [places.get(value, places.get(level_word(value), np.nan)) for value in values]
+    places: dict[Any, float] = {category_name(category): float(place) for place, category in enumerate(categories)}
+    places |= {category: float(place) for place, category in enumerate(categories)}
+    found = [places.get(value, places.get(category_name(value), np.nan)) for value in values]
     return np.array([*found, np.nan], np.float64)
 
 
@@ -284,17 +284,17 @@ def of_objects(values: NDArray[Any]) -> RawValues:
     types = set(map(type, values))
     sorts = {each: _sort_of(each) for each in types}
     kinds = set(sorts.values()) - {"gap"}
-    gaps = {each for each, sort in sorts.items() if sort == "gap"}
+    missing = {each for each, sort in sorts.items() if sort == "gap"}
     if not kinds:
         return Nothing(len(values))
     if kinds <= {"word", "number", "truth"}:
-        return _numbers(values, gaps) if kinds == {"number"} else _words(values, gaps)
+        return _numbers(values, missing) if kinds == {"number"} else _words(values, missing)
     if kinds == {"time"}:
-        return _times(values, gaps)
+        return _times(values, missing)
     if kinds == {"duration"}:
-        return Durations(_filled(values, gaps).astype("m8[us]"))
+        return Durations(_filled(values, missing).astype("m8[us]"))
     if kinds == {"time of day"}:
-        return TimesOfDay(np.array([np.nan if type(value) in gaps else hours_of(value) for value in values]))
+        return TimesOfDay(np.array([np.nan if type(value) in missing else hours_of(value) for value in values]))
     strange = sorted(each.__name__ for each in types if sorts[each] == "other")
     if strange:
         return Strange(f"values of the type {', '.join(strange)}")
@@ -312,30 +312,30 @@ def _sort_of(kind: type) -> str:
     return next((sort for sort, types in sorts.items() if issubclass(kind, types)), "other")
 
 
-def _numbers(values: NDArray[Any], gaps: set[type]) -> RawValues:
+def _numbers(values: NDArray[Any], missing: set[type]) -> RawValues:
     try:
-        return Numbers(np.array([np.nan if type(value) in gaps else value for value in values], np.float64), loose=True)
+        return Numbers(np.array([np.nan if type(value) in missing else value for value in values], np.float64), loose=True)
     except (OverflowError, ValueError, TypeError):
         return Strange("numbers too large for a float64")
 
 
-def _words(values: NDArray[Any], gaps: set[type]) -> Coded:
+def _words(values: NDArray[Any], missing: set[type]) -> Coded:
     """Words and truths, perhaps among numbers. As these are equal at times (True is 1), they are told by their word."""
-    distinct = [value for value in dict.fromkeys(values) if type(value) not in gaps and value == value]
+    distinct = [value for value in dict.fromkeys(values) if type(value) not in missing and value == value]
     if all(isinstance(value, str) for value in distinct):
         known: dict[Any, int] = {value: code for code, value in enumerate(distinct)}
         codes = np.fromiter((known.get(value, -1) for value in values), np.int64, len(values))
         return Coded(codes, map(str, distinct), loose=True)
-    levels: dict[str, Level] = {}
-    words = [None if type(value) in gaps or value != value else level_word(level_of(value)) for value in values]
+    categories: dict[str, Category] = {}
+    words = [None if type(value) in missing or value != value else category_name(category_of(value)) for value in values]
     for word, value in zip(words, values, strict=True):
-        if word is not None and (word not in levels or isinstance(value, str)):
-            levels[word] = level_of(value)
-    places: dict[str | None, int] = {word: code for code, word in enumerate(levels)}
-    return Coded(np.array([places.get(word, -1) for word in words], np.int64), levels.values(), loose=True)
+        if word is not None and (word not in categories or isinstance(value, str)):
+            categories[word] = category_of(value)
+    places: dict[str | None, int] = {word: code for code, word in enumerate(categories)}
+    return Coded(np.array([places.get(word, -1) for word in words], np.int64), categories.values(), loose=True)
 
 
-def level_of(value: Any) -> Level:
+def category_of(value: Any) -> Category:
     """Return a word, a truth or a number as a level."""
     if isinstance(value, str):
         return str(value)
@@ -352,17 +352,17 @@ def coded(codes: NDArray[Any], values: Iterable[Any], ordered: bool = False, tex
     known = [k for k, value in enumerate(values) if _sort_of(type(value)) != "gap" and value == value]
     place = np.full(len(values) + 1, -1)
     place[known] = np.arange(len(known))
-    return Coded(place[codes], (level_of(values[k]) for k in known), ordered=ordered, text=text)
+    return Coded(place[codes], (category_of(values[k]) for k in known), ordered=ordered, text=text)
 
 
-def _times(values: NDArray[Any], gaps: set[type]) -> RawValues:
-    clocks = {getattr(value, "tzinfo", None) for value in values if type(value) not in gaps}
+def _times(values: NDArray[Any], missing: set[type]) -> RawValues:
+    clocks = {getattr(value, "tzinfo", None) for value in values if type(value) not in missing}
     zones = {zone_name(each) for each in clocks}
     if len(zones) > 1:
         return Strange(f"times {'with and without a time zone' if None in zones else 'of several time zones'}")
     if zones != {None}:
         values = np.array([_in_utc(value) for value in values], dtype=object)
-    return Times(_filled(values, gaps).astype("M8[us]"), *zones)
+    return Times(_filled(values, missing).astype("M8[us]"), *zones)
 
 
 def _in_utc(value: Any) -> Any:
@@ -377,11 +377,11 @@ def _from_words(words: Sequence[str], clock: bool) -> RawValues:
     return _times(np.array([*moments, None], dtype=object)[:-1], {type(None)})
 
 
-def _filled(values: NDArray[Any], gaps: set[type]) -> NDArray[Any]:
+def _filled(values: NDArray[Any], missing: set[type]) -> NDArray[Any]:
     """Return objects with None in the place of every gap."""
-    if gaps <= {type(None)}:
+    if missing <= {type(None)}:
         return values
-    return np.array([None if type(value) in gaps else value for value in values], dtype=object)
+    return np.array([None if type(value) in missing else value for value in values], dtype=object)
 
 
 # -- Tables of pandas, polars, pyarrow, NumPy and SciPy: their columns by name or by position, and what each holds.
@@ -478,8 +478,8 @@ def as_array(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         cells, masked = np.asarray(X.data), np.ma.getmaskarray(X)
         cells = cells.astype(object) if cells.dtype.kind not in "fiubmM" else cells
-        gaps: dict[str, Any] = {"O": None, "m": np.timedelta64("NaT", "us"), "M": np.datetime64("NaT", "us")}
-        return np.where(masked, gaps.get(cells.dtype.kind, np.nan), cells) if masked.any() else cells
+        missing: dict[str, Any] = {"O": None, "m": np.timedelta64("NaT", "us"), "M": np.datetime64("NaT", "us")}
+        return np.where(masked, missing.get(cells.dtype.kind, np.nan), cells) if masked.any() else cells
     rows = np.asarray(X)
     # NumPy makes words of all cells where some are.
     return np.asarray(X, dtype=object) if rows.dtype.kind == "U" and not isinstance(X, np.ndarray) else rows

@@ -18,7 +18,7 @@ import numpy as np
 
 import bgn
 from bgn.conformal import Intervals
-from bgn.model.categories import KeptLevels
+from bgn.model.categories import KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import growth as estimators
@@ -141,7 +141,7 @@ def save(
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
         sure = intervals or getattr(model, "intervals_", None)
         if sure is not None and sure.network == network:
-            content |= {"intervals": intervals_out(KeptLevels.of(network).intervals(sure))}
+            content |= {"intervals": intervals_out(KeptCategories.of(network).intervals(sure))}
         log = getattr(model, "edits_", ()) if edits is None else edits
         content |= {"edits": edits_out(log)} if log else {}
         written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
@@ -172,7 +172,7 @@ def _content(
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
     kind = "network" if model is network else estimators.kind_of(network)
-    kept = KeptLevels.of(network)
+    kept = KeptCategories.of(network)
     history, network = _history(model, network, kept), kept.network(network)
     if preparation is not None:
         preparation = replace(preparation, schema=kept.schema(preparation.schema))
@@ -232,7 +232,7 @@ def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) ->
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
 
 
-def _history(model: Any, network: Network, kept: KeptLevels) -> dict[str, Any] | None:
+def _history(model: Any, network: Network, kept: KeptCategories) -> dict[str, Any] | None:
     """Return how a network grew, unless it was not kept or the network has been changed since."""
     history = getattr(model, "history_", None)
     return None if history is None or history.network() != network else growth.history_out(kept.history(history))
@@ -259,8 +259,8 @@ def _read(content: Any, size: int) -> ModelFile:
     if preparation is not None and preparation.schema.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that the schema lists.")
     if preparation is not None:
-        levels = {column.name: column.level_of for column in preparation.schema.columns if column.level_of is not None}
-        network = network.changed(schema=network.schema.with_levels(levels))
+        categories = {column.name: column.category_of for column in preparation.schema.columns if column.category_of is not None}
+        network = network.changed(schema=network.schema.with_categories(categories))
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["addends"] = network.intercept, network.coef, 1.0
     parts.verify(network, found["checks"], "checks")

@@ -17,13 +17,13 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.persist import growth, strict
 from bgn.persist import network as networks
-from bgn.persist.network import ends_in, ends_out, level_in, level_out
+from bgn.persist.network import ends_in, ends_out, category_in, category_out
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
     from bgn.grow.ensemble import EnsembleHistory
     from bgn.grow.history import History, Record, Snapshot
-    from bgn.model.layer import Neuron
+    from bgn.model.layer import Oblique
 
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
@@ -115,7 +115,7 @@ def _thinned(records: tuple[Record, ...]) -> list[Record]:
 
 
 def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
-    number: dict[Neuron, int] = {}
+    number: dict[Oblique, int] = {}
     snapshots = [
         {_written(name, link): value for name, value in _kept(snapshot, _SNAPSHOT).items()}
         | {
@@ -151,12 +151,12 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
 
 def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
     """Return the plain values of how one network grew; None when it is too long to keep."""
-    levels = networks.levels_of(network.schema)
+    categories = networks.categories_of(network.schema)
     others: dict[str, Reader[Any]] = {
-        "steps": _steps_in(network.link), "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)
+        "steps": _steps_in(network.link), "inputs": networks.layers_in(categories), "paths": strict.array(strict.anything)
     }  # fmt: skip
     found = strict.record(value, where, _HISTORY | others)
-    inputs: list[networks.Levels] = [levels, *([None] * layer.width for layer in found["inputs"])]
+    inputs: list[networks.Categories] = [categories, *([None] * layer.width for layer in found["inputs"])]
     if len(found["paths"]) != len(inputs):
         raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
     found["paths"] = [
@@ -187,7 +187,7 @@ def _steps_in(link: str) -> Reader[list[dict[str, Any]]]:
     return read
 
 
-def _path_in(value: Any, where: str, inputs: networks.Levels, network: Network) -> dict[str, Any]:
+def _path_in(value: Any, where: str, inputs: networks.Categories, network: Network) -> dict[str, Any]:
     """Return a layer's neurons, and its snapshots in plain values."""
     parts = {"neurons": strict.array(networks.neuron_in(inputs)), "snapshots": strict.array(strict.anything)}
     found = strict.record(value, where, parts)
@@ -258,7 +258,7 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
     """Build the history of one network."""
     from bgn.grow.history import History, Record, Snapshot
 
-    def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
+    def snapshot(neurons: Sequence[Oblique], values: Mapping[str, Any]) -> Snapshot:
         chosen = tuple(neurons[index] for index in values["neurons"])
         losses = {name: values[name] for name in _SNAPSHOT}
         straight = tuple(values["linear_terms"])
@@ -305,7 +305,7 @@ def settings_out(model: Any, kind: str) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Return a setting as JSON can hold it; a mapping becomes pairs, a set a list, and what is no plain value null."""
     if isinstance(value, Mapping):
-        return [[level_out(key), _plain(each)] for key, each in value.items()]
+        return [[category_out(key), _plain(each)] for key, each in value.items()]
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, (set, frozenset)):
@@ -354,7 +354,7 @@ def _pairs_in(value: Any, where: str) -> Any:
     """Return null, a word, or what pairs of a label and a weight say."""
     if not isinstance(value, list):
         return strict.optional(strict.text)(value, where)
-    pairs = strict.array(strict.array(level_in, 2))(value, where)
+    pairs = strict.array(strict.array(category_in, 2))(value, where)
     for number, (_, weight) in enumerate(pairs):
         strict.number(weight, f"{where}[{number}][1]")
     return {label: weight for label, weight in pairs}  # noqa: C416

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from bgn.model.dates import TIME_PARTS, TimePart, zone_name
-from bgn.model.layer import Coefficient, Layer, Neuron, Projection
+from bgn.model.layer import Coefficient, Layer, Oblique, Projection
 from bgn.model.link import LINKS
 from bgn.model.network import Ensemble, Network
-from bgn.model.schema import Column, Level, Schema
+from bgn.model.schema import Column, Category, Schema
 from bgn.model.step import any_output
 from bgn.model.term import Linear
 from bgn.persist import strict
@@ -30,12 +30,12 @@ _FEW_INPUTS = 10_000
 _BYTES = 4  # that a file has at least per column of which it says nothing but that it is there: a row of its checks
 
 # How many levels each input of a layer has; None for a number.
-Levels = Sequence[int | None]
+Categories = Sequence[int | None]
 
 
-def levels_of(schema: Schema) -> Levels:
+def categories_of(schema: Schema) -> Categories:
     """Return what a first layer reads."""
-    return [None if column.levels is None else len(column.levels) for column in schema.columns]
+    return [None if column.categories is None else len(column.categories) for column in schema.columns]
 
 
 # -- schema ---------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ def schema_out(schema: Schema) -> dict[str, Any]:
     if schema.target_unit:
         found["target_unit"] = schema.target_unit
     if schema.classes is not None:
-        found["classes"] = [level_out(label) for label in schema.classes]
+        found["classes"] = [category_out(label) for label in schema.classes]
     if not schema.named and schema.columns == plain.columns:
         return found | {"columns": len(schema)}
     return found if schema.named else found | {"named": False}
@@ -57,25 +57,25 @@ def schema_out(schema: Schema) -> dict[str, Any]:
 def _column_out(column: Column) -> str | dict[str, Any]:
     found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
     found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
-    if column.levels is not None:
-        found["levels"] = [level_out(level) for level in column.levels]
+    if column.categories is not None:
+        found["levels"] = [category_out(category) for category in column.categories]
     if column.seen is not None:
         found["seen"] = [strict.float_out(each) for each in column.seen]
-    if column.level_of is not None:
-        found["level_of"] = [column.level_of[0], level_out(column.level_of[1])]
+    if column.category_of is not None:
+        found["level_of"] = [column.category_of[0], category_out(column.category_of[1])]
     if column.part_of is not None:
         plain = {"first": "", "zone": None}
         found["part_of"] = {name: each for name, each in vars(column.part_of).items() if each != plain.get(name, plain)}
     return column.name if len(found) == 1 else found
 
 
-def level_out(level: Any) -> Any:
+def category_out(category: Any) -> Any:
     """Return what :func:`level_in` reads as a level."""
-    level = level.item() if isinstance(level, np.generic) else level
-    return strict.float_out(level) if isinstance(level, float) else level
+    category = category.item() if isinstance(category, np.generic) else category
+    return strict.float_out(category) if isinstance(category, float) else category
 
 
-def level_in(value: Any, where: str) -> Level:
+def category_in(value: Any, where: str) -> Category:
     """Return a level: a word, a number, true or false."""
     found = strict.any_float(value, where) if isinstance(value, dict) else strict.scalar(value, where)
     if found is None:
@@ -109,8 +109,8 @@ def schema_in(size: int) -> Reader[Schema]:
     return read
 
 
-def _classes_in(value: Any, where: str) -> tuple[Level, ...]:
-    found = tuple(strict.array(level_in)(value, where))
+def _classes_in(value: Any, where: str) -> tuple[Category, ...]:
+    found = tuple(strict.array(category_in)(value, where))
     if len(found) < 2 or len(set(found)) < len(found):
         raise strict.refuse(where, "two or more different classes", value)
     return found
@@ -121,9 +121,9 @@ def column_in(value: Any, where: str) -> Column:
     if isinstance(value, str):
         return Column(strict.text(value, where))
     parts: dict[str, Reader[Any]] = {
-        "name": strict.text, "levels": strict.array(level_in), "ordered": strict.boolean, "unit": strict.text,
+        "name": strict.text, "levels": strict.array(category_in), "ordered": strict.boolean, "unit": strict.text,
         "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "missing": strict.boolean,
-        "typical": strict.number, "level_of": strict.array(level_in, 2), "part_of": _part_in,
+        "typical": strict.number, "level_of": strict.array(category_in, 2), "part_of": _part_in,
     }  # fmt: skip
     found = strict.record(value, where, parts, optional=[*parts][1:])
     found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
@@ -157,7 +157,7 @@ def _part_in(value: Any, where: str) -> TimePart:
 # -- neurons and layers ---------------------------------------------------------------------------------------
 
 
-def neuron_out(neuron: Neuron) -> dict[str, Any]:
+def neuron_out(neuron: Oblique) -> dict[str, Any]:
     """Return a neuron as plain values; a category has a list of weights, one per level."""
     found: dict[str, Any] = {
         "columns": list(neuron.projection.columns),
@@ -169,15 +169,15 @@ def neuron_out(neuron: Neuron) -> dict[str, Any]:
     return found if neuron.missing is None else found | {"missing": bool(neuron.missing)}
 
 
-def neuron_in(inputs: Levels) -> Reader[Neuron]:
+def neuron_in(inputs: Categories) -> Reader[Oblique]:
     """Return the reader of neurons that read these inputs."""
 
-    def weight(value: Any, where: str, levels: int | None) -> Coefficient:
-        if levels is None or not isinstance(value, list):
+    def weight(value: Any, where: str, categories: int | None) -> Coefficient:
+        if categories is None or not isinstance(value, list):
             return strict.number(value, where)
-        return tuple(strict.array(strict.number, levels)(value, where))
+        return tuple(strict.array(strict.number, categories)(value, where))
 
-    def read(value: Any, where: str) -> Neuron:
+    def read(value: Any, where: str) -> Oblique:
         found = strict.record(value, where, parts, optional=("missing", "gaps"))
         columns = found["columns"]
         if len(set(columns)) < len(columns) or not all(column < len(inputs) for column in columns):
@@ -190,7 +190,7 @@ def neuron_in(inputs: Levels) -> Reader[Neuron]:
         gaps = None
         if "gaps" in found:
             gaps = tuple(strict.array(strict.number, len(columns))(found["gaps"], f"{where}.gaps"))
-        return Neuron(Projection(tuple(columns), tuple(coefficients), gaps), found["threshold"], found.get("missing"))
+        return Oblique(Projection(tuple(columns), tuple(coefficients), gaps), found["threshold"], found.get("missing"))
 
     parts: dict[str, Reader[Any]] = {
         "columns": strict.array(strict.whole(MOST_WEIGHTS)), "weights": strict.anything,
@@ -204,7 +204,7 @@ def layer_out(layer: Layer) -> list[dict[str, Any]]:
     return [neuron_out(neuron) for neuron in layer.neurons]
 
 
-def layers_in(inputs: Levels) -> Reader[list[Layer]]:
+def layers_in(inputs: Categories) -> Reader[list[Layer]]:
     """Return the reader of layers, each on top of the one before; memory is asked for only within the limit."""
 
     def read(value: Any, where: str) -> list[Layer]:
@@ -249,7 +249,7 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
-    layers = layers_in(levels_of(schema))(found["layers"], f"{where}.layers")
+    layers = layers_in(categories_of(schema))(found["layers"], f"{where}.layers")
     if not layers:
         raise ModelFileError(f"{where}.layers must hold at least one layer.")
     each: Reader[Any] = strict.number

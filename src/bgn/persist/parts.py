@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
-from bgn.inputs.file_format import GAPS, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.persist import strict, version1
-from bgn.persist.network import column_in, level_in, level_out, network_in, network_out, schema_out
+from bgn.persist.network import column_in, category_in, category_out, network_in, network_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
 
@@ -30,7 +30,7 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
     found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
     if preparation.merged:
-        found["merged"] = [*map(level_out, preparation.merged)]
+        found["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
         found["header"] = False
     own, told = preparation.schema.columns, schema.columns
@@ -42,7 +42,7 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
 def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
     """Return what tells how a column is read; what a gap counts as is that of another, where it does not tell."""
     typical = other.typical if column.typical is None and other is not None else column.typical
-    return column.name, column.levels, column.level_of, column.part_of, is_flag(column), typical
+    return column.name, column.categories, column.category_of, column.part_of, is_flag(column), typical
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
@@ -52,9 +52,9 @@ def preparation_in(value: Any, where: str) -> Preparation:
     parts: dict[str, Reader[Any]] = {
         "decimal": _mark, "written": strict.array(_written_in), "gaps": strict.array(strict.text),
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
-        "merged": strict.array(level_in), "header": strict.boolean,
+        "merged": strict.array(category_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain: dict[str, Any] = {"written": (), "gaps": MISSING_VALUES, "date_format": None, "columns": ()}
     plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
@@ -137,12 +137,12 @@ def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
     inputs = _threshold_rows(network)
     columns = [
-        [None if np.isnan(value) else value if column.levels is None else column.levels[int(value)] for value in values]
+        [None if np.isnan(value) else value if column.categories is None else column.categories[int(value)] for value in values]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
     ]
     table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
     return [
-        {"inputs": [level_out(each) for each in row], "prediction": _float_out(prediction)}
+        {"inputs": [category_out(each) for each in row], "prediction": _float_out(prediction)}
         for row, prediction in zip(table, _predict(network, table).tolist(), strict=True)
     ]
 
@@ -166,11 +166,11 @@ def _predict(network: Network, table: list[list[Any]]) -> Floats:
 def _threshold_rows(network: Network) -> Floats:
     """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
     columns, layer = network.schema.columns, network.layers[0]
-    gaps = layer.takes_gaps
+    gaps = layer.takes_missing
     empty = np.array([column.always_missing for column in columns], bool)
-    if (empty & network.refuses_gaps).any():
+    if (empty & network.refuses_missing).any():
         return np.empty((0, len(columns)))
-    refused = network.refuses_gaps if gaps else ~empty
+    refused = network.refuses_missing if gaps else ~empty
     cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
         for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
@@ -180,8 +180,8 @@ def _threshold_rows(network: Network) -> Floats:
     for j, found in cuts.items():
         rows[:, j] = np.sort(found)[np.linspace(0, len(found) - 1, _CHECKS).round().astype(int)]
     for j, column in enumerate(columns):
-        if column.levels is not None:
-            rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
+        if column.categories is not None:
+            rows[:, j] = np.arange(_CHECKS) % len(column.categories) if column.categories else np.nan
     rows[-1, ~refused] = np.nan
     return rows
 
@@ -192,7 +192,7 @@ def verify(network: Network, value: Any, where: str) -> None:
     def inputs(value: Any, where: str) -> list[Any]:
         cells = strict.array(strict.anything, network.n_inputs)(value, where)
         return [
-            strict.optional(level_in if column.levels else strict.number)(cell, f"{where}[{j}]")
+            strict.optional(category_in if column.categories else strict.number)(cell, f"{where}[{j}]")
             for j, (cell, column) in enumerate(zip(cells, network.schema.columns, strict=True))
         ]
 
@@ -246,7 +246,7 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
     found: dict[str, Any] = {
         "groups": [
-            {"group": None if group is None else level_out(group), "rows": each.count, "scores": each.scores.tolist()}
+            {"group": None if group is None else category_out(group), "rows": each.count, "scores": each.scores.tolist()}
             for group, each in intervals.calibrations.items()
         ]
     }
@@ -282,7 +282,7 @@ def intervals_in(value: Any, where: str, network: Network) -> Intervals:
 
 def _group_in(value: Any, where: str) -> tuple[Any, Calibration]:
     parts: dict[str, Reader[Any]] = {
-        "group": strict.optional(level_in), "rows": strict.whole(_MOST_SCORED_ROWS),
+        "group": strict.optional(category_in), "rows": strict.whole(_MOST_SCORED_ROWS),
         "scores": strict.array(strict.number)
     }  # fmt: skip
     found = strict.record(value, where, parts)

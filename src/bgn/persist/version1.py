@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bgn.inputs.file_format import USUAL_GAPS
+from bgn.inputs.file_format import USUAL_MISSING_VALUES
 from bgn.model.dates import TimePart
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -29,7 +29,7 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     if isinstance(settings := found["settings"], dict):
         found["settings"] = _SETTINGS | settings
     if isinstance(columns := found["preparation"], list):
-        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_GAPS), "columns": columns}
+        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_MISSING_VALUES), "columns": columns}
     if isinstance(history := found["history"], dict):
         below = _layers(history.get("inputs"), "history.inputs")
         if isinstance(paths := history.get("paths"), list) and len(below) == len(paths) > 0:
@@ -97,7 +97,7 @@ def columns_of(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
             raise ModelFileError(f"{where} must have different values and fill one of them.")
         typical = [None if fill is None else float(each == fill) for each in values]
         pairs = zip(values, typical, strict=True)
-        return tuple(Column(f"{name} = {level_word(v)}", level_of=(name, v), typical=x) for v, x in pairs), None
+        return tuple(Column(f"{name} = {category_name(v)}", category_of=(name, v), typical=x) for v, x in pairs), None
     if any(part not in _PARTS for part in found["parts"]):
         raise ModelFileError(f"{where}.parts must be some of {', '.join(_PARTS)}.")
     if fill is not None and len(fill) != len(found["parts"]):

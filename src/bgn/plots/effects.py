@@ -12,12 +12,12 @@ from bgn.explain.effects import Effect, PairEffect, arrangement, effect_over
 from bgn.explain.subject import rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
 from bgn.require import require
-from bgn.show.curves import band, band_of_levels, corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curves import band, band_of_categories, corners, few_wholes, histogram, categories_of, stepping
 from bgn.show.labels import shorten, shortened
 from bgn.text import quote_name
 
@@ -101,10 +101,10 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
 def _dots(ax: Any, found: Effect, column: Floats) -> None:
     """Draw a dot per level of a category, and how many rows have it."""
     plain(ax)
-    words, effects, counts = levels_of(found, column)
+    words, effects, counts = categories_of(found, column)
     places = np.arange(len(words), dtype=np.float64)
     ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
-    ends = band_of_levels(found, column)
+    ends = band_of_categories(found, column)
     if ends is not None:
         ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
     narrow = is_narrow(ax)
@@ -136,7 +136,7 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
         else:
             asked.append(np.array(part.column.levels, dtype=object))
             places.append(np.arange(len(part.column.levels)))
-            axis.set_ticks(places[-1], shorten(list(map(level_word, part.column.levels))), parse_math=False)
+            axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.levels))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
     name_colours(ax, shown, target)

@@ -183,8 +183,8 @@ def _parts(explanation: Any, row: int, by: str, letters: int) -> tuple[list[str]
 
 def _told(column: Column, value: float) -> str:
     """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
-    if column.level_of is not None and value in (0.0, 1.0):
-        return column.name if value else "{} is not {}".format(*column.level_of)
+    if column.category_of is not None and value in (0.0, 1.0):
+        return column.name if value else "{} is not {}".format(*column.category_of)
     if value != value:
         return f"{column.name} is missing"
     text = cell(column, value)
@@ -259,7 +259,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
         kind = explanation.network.schema.columns[feature]
-        if kind.levels is not None and not kind.ordered and kind.levels != (False, True):
+        if kind.categories is not None and not kind.ordered and kind.categories != (False, True):
             data = np.full(len(data), np.nan)  # no level is higher than another
         dots = ax.scatter(
             values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,

@@ -16,7 +16,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
@@ -24,7 +24,7 @@ from bgn.text import clean, quote_category
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
 _FEW = 20  # steps that are worth counting
-_MOST_LEVELS = 24  # of a category that are drawn
+_MOST_CATEGORIES = 24  # of a category that are drawn
 
 
 def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     shown = []
     for i, curve in curves.items():
         name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
-        draw = _steps if curve.column.levels is None else _levels
+        draw = _steps if curve.column.levels is None else _categories
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
@@ -82,7 +82,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
             start = f"Probability of {words[drawn[most][0]]} from"
-            chart, text = _levels(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
+            chart, text = _categories(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
         else:
             known = column[~np.isnan(column)]
             known = known if len(known) else np.zeros(1)
@@ -102,13 +102,13 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     return shown
 
 
-def _levels(
+def _categories(
     curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written, start: str = "From"
 ) -> tuple[str, str]:
     """Return the effect of a category as a drawing, one line per level, and in words."""
-    words, found, counts = levels_of(curve, column)
-    order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
-    order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
+    words, found, counts = categories_of(curve, column)
+    order = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
+    order = order if len(words) > _MOST_CATEGORIES else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
     low, high = write(found[least]), write(found[most])
     text = f"{start} {low} ({quote_category(words[least], 24)}) to {high} "
@@ -118,7 +118,7 @@ def _levels(
         else (f"({quote_category(words[most], 24)}); the {len(order)} commonest of {len(words)} levels are drawn.")
     )
     shown = [(quote_category(words[k], 16), float(found[k]), float(counts[k])) for k in order]
-    return svg.level_chart(shown, up, f"Effect of {name}. {text}"), text
+    return svg.category_chart(shown, up, f"Effect of {name}. {text}"), text
 
 
 def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from bgn.export.styles import Signs
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Terms, outputs_of
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
 from bgn.show.drawing import percent
@@ -31,7 +31,7 @@ _MOST_WORDS = 24
 
 def words_of(network: Network) -> list[str]:
     """Return the labels of the classes as a page shows them."""
-    return [quote_category(level_word(label), _MOST_WORDS) for label in class_labels(network)]
+    return [quote_category(category_name(label), _MOST_WORDS) for label in class_labels(network)]
 
 
 def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:

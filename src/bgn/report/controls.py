@@ -20,7 +20,7 @@ from bgn.export.styles import Signs
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network
 from bgn.model.readings import Term, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report import classes
 from bgn.report.facts import WORST, Facts, Names, columns_shown
@@ -32,7 +32,7 @@ def controls(facts: Facts) -> list[dict[str, Any]]:
     groups = {i: (name, members) for name, members in _choices(facts).items() for i in members}
     offered = []
     for i in facts.used:
-        if facts.network.schema.columns[i].levels is not None:
+        if facts.network.schema.columns[i].categories is not None:
             offered.append(_menu(facts, i))
         else:
             offered.append(_choice(facts, *groups[i]) if i in groups else _field(facts, i))
@@ -43,7 +43,7 @@ def _choices(facts: Facts) -> dict[str, list[int]]:
     """Return the 0/1 columns of every category of which a row has one level, or none."""
     return {
         name: members
-        for name, members in facts.network.schema.level_columns.items()
+        for name, members in facts.network.schema.category_columns.items()
         if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
     }
 
@@ -68,8 +68,8 @@ def _dated(facts: Facts, i: int) -> dict[str, Any]:
 
 def _menu(facts: Facts, i: int) -> dict[str, Any]:
     """Return a menu of the levels of a category, "missing" last where the network knows gaps in it."""
-    levels = facts.network.schema.columns[i].levels or ()
-    options = [{"column": code, "name": quote_category(level_word(level))} for code, level in enumerate(levels)]
+    categories = facts.network.schema.columns[i].categories or ()
+    options = [{"column": code, "name": quote_category(category_name(category))} for code, category in enumerate(categories)]
     if _sees_gaps(facts.network, i):
         options.append({"column": -1, "name": "missing"})
     return {"kind": "level", "column": i, "options": options, **_named(facts, i)}
@@ -90,8 +90,8 @@ def _sees_gaps(network: Network, i: int) -> bool:
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    levels = [facts.network.schema.columns[i].level_of for i in members]
-    words = {i: quote_category(level_word(of[1])) for i, of in zip(members, levels, strict=True) if of}
+    categories = [facts.network.schema.columns[i].category_of for i in members]
+    words = {i: quote_category(category_name(of[1])) for i, of in zip(members, categories, strict=True) if of}
     options = [{"column": i, "name": word} for i, word in words.items()]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
@@ -105,7 +105,7 @@ def typical(facts: Facts) -> list[float | None]:
     A median is a value of the column, so that whole numbers stay whole.
     """
     schema = facts.network.schema
-    found = [_middle(values, of.levels is not None) for of, values in zip(schema.columns, facts.rows.T, strict=True)]
+    found = [_middle(values, of.categories is not None) for of, values in zip(schema.columns, facts.rows.T, strict=True)]
     for members in _choices(facts).values():
         counts = facts.rows[:, members].sum(axis=0)
         commonest = int(np.argmax(counts))
@@ -276,21 +276,21 @@ def _question(facts: Facts, term: Term) -> dict[str, Any]:
         scale = stored[0] / printed[0]
         found |= {"threshold": neuron.threshold / scale + 0.0, "scale": scale}
     elif len(neuron.projection.columns) == 1:
-        found["levels"] = _levels(facts, term, flipped)
+        found["levels"] = _categories(facts, term, flipped)
     return found
 
 
-def _levels(facts: Facts, term: Term, flipped: bool) -> list[dict[str, Any]] | None:
+def _categories(facts: Facts, term: Term, flipped: bool) -> list[dict[str, Any]] | None:
     """Return the levels of a question about one category, and which it answers yes; -1 is a gap."""
     neuron = facts.network.layers[0].neurons[term.neuron]
     (column,), (values,) = neuron.projection.columns, neuron.projection.coefficients
-    levels = facts.network.schema.columns[column].levels
-    if not isinstance(values, tuple) or levels is None:
+    categories = facts.network.schema.columns[column].categories
+    if not isinstance(values, tuple) or categories is None:
         return None
     yes = np.asarray(values) >= neuron.threshold
     found = [
-        {"code": code, "name": quote_category(level_word(level), 24), "yes": bool(fires) is not flipped}
-        for code, (level, fires) in enumerate(zip(levels, yes.tolist(), strict=True))
+        {"code": code, "name": quote_category(category_name(category), 24), "yes": bool(fires) is not flipped}
+        for code, (category, fires) in enumerate(zip(categories, yes.tolist(), strict=True))
     ]
     if neuron.missing is not None:
         found.append({"code": -1, "name": "missing", "yes": neuron.missing is not flipped})

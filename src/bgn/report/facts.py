@@ -21,10 +21,10 @@ from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
-from bgn.model.categories import RARE, KeptLevels
+from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
-from bgn.model.schema import Column, level_word
+from bgn.model.schema import Column, category_name
 from bgn.model.step import Bools, Floats
 from bgn.report.labels import PageLabels
 from bgn.show.labels import Quantity, title
@@ -37,7 +37,7 @@ SHARE = 0.9
 SECONDS = 2.0
 """Time to prove how far predictions go."""
 Names = Sequence[str] | None
-_LEVELS = 6  # of a category that the table of columns names
+_CATEGORIES = 6  # of a category that the table of columns names
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Facts:
         """Check the arguments of a report and work out what it needs."""
         turned, original = is_turned(clipped_network(model)), as_told(clipped_network(model))
         called = PageLabels.of(original.schema, labels, units)
-        nameless = KeptLevels({}, KeptLevels.of(original).nameless)
+        nameless = KeptCategories({}, KeptCategories.of(original).nameless)
         network, coded = original.changed(schema=nameless.schema(called.schema)), of_codes(original)
         rows, target = _rows_and_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
@@ -151,7 +151,7 @@ class Facts:
         within = {}
         for column, values in zip(self.network.schema.columns, self.rows.T, strict=True):
             known = values[~np.isnan(values)]
-            if column.levels is None and (column.seen is not None or len(known)):
+            if column.categories is None and (column.seen is not None or len(known)):
                 within[column.name] = column.seen or (float(known.min()), float(known.max()))
         return extremes(self.network, within, max_seconds=SECONDS)
 
@@ -275,7 +275,7 @@ def columns_shown(facts: Facts) -> list[int]:
     """Return the columns whose values a page has of rows: those in use, the most important first, and the other 0/1
     columns of their categories."""
     used = set(facts.network.features_used)
-    groups = [members for members in facts.network.schema.level_columns.values() if used.intersection(members)]
+    groups = [members for members in facts.network.schema.category_columns.values() if used.intersection(members)]
     return list(dict.fromkeys([*facts.used, *(i for members in groups for i in members)]))
 
 
@@ -306,12 +306,12 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
     known = column[~np.isnan(column)]
     codes, counts = np.unique(known, return_counts=True)
     about: dict[str, Any] = {"levels": None, "low": 0.0, "median": 0.0, "high": 0.0}
-    if of.levels is not None:
+    if of.categories is not None:
         order = np.argsort(-counts, kind="stable")
         if i not in facts.network.features_used:  # a name that one row has alone is as good as the row
             order = order[counts[order] >= RARE]
-        common = [quote_category(level_word(of.levels[int(code)]), 24) for code in codes[order]]
-        told = [*common[:_LEVELS], *["..."] * (len(common[:_LEVELS]) < len(codes))]
+        common = [quote_category(category_name(of.categories[int(code)]), 24) for code in codes[order]]
+        told = [*common[:_CATEGORIES], *["..."] * (len(common[:_CATEGORIES]) < len(codes))]
         about["levels"] = ", ".join(told) if common else f"none that {RARE} rows have"
     elif len(known):
         about |= {"low": float(known.min()), "median": float(np.median(known)), "high": float(known.max())}

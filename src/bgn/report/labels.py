@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bgn.inputs.refusal import did_you_mean, listed
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.inputs.errors import did_you_mean, listed
+from bgn.model.schema import Column, Category, Schema, category_name
 from bgn.text import clean
 
 _PARTS = ("title", "description", "target", "columns")
@@ -67,7 +67,7 @@ class PageLabels:
         _check_names(schema, columns)
         units = units or {}
         shown = [_labelled(column, columns, units) for column in schema.columns]
-        classes = None if schema.classes is None else _levels(schema.classes, target, "target")
+        classes = None if schema.classes is None else _categories(schema.classes, target, "target")
         _distinct([column.name for column in shown])
         labelled = replace(
             schema, columns=tuple(shown), classes=classes, target=target.get("label") or schema.target,
@@ -132,7 +132,7 @@ def _by_name(told: Any) -> dict[str, dict[str, Any]]:
 
 def _keys(column: Column) -> list[str]:
     """By what a column may be named: itself, or the date or the category that it is made of."""
-    made_of = [] if column.level_of is None else [column.level_of[0]]
+    made_of = [] if column.category_of is None else [column.category_of[0]]
     return [*dict.fromkeys([column.name, column.raw, *made_of])]
 
 
@@ -152,29 +152,29 @@ def _labelled(column: Column, told: Mapping[str, dict[str, Any]], units: Mapping
     """Return a column in the author's words."""
     words = _of(column, told)
     label, unit = words.get("label", ""), words.get("unit") or units.get(column.name) or column.unit
-    if column.level_of is not None:
-        of, level = column.level_of
-        (word,) = _levels((level,), words, column.name, every=False)
-        return replace(column, level_of=(label or of, word), name=f"{label or of} = {level_word(word)}" if words else
+    if column.category_of is not None:
+        of, category = column.category_of
+        (word,) = _categories((category,), words, column.name, every=False)
+        return replace(column, category_of=(label or of, word), name=f"{label or of} = {category_name(word)}" if words else
                        column.name, unit=unit)  # fmt: skip
     if column.part_of is not None and label and column.name not in told:
         part = replace(column.part_of, raw=label)
         return replace(column, part_of=part, name=part.name, unit=unit)
-    levels = None if column.levels is None else _levels(column.levels, words, column.name)
-    if words.get("levels") and levels is None:
+    categories = None if column.categories is None else _categories(column.categories, words, column.name)
+    if words.get("levels") and categories is None:
         raise ValueError(f"labels: {column.name!r} holds numbers and has no levels; leave its levels out.")
-    return replace(column, name=label or column.name, levels=levels, unit=unit)
+    return replace(column, name=label or column.name, categories=categories, unit=unit)
 
 
-def _levels(levels: Sequence[Level], words: Mapping[str, Any], where: str, every: bool = True) -> tuple[Level, ...]:
+def _categories(categories: Sequence[Category], words: Mapping[str, Any], where: str, every: bool = True) -> tuple[Category, ...]:
     """Return levels in the author's words; those that are not told stay as they are."""
     told = words.get("levels", {})
-    known = [level_word(level) for level in levels]
+    known = [category_name(category) for category in categories]
     if every and (unknown := [str(each) for each in told if each not in known]):
         hint = did_you_mean(unknown[0], known)
         raise ValueError(f"labels: {where} has no level {unknown[0]!r}; it has {listed(known)}.{hint}")
-    found = tuple(clean(told[word]) if word in told else level for word, level in zip(known, levels, strict=True))
-    _distinct([level_word(each) for each in found])
+    found = tuple(clean(told[word]) if word in told else category for word, category in zip(known, categories, strict=True))
+    _distinct([category_name(each) for each in found])
     return found
 
 

@@ -179,7 +179,7 @@ class Chart:
         )
 
 
-def level_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
+def category_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
     """Return the effect of a category: one line per level with its word, mean prediction and, faintly, rows."""
     low, high = _spread(up)
     left, line = 12 + 1.12 * max((text_width(word) for word, _, _ in levels), default=6.0), 18

@@ -23,7 +23,7 @@ from bgn.export.equation import equation
 from bgn.inputs.training import labelled
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, swapped
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
@@ -137,7 +137,7 @@ class ModelApp:
             raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
         network, labels = self.facts.network, None
         if self.facts.classes:
-            labels = [quote_category(level_word(each)) for each in class_labels(network)]
+            labels = [quote_category(category_name(each)) for each in class_labels(network)]
         known, shown = float(truth[place]), told.columns_shown(self.facts)
         return {
             "name": names[place],
@@ -159,7 +159,7 @@ class ModelApp:
             chances = probabilities_of(network, scores)[0]
             second = scores[0] >= 0 if self.facts.turned else scores[0] > 0
             best = int(second) if scores.ndim == 1 else int(scores[0].argmax())
-            words = [quote_category(level_word(label)) for label in class_labels(self.facts.network)]
+            words = [quote_category(category_name(label)) for label in class_labels(self.facts.network)]
             found |= {"label": words[best], "probabilities": chances.tolist()}
         found["prediction"] = np.asarray(network.predict(table))[0].tolist()
         seen = network._rows(row[np.newaxis], encoded=True)
@@ -205,9 +205,9 @@ class ModelApp:
         column, shown = self._network.schema.columns[j], self.facts.network.schema.columns[j]
         if value is None or value != value:
             return "missing"
-        if column.levels is None:
+        if column.categories is None:
             return float(value)
-        return quote_category(level_word((shown.levels or ())[column.levels.index(value)]))
+        return quote_category(category_name((shown.categories or ())[column.categories.index(value)]))
 
     def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
@@ -277,7 +277,7 @@ class ModelApp:
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
     """Return which columns stay as they are, and which 0/1 columns stand for one category."""
     schema, groups = network.schema, list[list[str]]()
-    for members in schema.level_columns.values():
+    for members in schema.category_columns.values():
         if not stay.intersection(members) and row[members].sum() == 1:
             groups.append([schema.names[j] for j in members])
         else:
@@ -368,7 +368,7 @@ def row(value: Any, network: Network) -> Floats:
         if each is None:
             continue
         found[j] = number(each, quote_name(column.name, 60))
-        if column.levels is not None and found[j] not in range(len(column.levels)):
+        if column.categories is not None and found[j] not in range(len(column.categories)):
             raise BadRequest(f"{quote_name(column.name, 60)} has no level number {_shown(each)}.")
     return found
 
@@ -423,9 +423,9 @@ def _done(editor: Editor, change: Mapping[str, Any], line: int, neuron: int) -> 
         return editor.amount(line, asked.number(change.get("value"), "amount"), why)
     if what == "level":
         columns = editor.network.layers[0].neurons[neuron].projection.columns
-        levels = editor.network.schema.columns[columns[0]].levels
-        if len(columns) != 1 or levels is None:
+        categories = editor.network.schema.columns[columns[0]].categories
+        if len(columns) != 1 or categories is None:
             raise BadRequest("This question is not about one category.")
-        code = asked.whole(change.get("level"), "level", -1, len(levels) - 1)
-        return editor.level(line, None if code < 0 else levels[code], asked.truth(change.get("yes"), "yes"), why)
+        code = asked.whole(change.get("level"), "level", -1, len(categories) - 1)
+        return editor.category(line, None if code < 0 else categories[code], asked.truth(change.get("yes"), "yes"), why)
     raise BadRequest("A change is one of threshold, amount, level and drop.")

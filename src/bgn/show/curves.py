@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from bgn.explain.effects import Effect
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.show.labels import cell
 from bgn.text import people
@@ -33,10 +33,10 @@ def few_wholes(column: Floats) -> bool:
     return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all() and np.abs(column).max() < 2.0**52)
 
 
-def levels_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
+def categories_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
     """Return the levels of a category in words, "missing" last where gaps are known, their effects and their rows."""
     levels = found.column.levels or ()
-    words, effects = list(map(level_word, levels)), found(np.array(levels, dtype=object))
+    words, effects = list(map(category_name, levels)), found(np.array(levels, dtype=object))
     counts = np.array([np.sum(column == code) for code in range(len(levels))], dtype=np.float64)
     if found.missing is None:
         return words, effects, counts
@@ -77,12 +77,12 @@ def band(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
     return middle - away, middle + away
 
 
-def band_of_levels(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
+def band_of_categories(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
     """Return both ends of the band of two standard errors at the levels of a category; None without an average."""
     if len(found.each) < 2:
         return None
-    away = 2.0 * np.std([levels_of(each, column)[1] for each in found.each], axis=0, ddof=1)
-    middle = levels_of(found, column)[1]
+    away = 2.0 * np.std([categories_of(each, column)[1] for each in found.each], axis=0, ddof=1)
+    middle = categories_of(found, column)[1]
     return middle - away, middle + away
 
 
@@ -159,7 +159,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     EffectLines(places=('below 3', 'from 3'), levels=(1.0, 3.0), of_steps=None)
     """
     if found.column.levels is not None:
-        words, levels, _ = levels_of(found, np.empty(0))
+        words, levels, _ = categories_of(found, np.empty(0))
         return EffectLines(tuple(words), tuple(levels.tolist()))
     values = column[~np.isnan(column)]
     if not len(values):

@@ -13,7 +13,7 @@ from bgn.export.condition import describe
 from bgn.export.numbers import whole
 from bgn.export.styles import Signs
 from bgn.model.readings import as_terms, network_of
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, Schema, category_name
 from bgn.text import Quoted, clean, quote_category, quote_name
 
 
@@ -60,9 +60,9 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
 
 def title(column: Column) -> str:
     """Return the name of a column as questions have it; one that stands for a level of a category is called by both."""
-    if column.level_of is None:
+    if column.category_of is None:
         return quote_name(column.name)
-    return Quoted(f"{quote_name(column.level_of[0])} = {quote_category(level_word(column.level_of[1]))}")
+    return Quoted(f"{quote_name(column.category_of[0])} = {quote_category(category_name(column.category_of[1]))}")
 
 
 def cell(column: Column, value: float) -> str:
@@ -79,20 +79,20 @@ def cell(column: Column, value: float) -> str:
         return "missing"
     if told := column.part_of and column.part_of.told(value):
         return told
-    if column.levels is None:
+    if column.categories is None:
         return Signs().number(whole(value))
-    return quote_category(level_word(column.levels[int(value)]))
+    return quote_category(category_name(column.categories[int(value)]))
 
 
 def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
-    levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
-    if column.level_of is None:
+    categories = None if column.categories is None else shorten(list(map(category_name, column.categories)), length)
+    if column.category_of is None:
         part = None if column.part_of is None else replace(column.part_of, raw=quote_name(column.part_of.raw, length))
-        return replace(column, name=quote_name(column.name, length), levels=levels, part_of=part)
-    of, level = column.level_of
-    title, word = quote_name(of, length // 2), quote_category(level_word(level), length // 2)
-    return replace(column, name=Quoted(f"{title} = {word}"), level_of=(title, word))
+        return replace(column, name=quote_name(column.name, length), categories=categories, part_of=part)
+    of, category = column.category_of
+    title, word = quote_name(of, length // 2), quote_category(category_name(category), length // 2)
+    return replace(column, name=Quoted(f"{title} = {word}"), category_of=(title, word))
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:

@@ -34,7 +34,7 @@ from bgn.engines.memory import Part, part_of
 from bgn.engines.protocol import NO_OUTPUT, CellPart, Loss, Parts, RawBlock, Reply, Request, RowPart, RowSource
 from bgn.engines.raw_rows import Hashes, Plan, RawRows, Survey, row_hashes
 from bgn.engines.reduce import CellEngine, CellSums, Regions, merge, merge_regions
-from bgn.model.layer import Neuron
+from bgn.model.layer import Oblique
 
 try:
     import fcntl
@@ -358,7 +358,7 @@ class PartOnDisk:
             self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
             self._groups += 1
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartOnDisk:
+    def next_layer(self, neurons: Sequence[Oblique]) -> PartOnDisk:
         part = self._part()
         files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
         for k in range(0, len(neurons), 8):
@@ -382,7 +382,7 @@ class PartsOnDisk(Parts[CellPart]):
             return [reduce(_merge_cells, replies)]
         return [*replies] if request.method is not CellPart.regions else [_merge_regions(replies)]
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnDisk:
+    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnDisk:
         parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
         return PartsOnDisk(parts, self._scratch)
 

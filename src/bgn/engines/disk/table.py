@@ -118,7 +118,7 @@ class FileTable(BlockwiseRows):
         known: Any = None,
         schema: Schema | None = None,
         categorical_features: Any = FROM_DTYPE,
-        gaps: bool = False,
+        missing: bool = False,
         classes: Classes | None = None,
     ) -> None:
         self._classes = classes
@@ -134,7 +134,7 @@ class FileTable(BlockwiseRows):
             elif value is not None:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
         self.weighted = weight is not None or (classes is not None and classes.weights is not None)
-        self._gaps = gaps
+        self._gaps = missing
         self.target_name = self._keys.get("target") if first.named else None
         labels = self._chosen(columns)
         named, shape = labels if first.named else None, (self.n_rows, len(labels))
@@ -142,7 +142,7 @@ class FileTable(BlockwiseRows):
             labels = [labels[place] for place in schema.places(named, shape)]
         self._check(labels, alike=columns is None and schema is None)
         if schema is None:
-            schema = self._learnt(labels, categorical_features) if gaps else self._of_numbers(labels)
+            schema = self._learnt(labels, categorical_features) if missing else self._of_numbers(labels)
             labels = [labels[place] for place in schema.places(named, shape)]
         self._schema, self.n_columns = schema, len(schema)
         self._labels = [*dict.fromkeys(labels)]
@@ -259,7 +259,7 @@ class FileTable(BlockwiseRows):
         for to, column, wanted in zip(columns, self._schema.columns, self._places, strict=True):
             values, what = block[wanted], f"{file.name}: column {self._labels[wanted]!r}"
             is_part = file.named and self._labels[wanted] != column.raw
-            if isinstance(values, np.ndarray) and column.levels is None and (column.part_of is None or is_part):
+            if isinstance(values, np.ndarray) and column.categories is None and (column.part_of is None or is_part):
                 to[:] = values
             else:
                 if raw is None or wanted != place:
@@ -361,8 +361,8 @@ def _check_alike(first: File, file: File) -> None:
     raise ValueError(f"{file.name} {there}, unlike {first.name}; name the columns to use with columns=.")
 
 
-def _check_finite(values: NDArray[Any], what: str, row: int, gaps: bool = False) -> None:
-    good = ~np.isinf(values) if gaps else np.isfinite(values)
+def _check_finite(values: NDArray[Any], what: str, row: int, missing: bool = False) -> None:
+    good = ~np.isinf(values) if missing else np.isfinite(values)
     if not good.all():
         bad = int(np.argmin(good))
         kind = "NaN" if np.isnan(values[bad]) else "infinity"

@@ -37,7 +37,7 @@ from bgn.engines.protocol import (
     tables_of,
 )
 from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 
 def project(columns: Tensor, direction: Projection) -> Tensor:
@@ -56,10 +56,10 @@ def project(columns: Tensor, direction: Projection) -> Tensor:
     return z.double()
 
 
-def look_up(levels: Tensor, values: tuple[float, ...], gap: float | None = None) -> Tensor:
+def look_up(categories: Tensor, values: tuple[float, ...], gap: float | None = None) -> Tensor:
     """What the level of every row adds, and a gap."""
-    table = torch.tensor([*values, torch.nan if gap is None else gap], dtype=torch.float64, device=levels.device)
-    return table[torch.where(levels.isnan(), len(values), levels).long()]
+    table = torch.tensor([*values, torch.nan if gap is None else gap], dtype=torch.float64, device=categories.device)
+    return table[torch.where(categories.isnan(), len(values), categories).long()]
 
 
 def _filled(column: Tensor, factor: float, gap: float | None) -> Tensor:
@@ -407,7 +407,7 @@ class TensorPart(RowPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Neuron) -> Integers:
+    def put(self, slot: int, neuron: Oblique) -> Integers:
         fires = self._project(neuron.projection) >= neuron.threshold
         changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
@@ -559,7 +559,7 @@ class TensorPart(RowPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
@@ -597,7 +597,7 @@ class TensorEngine(MergedEngine[TensorPart]):
     def _explained(self, shift: int) -> int:
         return self.part.explained(len(self.output.weights), shift)
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
+    def next_layer(self, neurons: Sequence[Oblique]) -> TensorEngine:
         return TensorEngine(self.part.next_layer(neurons), self.loss)
 
 

@@ -18,7 +18,7 @@ from bgn.engines.gpu.engine import TensorPart, Total, project
 from bgn.engines.memory import signs
 from bgn.engines.protocol import Floats, Integers, Loss, Output, tables_of
 from bgn.engines.reduce import Best, Sieve
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
 _MOST_NUMBERED = 22
@@ -36,7 +36,7 @@ class FusedPart(TensorPart):
         # The last slot put, and how many rows fire together with each other slot; None as long as nobody asked.
         self._together: tuple[int, Integers] | None = None
         # The last neuron found, already in the spare slot, and what was told of it.
-        self._ready: tuple[int, Neuron, Integers] | None = None
+        self._ready: tuple[int, Oblique, Integers] | None = None
 
     def _run(self, kernel: Any, *arguments: Any, rows: int | None = None, lines: int = 1) -> None:
         """Run a kernel on all rows, or so many; Triton, unlike torch, runs it on the current device."""
@@ -104,7 +104,7 @@ class FusedPart(TensorPart):
         if groups:
             self._note(spare, told[_CUT:])
             if 0 < place < n:
-                self._ready = spare, Neuron(asked, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
+                self._ready = spare, Oblique(asked, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
         return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
 
     def _between(self, line: _Line, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
@@ -117,7 +117,7 @@ class FusedPart(TensorPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Neuron) -> Integers:
+    def put(self, slot: int, neuron: Oblique) -> Integers:
         if self._ready is not None and self._ready[:2] == (slot, neuron):
             return self._ready[2][:3]
         groups = 0 if self._together is None else (slot >> 3) + 1

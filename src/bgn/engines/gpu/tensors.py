@@ -200,8 +200,8 @@ def schema_of(X: Tensor, categorical_features: Any, target: str | None) -> Schem
     columns = []
     for j, column in enumerate(Schema.of_numbers(X.shape[1]).columns):
         known = X[:, j][~X[:, j].isnan()] if j in chosen else X[:0, j]
-        levels = tuple(torch.unique(known).double().cpu().tolist()) if j in chosen else None
-        columns.append(replace(column, levels=levels))
+        categories = tuple(torch.unique(known).double().cpu().tolist()) if j in chosen else None
+        columns.append(replace(column, categories=categories))
     return Schema(tuple(columns), target, named=False)
 
 
@@ -212,10 +212,10 @@ def encoded(X: Tensor, schema: Schema) -> Tensor:
     X = X.double()
     rows = X.clone()
     for j, column in enumerate(schema.columns):
-        if column.levels is not None:
-            levels = torch.tensor([float(level) for level in column.levels], dtype=torch.float64, device=X.device)
-            place = torch.searchsorted(levels, X[:, j].contiguous()).clamp(max=max(len(levels) - 1, 0))
-            known = levels[place] == X[:, j] if len(levels) else torch.zeros_like(X[:, j], dtype=torch.bool)
+        if column.categories is not None:
+            categories = torch.tensor([float(category) for category in column.categories], dtype=torch.float64, device=X.device)
+            place = torch.searchsorted(categories, X[:, j].contiguous()).clamp(max=max(len(categories) - 1, 0))
+            known = categories[place] == X[:, j] if len(categories) else torch.zeros_like(X[:, j], dtype=torch.bool)
             rows[:, j] = torch.where(known, place.double(), torch.nan)
     return rows
 
@@ -301,13 +301,13 @@ def _sloped(term: LinearTerm, rows: Tensor) -> Tensor:
 def _rows(network: Network, X: Tensor) -> Tensor:
     """What :meth:`bgn.model.network.Network._rows` says."""
     rows = encoded(table_of(X, network.n_inputs), network.schema)
-    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_gaps
+    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_missing
     typical = [column.typical for column in network.schema.columns]
     bad = rows.isinf().any(dim=0).cpu().numpy() | (gaps & refused & np.array([each is None for each in typical]))
     if bad.any():
         name = network.names[int(np.flatnonzero(bad)[0])]
         raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    filled = gaps & network.layers[0].refuses_gaps & np.array([each is not None for each in typical])
+    filled = gaps & network.layers[0].refuses_missing & np.array([each is not None for each in typical])
     if filled.any():
         rows = rows.clone()
         for j in np.flatnonzero(filled).tolist():

@@ -16,7 +16,7 @@ from bgn.explain.counterfactual.problem import (
     Limits,
     PlainInputs,
     Problem,
-    levels_to_fill,
+    categories_to_fill,
     plain_inputs,
     predicted,
     read_goals,
@@ -27,7 +27,7 @@ from bgn.explain.counterfactual.search import brief, cheapest_row, nearest_miss,
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import class_labels, clipped_network, column_of, columns_of, gap_of, probabilities_of
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -123,7 +123,7 @@ class Counterfactual(Tabular):
             return "Counterfactual(not found in time)"
         value = f"{shown.prediction:.6g}"
         if shown.label is not None:
-            value = f"{quote_category(level_word(shown.label))}, probability {shown.prediction:.4g}"
+            value = f"{quote_category(category_name(shown.label))}, probability {shown.prediction:.4g}"
         if self.unreachable:
             best = "best attainable" if self.optimal else "nearest found"
             return f"Counterfactual(unreachable: the {best} is {value})"
@@ -141,7 +141,7 @@ def _written(value: Any) -> str:
     """Write what a column holds."""
     if value is None:
         return "missing"
-    return f"{value:.6g}" if isinstance(value, float) else quote_category(level_word(value))
+    return f"{value:.6g}" if isinstance(value, float) else quote_category(category_name(value))
 
 
 @through_pipelines("x")
@@ -370,7 +370,7 @@ def read_tasks(
                 filled.append(column)
         if limits.max_changed is not None and len(filled) > limits.max_changed:
             continue
-        kept = [column for column in gaps if column not in filled or network.schema.columns[column].levels is not None]
+        kept = [column for column in gaps if column not in filled or network.schema.columns[column].categories is not None]
         tasks += [_task(network, row, raw, tuple(filled), kept, goal, limits) for goal in goals]
     return tasks
 
@@ -396,6 +396,6 @@ def _ways(network: Network, column: int, free: bool, bounds: Any) -> list[float 
     kind = network.schema.columns[column]
     if not free:
         return [_STAYS]
-    if kind.levels is not None:
-        return [_STAYS, *levels_to_fill(kind, bounds)]
+    if kind.categories is not None:
+        return [_STAYS, *categories_to_fill(kind, bounds)]
     return [_STAYS] if kind.typical is None else [_STAYS, kind.typical]

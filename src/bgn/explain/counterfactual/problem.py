@@ -11,12 +11,12 @@ import numpy as np
 
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
-from bgn.model.layer import Layer, Neuron, Projection
+from bgn.model.layer import Layer, Oblique, Projection
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.readings import is_turned
-from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.schema import Column, Category, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.values import as_rows
 from bgn.text import quote_name
@@ -33,7 +33,7 @@ def read_bounds(inputs: PlainInputs, bounds: Mapping[Any, Any] | None) -> tuple[
         own = list(inputs.places[column])
         if np.isnan(inputs.row[column]):
             low[own] = high[own] = inputs.x[own]
-        elif kind.levels is not None:
+        elif kind.categories is not None:
             low[own], high[own] = 0.0, 1.0
         elif kind.seen is not None:
             low[own], high[own] = min(kind.seen[0], inputs.row[column]), max(kind.seen[1], inputs.row[column])
@@ -42,18 +42,18 @@ def read_bounds(inputs: PlainInputs, bounds: Mapping[Any, Any] | None) -> tuple[
         kind, own = inputs.original.schema.columns[column], list(inputs.places[column])
         if np.isnan(inputs.row[column]):
             continue
-        if kind.levels is not None:
+        if kind.categories is not None:
             high[own] = _allowed(kind, int(inputs.row[column]), limits)
         else:
             low[own], high[own] = _ends(kind, float(inputs.row[column]), limits, (low[own[0]], high[own[0]]))
     return low, high
 
 
-def levels_to_fill(kind: Column, limits: Any) -> list[float]:
+def categories_to_fill(kind: Column, limits: Any) -> list[float]:
     """Return the numbers of the levels that a gap may become; where it comes from no level, none is too high or low."""
-    levels = kind.levels or ()
+    categories = kind.categories or ()
     free = limits is None or (isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered)
-    allowed = np.ones(len(levels)) if free else _allowed(kind, 0, limits)
+    allowed = np.ones(len(categories)) if free else _allowed(kind, 0, limits)
     return np.flatnonzero(allowed).astype(np.float64).tolist()
 
 
@@ -75,18 +75,18 @@ def _ends(kind: Column, value: float, limits: Any, seen: tuple[float, float]) ->
 
 def _allowed(kind: Column, own: int, limits: Any) -> Floats:
     """Return 1 for every level that a category may have, else 0."""
-    levels = kind.levels or ()
+    categories = kind.categories or ()
     if isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered:
-        codes = np.arange(len(levels))
+        codes = np.arange(len(categories))
         return np.asarray(codes >= own if limits == "increase" else codes <= own, dtype=np.float64)
     words = [] if isinstance(limits, str) or not np.iterable(limits) else list(limits)
-    if not words or not set(words) <= set(levels):
+    if not words or not set(words) <= set(categories):
         ordered = ", 'increase' or 'decrease'" if kind.ordered else ""
         raise ValueError(
-            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(level_word, levels))}"
+            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(category_name, categories))}"
             f"{ordered}; got {limits!r}."
         )
-    return np.array([float(level in words) for level in levels])
+    return np.array([float(category in words) for category in categories])
 
 
 def read_costs(inputs: PlainInputs, costs: Any, background: Any) -> Floats:
@@ -118,7 +118,7 @@ def default_prices(inputs: PlainInputs, background: Any) -> Floats:
     network, prices = inputs.original, np.ones(inputs.original.n_inputs)
     rows = None if background is None else rows_of(network, background, "background")
     for column, kind in enumerate(network.schema.columns):
-        if kind.levels is not None:
+        if kind.categories is not None:
             continue
         if rows is not None:
             known = rows[~np.isnan(rows[:, column]), column]
@@ -158,14 +158,14 @@ class PlainInputs:
 
     def is_group(self, column: int) -> bool:
         """Whether a column is a category whose level may change."""
-        return self.original.schema.columns[column].levels is not None and not np.isnan(self.row[column])
+        return self.original.schema.columns[column].categories is not None and not np.isnan(self.row[column])
 
-    def value(self, column: int, plain: Floats) -> Level | None:
+    def value(self, column: int, plain: Floats) -> Category | None:
         """Return what a column of the table holds in a row of plain numbers; None for a gap."""
         if np.isnan(self.row[column]):
             return None
-        levels, values = self.original.schema.columns[column].levels, plain[list(self.places[column])]
-        return float(values[0]) if levels is None else levels[int(values.argmax())]
+        categories, values = self.original.schema.columns[column].categories, plain[list(self.places[column])]
+        return float(values[0]) if categories is None else categories[int(values.argmax())]
 
     def table_row(self, plain: Floats) -> Any:
         """Return a row of plain numbers as the table has it: floats where all columns are numbers."""
@@ -179,23 +179,23 @@ class PlainInputs:
 def plain_inputs(network: Network, row: Floats) -> PlainInputs:
     """Return a network around one row, which is as the questions see it, on plain numbers."""
     columns, first = network.schema.columns, network.layers[0]
-    if network.schema.all_numbers and not first.takes_gaps and network.slopes is None:
+    if network.schema.all_numbers and not first.takes_missing and network.slopes is None:
         return PlainInputs(network, row, network, row, tuple((j,) for j in range(len(row))))
     places, values = [], list[float]()
     for column, value in zip(columns, row.tolist(), strict=True):
-        levels, gap = column.levels or (), bool(np.isnan(value))
+        categories, gap = column.categories or (), bool(np.isnan(value))
         start = len(values)
         if gap:
             values.append(1.0)
-        elif column.levels is None:
+        elif column.categories is None:
             values.append(value)
         else:
-            values += [float(code == value) for code in range(len(levels))]
+            values += [float(code == value) for code in range(len(categories))]
         places.append(tuple(range(start, len(values))))
     neurons = [_plain(neuron, row, places) for neuron in first.neurons]
     terms = [_straight(term, row, places) for term in network.linear_terms]
     ends = [
-        Neuron(Projection((each.column,), (1.0,)), end)
+        Oblique(Projection((each.column,), (1.0,)), end)
         for each in terms
         if each.clipped
         for end in (each.low, each.high)
@@ -219,11 +219,11 @@ def _straight(term: LinearTerm, row: Floats, places: list[tuple[int, ...]]) -> L
     return LinearTerm(place, tuple(slope * gap for slope in term.slopes))
 
 
-def _plain(neuron: Neuron, row: Floats, places: list[tuple[int, ...]]) -> Neuron:
+def _plain(neuron: Oblique, row: Floats, places: list[tuple[int, ...]]) -> Oblique:
     """Return a neuron on plain numbers; one that has an answer for a gap of the row always gives it."""
     projection = neuron.projection
     if neuron.missing is not None and np.isnan(row[list(projection.columns)]).any():
-        return Neuron(Projection((), ()), -1.0 if neuron.missing else 1.0)
+        return Oblique(Projection((), ()), -1.0 if neuron.missing else 1.0)
     columns, factors = list[int](), list[float]()
     for place, (column, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
         columns += places[column]
@@ -231,7 +231,7 @@ def _plain(neuron: Neuron, row: Floats, places: list[tuple[int, ...]]) -> Neuron
             factors += projection.at(place).values(row[np.newaxis]).tolist()
         else:
             factors += coefficient if isinstance(coefficient, tuple) else (coefficient,)
-    return Neuron(Projection(tuple(columns), tuple(factors)), neuron.threshold)
+    return Oblique(Projection(tuple(columns), tuple(factors)), neuron.threshold)
 
 
 # -- What a counterfactual is to reach: a number within limits, a probability, or a class.
@@ -537,16 +537,16 @@ def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterabl
     )  # fmt: skip
 
 
-def _plain_constraint(inputs: PlainInputs, constraint: Neuron) -> Neuron:
+def _plain_constraint(inputs: PlainInputs, constraint: Oblique) -> Oblique:
     """Return a constraint on plain numbers, or say why it is none."""
     for column in constraint.projection.columns:
         kind, name = inputs.original.schema.columns[column], inputs.original.names[column]
-        if kind.levels is not None:
+        if kind.categories is not None:
             raise ValueError(f"constraints speaks of {name!r}, a category; only numbers can be added up. Use bounds.")
         if np.isnan(inputs.row[column]):
             raise ValueError(f"constraints speaks of {name!r}, which is missing in x. Leave it out.")
     columns = tuple(inputs.places[column][0] for column in constraint.projection.columns)
-    return Neuron(Projection(columns, constraint.projection.coefficients), constraint.threshold)
+    return Oblique(Projection(columns, constraint.projection.coefficients), constraint.threshold)
 
 
 def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]) -> tuple[tuple[int, ...], ...]:
@@ -578,7 +578,7 @@ def _read_whole(inputs: PlainInputs, integer: Iterable[Any] | None) -> Bools:
     else:
         columns = columns_of(network, integer, "integer")
     for column in columns:
-        if network.schema.columns[column].levels is not None:
+        if network.schema.columns[column].categories is not None:
             raise ValueError(f"integer has {network.names[column]!r}, a category. Leave it out.")
         if row[column] != np.rint(row[column]) and not np.isnan(row[column]):
             raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
@@ -592,7 +592,7 @@ _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
-def read_constraints(network: Network, row: Floats, constraints: Any) -> list[Neuron]:
+def read_constraints(network: Network, row: Floats, constraints: Any) -> list[Oblique]:
     """Return neurons that fire where the constraints hold; an equality makes two, a rounding error apart."""
     neurons = []
     for constraint in [constraints] if isinstance(constraints, str) else constraints or ():
@@ -601,7 +601,7 @@ def read_constraints(network: Network, row: Floats, constraints: Any) -> list[Ne
         columns = np.flatnonzero(coefficients)
         for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[relation]:
             factors = tuple((sign * coefficients[columns]).tolist())
-            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(sign * right - slack)))
+            neurons.append(Oblique(Projection(tuple(columns.tolist()), factors), float(sign * right - slack)))
     return neurons
 
 

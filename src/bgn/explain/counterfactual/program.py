@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bgn.explain.counterfactual.problem import Problem
 from bgn.explain.crossings import crossings, direction, normal
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Bools, Floats
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
@@ -204,12 +204,12 @@ class Program:
             row = (weights @ answers) / unit
             row[self.miss] = 1.0
             row[self.line] = lines / unit
-            level = base + float(weights @ constant)
-            self.rows.append((row, (least - level) / unit - _SLACK, np.inf))
+            category = base + float(weights @ constant)
+            self.rows.append((row, (least - category) / unit - _SLACK, np.inf))
         self.upper[self.miss] = np.inf
         self.unit = unit
 
-    def _add_neuron(self, place: int, neuron: Neuron, answers: Floats, constant: Floats) -> None:
+    def _add_neuron(self, place: int, neuron: Oblique, answers: Floats, constant: Floats) -> None:
         """Tie a deeper neuron's variable to the sum of the answers it reads."""
         (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
         row, start = weights @ answers[columns], float(weights @ constant[columns])

@@ -18,7 +18,7 @@ from bgn.explain.counterfactual.program import Program, Solution
 from bgn.explain.crossings import after_first, crossings, crossings_along, factor
 from bgn.explain.optimize.problem import Domain, ScoreProblem
 from bgn.explain.optimize.search import is_empty
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Bools, Floats
 
 # Costs closer than this, relatively, are the same: the solver promises no more.
@@ -122,7 +122,7 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
     never meet, whichever way columns move."""
     problem, network = program.problem, program.problem.network
     answers = problem.layer.fire(problem.x[np.newaxis])
-    neurons, given = list[Neuron](), list[float]()
+    neurons, given = list[Oblique](), list[float]()
     for axis, piece in zip(program.axes, solution.pieces, strict=True):
         answers[0, axis.neurons] = axis.answers[piece]
         neurons += [problem.layer.neurons[k] for k in axis.neurons]
@@ -132,7 +132,7 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
         return True
     for group in problem.groups:
         for sign in (1.0, -1.0):
-            neurons.append(Neuron(Projection(group, (sign,) * len(group)), sign))
+            neurons.append(Oblique(Projection(group, (sign,) * len(group)), sign))
             given.append(1.0)
     low, high, none = problem.x.copy(), problem.x.copy(), np.zeros(len(problem.x))
     low[program.columns] += program.low
@@ -156,7 +156,7 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
             most = np.where(np.isin(np.arange(len(low)), both) & (signs < 0), problem.x, high)
             prices = -(signs * problem.costs)[some]
             cheaper = Projection(tuple(some), tuple(prices.tolist()))
-            asked = [*neurons, Neuron(cheaper, float(prices @ problem.x[some] - cost))]
+            asked = [*neurons, Oblique(cheaper, float(prices @ problem.x[some] - cost))]
         domain = Domain(least, most, problem.integer, (None,) * len(low), none > 0, np.clip(problem.x, least, most))
         region = ScoreProblem(tuple(asked), np.zeros(len(asked)), none, domain)
         if not is_empty(region, np.array([*given, 1.0][: len(asked)])):

@@ -15,7 +15,7 @@ import numpy as np
 
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.problem import Domain
-from bgn.model.layer import Coefficient, Neuron, Projection
+from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.step import Bools, Floats
 
 _FEW = 100  # whole numbers that are pieces of their own
@@ -50,10 +50,10 @@ class ColumnPieces:
         return len(self.spans) - 1 if np.isnan(self.spans[-1, 0]) else None
 
 
-def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
+def column_pieces(neurons: Sequence[Oblique], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
     """Return the pieces of one column; of whole numbers on a slope each, where they are few."""
     own = [k for k, neuron in enumerate(neurons) if neuron.projection.columns == (column,)]
-    allowed, row = domain.levels[column], domain.start[np.newaxis]
+    allowed, row = domain.categories[column], domain.start[np.newaxis]
     if allowed is not None:
         spans = np.array([(code, code) for code in allowed], np.float64)
     else:
@@ -91,7 +91,7 @@ class SharedSum:
     loses: bool
 
 
-def shared_sums(neurons: Sequence[Neuron], domain: Domain) -> list[SharedSum]:
+def shared_sums(neurons: Sequence[Oblique], domain: Domain) -> list[SharedSum]:
     """Return the sums over several columns that questions compare."""
     groups: dict[tuple[Projection, bool], list[tuple[int, float]]] = {}
     for k, neuron in enumerate(neurons):
@@ -117,7 +117,7 @@ def _scaled(projection: Projection) -> tuple[Projection, float]:
 
 
 def _shared_sum(
-    neurons: Sequence[Neuron], domain: Domain, scaled: Projection, found: list[tuple[int, float]]
+    neurons: Sequence[Oblique], domain: Domain, scaled: Projection, found: list[tuple[int, float]]
 ) -> SharedSum:
     numbers, leads = [k for k, _ in found], np.array([lead for _, lead in found])
     cuts = np.array([neurons[k].threshold for k in numbers]) / leads
@@ -161,7 +161,7 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
 
 def _values(domain: Domain, column: int, coefficient: Coefficient) -> list[float] | None:
     """Return what a column may add to a sum; None where that is any of very many numbers."""
-    allowed = domain.levels[column]
+    allowed = domain.categories[column]
     if isinstance(coefficient, tuple):
         return [coefficient[code] for code in allowed or ()]
     if coefficient == 0.0:

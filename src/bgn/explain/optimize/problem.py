@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.subject import column_of, gap_of
-from bgn.model.layer import Layer, Neuron
+from bgn.model.layer import Layer, Oblique
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Bools, Floats
@@ -40,13 +40,13 @@ class Domain:
     low: Floats
     high: Floats
     whole: Bools
-    levels: tuple[tuple[int, ...] | None, ...]
-    gaps: Bools
+    categories: tuple[tuple[int, ...] | None, ...]
+    missing: Bools
     start: Floats
     absent: frozenset[int] = frozenset()
 
 
-def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
+def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     """Return the rows that `within` names: "all", "seen", or bounds by column.
 
     A gap that the questions see as such is a value of its own; one that they count as a number is that number.
@@ -58,16 +58,16 @@ def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
         told = {column_of(network, name, "within"): bounds for name, bounds in within.items()}
     seen = within == "seen"
     ends = [_ends(kind, told.get(j), seen) for j, kind in enumerate(columns)]
-    levels = tuple(_levels(kind, told.get(j)) for j, kind in enumerate(columns))
+    categories = tuple(_categories(kind, told.get(j)) for j, kind in enumerate(columns))
     low, high = np.array(ends).reshape(-1, 2).T
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
     sees = [gap_of(network, j) for j in range(len(columns))]
     visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
-    start = [_start(*each) for each in zip(columns, levels, low.tolist(), high.tolist(), strict=True)]
+    start = [_start(*each) for each in zip(columns, categories, low.tolist(), high.tolist(), strict=True)]
     without_values = frozenset(np.flatnonzero(absent).tolist())
-    return Domain(low, high, whole, levels, (visible & gaps) | absent, np.array(start), without_values)
+    return Domain(low, high, whole, categories, (visible & missing) | absent, np.array(start), without_values)
 
 
 def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: float) -> float:
@@ -81,7 +81,7 @@ def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: fl
 
 def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
     """Return the range of a number."""
-    if column.levels is not None:
+    if column.categories is not None:
         return -np.inf, np.inf
     if bounds is None:
         return column.seen if seen and column.seen is not None else (-np.inf, np.inf)
@@ -95,22 +95,22 @@ def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
     return found
 
 
-def _levels(column: Column, bounds: Any) -> tuple[int, ...] | None:
+def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
     """Return the numbers of the levels that a category may have."""
-    if column.levels is None:
+    if column.categories is None:
         return None
     if bounds is None:
-        return tuple(range(len(column.levels)))
+        return tuple(range(len(column.categories)))
     wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
     if column.always_missing:
         raise ValueError(f"within names {column.name!r}, which has no levels: the model does not use it. Leave it out.")
-    unknown = [level for level in wanted if level not in column.levels]
+    unknown = [category for category in wanted if category not in column.categories]
     if unknown or not wanted:
         raise ValueError(
-            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.levels))}; "
+            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.categories))}; "
             f"got {bounds!r}."
         )
-    return tuple(sorted({column.levels.index(level) for level in wanted}))
+    return tuple(sorted({column.categories.index(category) for category in wanted}))
 
 
 # A column without ends is searched this many times farther than the farthest threshold in its way.
@@ -142,7 +142,7 @@ class ScoreProblem:
         problem of their own (:meth:`beyond`).
     """
 
-    neurons: tuple[Neuron, ...]
+    neurons: tuple[Oblique, ...]
     weights: Floats
     slopes: Floats
     domain: Domain
@@ -150,14 +150,14 @@ class ScoreProblem:
     limits: int = 0
     ends: Floats | None = None
     constant: float = 0.0
-    gaps: tuple[tuple[int, float], ...] = ()
+    missing: tuple[tuple[int, float], ...] = ()
 
     def beyond(self) -> list[ScoreProblem]:
         """Return problems that cover this one: without gaps in the first column with a slope that may have some, and
         with; or each on one side of an end of the first slope that has rows beyond. None where no slope has either."""
-        for place, (column, counted) in enumerate(self.gaps):
+        for place, (column, counted) in enumerate(self.missing):
             if self.slopes[column]:
-                rest = replace(self, gaps=self.gaps[:place] + self.gaps[place + 1 :])
+                rest = replace(self, missing=self.missing[:place] + self.missing[place + 1 :])
                 return [rest, rest._absent(column, counted)]
         if self.ends is None:
             return []
@@ -176,7 +176,7 @@ class ScoreProblem:
     def _absent(self, column: int, counted: float) -> ScoreProblem:
         """Return the problem with a gap in a column, whose slope adds what the gap counts as."""
         here = np.arange(len(self.slopes)) == column
-        domain = replace(self.domain, gaps=self.domain.gaps | here, absent=self.domain.absent | {column})
+        domain = replace(self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column})
         constant = self.constant + float(self.slopes[column]) * counted
         return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
 
@@ -268,7 +268,7 @@ class ScoreProblem:
         return replace(self, domain=replace(self.domain, low=low, high=high))
 
 
-def _met(neurons: Sequence[Neuron], count: int) -> Floats:
+def _met(neurons: Sequence[Oblique], count: int) -> Floats:
     """Return how far from 0 the thresholds of two questions about the same two numbers meet, by column."""
     found, lines = np.zeros(count), dict[tuple[int, ...], list[list[float]]]()
     for neuron in neurons:
@@ -284,7 +284,7 @@ def _met(neurons: Sequence[Neuron], count: int) -> Floats:
     return found
 
 
-def _thrown(neuron: Neuron, reach: Floats) -> Iterator[tuple[int, float]]:
+def _thrown(neuron: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
     """Yield for every number that a neuron reads how far from 0 its threshold may lie."""
     pairs = list(zip(neuron.projection.columns, neuron.projection.coefficients, strict=True))
     sizes = [max(map(abs, each), default=0.0) if isinstance(each, tuple) else abs(each) * reach[j] for j, each in pairs]
@@ -297,10 +297,10 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
-    seen = [each for each in network.linear_terms if domain.gaps[each.column]]
-    gaps = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
-    domain = replace(domain, gaps=domain.gaps & (slopes == 0.0))
-    straight: dict[str, Any] = {"ends": network.ranges, "gaps": gaps}
+    seen = [each for each in network.linear_terms if domain.missing[each.column]]
+    missing = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
+    domain = replace(domain, missing=domain.missing & (slopes == 0.0))
+    straight: dict[str, Any] = {"ends": network.ranges, "gaps": missing}
     if network.depth > 1:
         return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
     kept = [k for k in range(first.width) if weights[k] != 0.0]

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.pieces import ColumnPieces, SharedSum, column_pieces, shared_sums
 from bgn.explain.optimize.problem import ScoreProblem
-from bgn.model.layer import Neuron, Projection
+from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Floats
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
@@ -212,7 +212,7 @@ class RegionProgram:
         ends = sum(float(np.abs(self.score[step]) @ self.upper[step]) for step in self.step)
         self.unit = float(np.abs(problem.weights).sum()) + ends or 1.0
 
-    def _add_neuron(self, place: int, neuron: Neuron, answers: Floats, constant: Floats) -> None:
+    def _add_neuron(self, place: int, neuron: Oblique, answers: Floats, constant: Floats) -> None:
         """Tie a deeper neuron's variable to the sum of the answers it reads."""
         (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
         row, start = weights @ answers[columns], float(weights @ constant[columns])

@@ -230,10 +230,10 @@ def values_of(problem: ScoreProblem, column: int) -> Floats | None:
 
 def places_along(problem: ScoreProblem, column: int, rows: Floats) -> Floats:
     """Return values of a column, for every row in a row of their own, that stand for all: in order, a gap last."""
-    domain, gap = problem.domain, [np.nan] * bool(problem.domain.gaps[column])
-    levels = domain.levels[column]
-    if levels is not None:
-        return np.tile([*map(float, levels), *gap], (len(rows), 1))
+    domain, gap = problem.domain, [np.nan] * bool(problem.domain.missing[column])
+    categories = domain.categories[column]
+    if categories is not None:
+        return np.tile([*map(float, categories), *gap], (len(rows), 1))
     low, high = float(domain.low[column]), float(domain.high[column])
     if domain.whole[column] and high - low < _ROWS // (len(rows) + 1):
         return np.tile([*np.arange(low, high + 1.0), *gap], (len(rows), 1))

@@ -13,7 +13,7 @@ from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, Summation, 
 from bgn.export.programs.straight import Statements
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.numbers import EXACT, written
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import clean, quote_name
 from bgn.whole_file import write_whole
 
@@ -183,7 +183,7 @@ def _card(model: Any) -> Scorecard:
 
 
 def _header(planned: ExportPlan, name: str) -> str:
-    refused = "an infinite number" if any(each.levels is None for each in planned.inputs) else ""
+    refused = "an infinite number" if any(each.categories is None for each in planned.inputs) else ""
     if any(each.refuses for each in planned.inputs):
         refused += f"{' or ' * bool(refused)}a gap that the model refuses"
     refused = refused and f"; the score of {refused} is NAN"
@@ -196,8 +196,8 @@ def _header(planned: ExportPlan, name: str) -> str:
         words = ", ".join(map(quoted, planned.class_words))
         parts.append(f"static const char *const {name}_classes[{len(planned.classes)}] = {{{words}}};")
     for k, each in enumerate(planned.inputs):
-        if each.levels is not None:
-            parts.append(_levels(name, k, tuple(map(level_word, each.levels))))
+        if each.categories is not None:
+            parts.append(_categories(name, k, tuple(map(category_name, each.categories))))
     written = CStatements(planned)
     written.prefix = f"{name}_"
     body = _body(planned, written)
@@ -219,7 +219,7 @@ def _held(written: CStatements, name: str) -> str:
     return f"\n/* The prediction. */\nstatic inline double {name}_predict(const double *row) {{\n{body}\n}}\n"
 
 
-def _levels(name: str, k: int, words: tuple[str, ...]) -> str:
+def _categories(name: str, k: int, words: tuple[str, ...]) -> str:
     """Write the function that finds the number of a level, NAN for none of them."""
     tests = "\n".join(f"    if (!strcmp(word, {quoted(word)})) return {place}.0;" for place, word in enumerate(words))
     return (
@@ -234,10 +234,10 @@ def _body(planned: ExportPlan, written: CStatements) -> list[str]:
         refusal = f"{{ for (int k = 0; k < {planned.outputs}; k++) out[k] = NAN; return; }}"
     for k, each in enumerate(planned.inputs):
         absent, fill = f"x{k} != x{k}", None if each.fill is None else written.number(each.fill)
-        if each.levels is None:
+        if each.categories is None:
             lines += [f"double x{k} = row[{k}];", f"if (isinf(x{k})) {refusal}"]
         else:
-            none, absent = len(each.levels), f"x{k} == {len(each.levels)}"
+            none, absent = len(each.categories), f"x{k} == {len(each.categories)}"
             lines.append(f"int x{k} = row[{k}] >= 0.0 && row[{k}] < {none}.0 ? (int)row[{k}] : {none};")
             fill = None if each.fill is None else str(int(each.fill))
         if each.refuses:
@@ -303,9 +303,9 @@ def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: in
     parts.append(f"static const char *const {name}_columns[{count}] = {{{columns or '0'}}};\n")
     parts.append(f"static const int32_t {name}_scales[{count}] = {{{scales or '1'}}};\n")
     for k, each in enumerate(planned.inputs):
-        if each.levels is not None:
-            words = ", ".join(quoted(level_word(level)) for level in each.levels)
-            parts.append(f"static const char *const {name}_levels_{k}[{len(each.levels)}] = {{{words}}};\n")
+        if each.categories is not None:
+            words = ", ".join(quoted(category_name(category)) for category in each.categories)
+            parts.append(f"static const char *const {name}_levels_{k}[{len(each.categories)}] = {{{words}}};\n")
     lines = _reading(planned, places) if planned.inputs else ["(void)row;"]
     lines += [f"int64_t total = {int(planned.base[0])};"]
     for addend in planned.addends:
@@ -323,7 +323,7 @@ def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: in
 
 def _places(planned: ExportPlan, k: int, least: int) -> int:
     """Return how many decimals of a number are kept: as many as its thresholds have."""
-    if planned.inputs[k].levels is not None:
+    if planned.inputs[k].categories is not None:
         return 0
     found = [least]
     for comparison in planned.layers[0].comparisons:
@@ -343,15 +343,15 @@ def _reading(planned: ExportPlan, places: list[int]) -> list[str]:
     for k, each in enumerate(planned.inputs):
         lines.append(f"int64_t x{k} = row[{k}];")
         absent = f"x{k} == INT32_MIN"
-        if each.levels is not None:
-            absent = f"x{k} < 0 || x{k} >= {len(each.levels)}"
+        if each.categories is not None:
+            absent = f"x{k} < 0 || x{k} >= {len(each.categories)}"
         if each.refuses:
             lines.append(f"if ({absent}) return -1;")
         elif each.fill is not None:
-            fill = each.fill if each.levels is not None else written(each.fill).scaleb(places[k], EXACT)
+            fill = each.fill if each.categories is not None else written(each.fill).scaleb(places[k], EXACT)
             lines.append(f"if ({absent}) x{k} = {int(fill)};")
-        elif each.levels is not None:
-            lines.append(f"if ({absent}) x{k} = {len(each.levels)};")
+        elif each.categories is not None:
+            lines.append(f"if ({absent}) x{k} = {len(each.categories)};")
     return lines
 
 
@@ -384,7 +384,7 @@ def _whole(planned: ExportPlan, summed: Summation, comparison: PlannedComparison
 def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[int]) -> str:
     """Write a comparison of whole numbers."""
     summed = planned.layers[0].sums[comparison.summation]
-    chosen = planned.chosen_levels(0, comparison)
+    chosen = planned.chosen_categories(0, comparison)
     if chosen is not None:
         answers = [*chosen, bool(planned.gap_answer(0, comparison))]
         tests = [f"x{summed.inputs[0]} == {code}" for code, yes in enumerate(answers) if yes]
@@ -392,8 +392,8 @@ def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[i
     whole = _whole(planned, summed, comparison, places)
     parts, absent = [], []
     for place, (k, factor) in enumerate(zip(summed.inputs, whole.factors, strict=True)):
-        levels = planned.inputs[k].levels
-        missing = f"x{k} == {len(levels)}" if levels is not None else f"x{k} == INT32_MIN"
+        categories = planned.inputs[k].categories
+        missing = f"x{k} == {len(categories)}" if categories is not None else f"x{k} == INT32_MIN"
         if isinstance(factor, tuple):
             part = "0"
             for code, value in reversed([*enumerate(factor)]):
@@ -401,7 +401,7 @@ def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[i
         else:
             part = f"x{k}" if factor == 1 else f"{factor} * x{k}"
         if whole.gaps is not None and planned.sees_gap(k):
-            known = whole.gaps[place] == 0 and levels is not None
+            known = whole.gaps[place] == 0 and categories is not None
             part = part if known else f"({missing} ? {whole.gaps[place]} : {part})"
         elif planned.sees_gap(k):
             absent.append(missing)

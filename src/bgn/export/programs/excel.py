@@ -13,13 +13,13 @@ from typing import Any
 from bgn.export.condition import bounds
 from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput, check_words, plan
 from bgn.export.scorecard import Scorecard, scorecard
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.require import require
 from bgn.text import clean, quote_category, quote_name
 from bgn.whole_file import write_whole
 
 _MOST_COLUMNS = 16_000
-_MOST_LEVELS = 250  # CHOOSE has room for 254 values
+_MOST_CATEGORIES = 250  # CHOOSE has room for 254 values
 _HEAD = 3  # rows of a sheet before the first case
 
 
@@ -76,13 +76,13 @@ def _check(planned: ExportPlan) -> None:
         raise ValueError(
             f"model has {columns} questions and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL."
         )
-    levels = (level_word(level) for each in planned.inputs for level in each.levels or ())
-    check_words(levels, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
+    categories = (category_name(category) for each in planned.inputs for category in each.categories or ())
+    check_words(categories, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
     for each in planned.inputs:
-        if each.levels is not None and len(each.levels) > _MOST_LEVELS:
+        if each.categories is not None and len(each.categories) > _MOST_CATEGORIES:
             raise ValueError(
-                f"model's category {each.name!r} has {len(each.levels)} levels; a workbook has room for "
-                f"{_MOST_LEVELS}. Export to SQL."
+                f"model's category {each.name!r} has {len(each.categories)} levels; a workbook has room for "
+                f"{_MOST_CATEGORIES}. Export to SQL."
             )
 
 
@@ -117,7 +117,7 @@ class _Workbook:
         front = self.book.active
         front.title = "Input"
         questions = self.book.create_sheet("Questions")
-        self._levels()
+        self._categories()
         self._input(front)
         self._questions(questions)
         if card is not None:
@@ -126,20 +126,20 @@ class _Workbook:
         self.book.save(memory)
         return _timeless(memory.getvalue())
 
-    def _levels(self) -> None:
+    def _categories(self) -> None:
         """Write the levels of categories, each under its name, and the numbers of the levels that rows have."""
-        if all(each.levels is None for each in self.plan.inputs):
+        if all(each.categories is None for each in self.plan.inputs):
             return
-        levels, codes = self.book.create_sheet("Levels"), self.book.create_sheet("Codes")
+        categories, codes = self.book.create_sheet("Levels"), self.book.create_sheet("Codes")
         for k, each in enumerate(self.plan.inputs):
-            if each.levels is None:
+            if each.categories is None:
                 continue
-            self.text(levels, at(k, 1), quote_name(each.name), bold=True)
-            for place, level in enumerate(each.levels, start=2):
-                if each.level_kind == "words":
-                    self.text(levels, at(k, place), level_word(level))
+            self.text(categories, at(k, 1), quote_name(each.name), bold=True)
+            for place, category in enumerate(each.categories, start=2):
+                if each.category_kind == "words":
+                    self.text(categories, at(k, place), category_name(category))
                 else:
-                    levels[at(k, place)].value = level
+                    categories[at(k, place)].value = category
             for row in range(_HEAD + 1, _HEAD + 1 + self.rows):
                 codes[at(k, row)].value = self.formulas.code(k, row)
         codes.sheet_state = "hidden"
@@ -171,14 +171,14 @@ class _Workbook:
         """Let a cell of a category offer its levels, and one of a number take numbers alone."""
         validation = require("openpyxl.worksheet.datavalidation", extra="excel").DataValidation
         each, letter = self.plan.inputs[k], at(k, 1)[:-1]
-        if each.levels is None:
+        if each.categories is None:
             rule = validation(
                 type="decimal", operator="between", formula1="-1E+300", formula2="1E+300", allow_blank=True
             )
             rule.error = "A number, or nothing where it is missing."
         else:
             rule = validation(
-                type="list", formula1=f"=Levels!${letter}$2:${letter}${len(each.levels) + 1}", allow_blank=True
+                type="list", formula1=f"=Levels!${letter}$2:${letter}${len(each.categories) + 1}", allow_blank=True
             )
             rule.error = "A word of the list, or nothing where it is missing."
         rule.showErrorMessage = True
@@ -297,14 +297,14 @@ class Formulas:
     def code(self, k: int, row: int) -> str:
         """Return the number of a category's level, from 1 on; 0 for a gap."""
         each, letter, cell = self.plan.inputs[k], at(k, 1)[:-1], f"Input!{at(k, row)}"
-        known = each.levels or ()
-        levels = f"Levels!${letter}$2:${letter}${len(known) + 1}"
-        if each.level_kind == "truths":  # which are numbers to some spreadsheets, and words to none
-            cases = "".join(f"IF({cell}={str(level).upper()}(),{place}," for place, level in enumerate(known, start=1))
+        known = each.categories or ()
+        categories = f"Levels!${letter}$2:${letter}${len(known) + 1}"
+        if each.category_kind == "truths":  # which are numbers to some spreadsheets, and words to none
+            cases = "".join(f"IF({cell}={str(category).upper()}(),{place}," for place, category in enumerate(known, start=1))
             found = f"IF(ISBLANK({cell}),0,{cases}0{')' * len(known)})"
         else:
-            same = f"EXACT({levels},{cell})" if each.level_kind == "words" else f"({levels}={cell})"
-            found = f"IF(ISBLANK({cell}),0,SUMPRODUCT({same}*(ROW({levels})-1)))"
+            same = f"EXACT({categories},{cell})" if each.category_kind == "words" else f"({categories}={cell})"
+            found = f"IF(ISBLANK({cell}),0,SUMPRODUCT({same}*(ROW({categories})-1)))"
         return f"={found}" if each.fill is None else f"=IF({found}=0,{int(each.fill) + 1},{found})"
 
     def _value(self, k: int, row: int) -> str:
@@ -317,7 +317,7 @@ class Formulas:
         each = self.plan.inputs[k]
         if each.fill is not None:
             return ""
-        return f"Codes!{at(k, row)}>0" if each.levels is not None else f"ISNUMBER(Input!{at(k, row)})"
+        return f"Codes!{at(k, row)}>0" if each.categories is not None else f"ISNUMBER(Input!{at(k, row)})"
 
     # -- questions ---------------------------------------------------------------------------------------------
 

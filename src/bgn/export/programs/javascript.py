@@ -9,7 +9,7 @@ from typing import Any
 from bgn.export.plan import ExportPlan, Input, plan
 from bgn.export.programs.straight import Statements
 from bgn.model.dates import TimePart
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Category, category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -163,14 +163,14 @@ def module(planned: ExportPlan) -> str:
     parts = [f"// Predicts {target}. Written by bgn; needs nothing else."]
     parts.append(f"export const columns = [{', '.join(map(quoted, planned.raws))}];")
     if planned.classes is not None:
-        parts.append(f"export const classes = [{', '.join(map(_level, planned.classes))}];")
+        parts.append(f"export const classes = [{', '.join(map(_category, planned.classes))}];")
     for k, each in enumerate(planned.inputs):
-        if each.levels is not None:
-            parts.append(f"const _levels_{k} = {_map({level: place for place, level in enumerate(each.levels)})};")
+        if each.categories is not None:
+            parts.append(f"const _levels_{k} = {_map({category: place for place, category in enumerate(each.categories)})};")
     written = JavaScriptStatements(planned)
     lines = _lines(written, [line for k, each in enumerate(planned.inputs) for line in _read(k, each)])
     parts += _tables(written)
-    helpers = _HELPERS + (_PLACE if any(each.levels is not None for each in planned.inputs) else "")
+    helpers = _HELPERS + (_PLACE if any(each.categories is not None for each in planned.inputs) else "")
     helpers += _DATES if any(isinstance(each.made, TimePart) for each in planned.inputs) else ""
     told = "raw score" if planned.link != "softmax" else "raw scores"
     score = f"\n/** The {told} of a row. */\nexport {_function('score', [*lines, f'return {_returned(written)};'])}\n"
@@ -224,30 +224,30 @@ def _predict(written: JavaScriptStatements) -> str:
 
 def _read_code(k: int, each: Input) -> str:
     """Return the line that reads an input of a row as the network reads it."""
-    if each.levels is not None:
-        absent = str(len(each.levels) if each.fill is None else int(each.fill))
+    if each.categories is not None:
+        absent = str(len(each.categories) if each.fill is None else int(each.fill))
     else:
         absent = "NaN" if each.fill is None else repr(each.fill)
     return f"const x{k} = row[{each.place}] ?? {absent};"
 
 
-def _level(level: Level) -> str:
-    return quoted(level) if isinstance(level, str) else json.dumps(level)
+def _category(category: Category) -> str:
+    return quoted(category) if isinstance(category, str) else json.dumps(category)
 
 
-def _map(places: dict[Level, int]) -> str:
+def _map(places: dict[Category, int]) -> str:
     """Write the places of levels, by value and by word."""
-    words = {quoted(level_word(level)): place for level, place in places.items()}
-    pairs = words | {_level(level): place for level, place in places.items()}
-    return f"new Map([{', '.join(f'[{level}, {place}]' for level, place in pairs.items())}])"
+    words = {quoted(category_name(category)): place for category, place in places.items()}
+    pairs = words | {_category(category): place for category, place in places.items()}
+    return f"new Map([{', '.join(f'[{category}, {place}]' for category, place in pairs.items())}])"
 
 
 def _read(k: int, each: Input) -> list[str]:
     """Return the lines that read an input."""
     cell, name = f"_cell(row, {quoted(each.raw)})", quoted(each.raw)
     absent, fill = f"x{k} !== x{k}", None if each.fill is None else repr(each.fill)
-    if each.levels is not None:
-        value, absent = f"_place(_levels_{k}, {cell}, {len(each.levels)})", f"x{k} === {len(each.levels)}"
+    if each.categories is not None:
+        value, absent = f"_place(_levels_{k}, {cell}, {len(each.categories)})", f"x{k} === {len(each.categories)}"
         fill = None if each.fill is None else repr(int(each.fill))
     elif isinstance(each.made, TimePart):
         first = f", {quoted(each.made.first + 'T00:00:00')}" if each.made.first else ""

@@ -58,8 +58,8 @@ def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
     """Return what is said of one column of a raw table."""
     first, optional = some[0], not any(each.refuses for each in some)
     column = planned.network.schema.columns[first.place]
-    if first.levels is not None:
-        return {"enum": [*first.levels, *[None] * optional]}
+    if first.categories is not None:
+        return {"enum": [*first.categories, *[None] * optional]}
     kind = "number"
     told = {}
     if isinstance(first.made, TimePart):

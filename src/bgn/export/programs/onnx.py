@@ -26,7 +26,7 @@ from bgn.export.plan import (
     check_words,
     plan,
 )
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.require import require
 from bgn.whole_file import write_whole
 
@@ -80,10 +80,10 @@ def to_onnx(
     (array([[1.505]]), array([1.505]))
     """
     planned = plan(model)
-    wanted = inputs or ("matrix" if all(each.levels is None for each in planned.inputs) else "columns")
+    wanted = inputs or ("matrix" if all(each.categories is None for each in planned.inputs) else "columns")
     check_words(planned.words, NOT_TEXT, "ONNX")
     for each in planned.inputs if wanted == "columns" else ():
-        if "" in (each.levels or ()):
+        if "" in (each.categories or ()):
             raise ValueError(
                 f"model has an empty string as a category of {each.name!r}, which is a missing value where ONNX reads "
                 "words. Use inputs='matrix', or call the category otherwise."
@@ -372,7 +372,7 @@ def read_inputs(graph: Graph, planned: ExportPlan, inputs: str, precision: str) 
             infinite = graph.node("IsInf", numbers[k])
             graph.refused = graph.node("Or", graph.refused, infinite) if graph.refused else infinite
         else:
-            none = graph.constant(len(each.levels or ()), np.int64)
+            none = graph.constant(len(each.categories or ()), np.int64)
             gap = graph.node("Equal", graph.codes[k], none) if each.refuses or each.fill is not None else ""
             if each.fill is not None:
                 fill = graph.constant(int(each.fill), np.int64)
@@ -394,10 +394,10 @@ def _matrix(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
     for k, each in enumerate(planned.inputs):
         row = graph.node("Gather", table, graph.constant([each.place], np.int64), axis=0)
         graph.one_row = graph.one_row or row
-        if each.levels is None:
+        if each.categories is None:
             found[k] = row
         else:
-            graph.codes[k] = _codes(graph, row, len(each.levels))
+            graph.codes[k] = _codes(graph, row, len(each.categories))
     graph.one_row = graph.one_row or graph.node("Gather", table, graph.constant([0], np.int64), axis=0)
     return found
 
@@ -417,8 +417,8 @@ def _columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
     """Read one input per column, categories as strings."""
     found = {}
     for k, each in enumerate(planned.inputs):
-        given = graph.input(each.name, kind if each.levels is None else str, 1)
-        if each.levels is None:
+        given = graph.input(each.name, kind if each.categories is None else str, 1)
+        if each.categories is None:
             row = graph.node("Reshape", given, graph.constant([1, -1], np.int64))
             row = row if kind is np.float64 else graph.node("Cast", row, to=graph.double)
             found[k], graph.one_row = row, graph.one_row or row
@@ -435,7 +435,7 @@ def _columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
 
 
 def _from_words(graph: Graph, given: str, each: Input) -> str:
-    words = [level_word(level) for level in each.levels or ()]
+    words = [category_name(category) for category in each.categories or ()]
     found = graph.node(
         "LabelEncoder", given, keys_strings=words, values_int64s=list(range(len(words))), default_int64=len(words)
     )

@@ -18,7 +18,7 @@ from bgn.export.plan import (
     check_words,
     plan,
 )
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -50,8 +50,8 @@ class Document:
         """Add the fields that there are."""
         found = etree.SubElement(self.root, "DataDictionary")
         for each, name in zip(self.plan.inputs, self.fields, strict=True):
-            kind = "double" if each.levels is None else _TYPES[each.level_kind]
-            numbers = each.levels is None or each.level_kind == "numbers"
+            kind = "double" if each.categories is None else _TYPES[each.category_kind]
+            numbers = each.categories is None or each.category_kind == "numbers"
             self.field(found, name, kind, None if numbers else words_of(each))
         classes = self.plan.class_words
         self.field(found, self.target, "string" if classes else "double", classes or None)
@@ -101,7 +101,7 @@ class Document:
 
     def holds(self, each: Input, name: str, word: str) -> etree.Element:
         """Return whether a field holds a level; words stand in attributes, which engines read more faithfully."""
-        if each.level_kind == "numbers":
+        if each.category_kind == "numbers":
             return self.apply("equal", self.ref(name), self.number(float(word)))
         found = etree.Element("NormDiscrete", {"field": name, "value": word, "mapMissingTo": "0"})
         return self.apply("equal", found, self.number(1.0))
@@ -148,14 +148,14 @@ class Document:
 def _fill(each: Input) -> str:
     """Return what stands in for a missing value."""
     assert each.fill is not None
-    return repr(each.fill) if each.levels is None else words_of(each)[int(each.fill)]
+    return repr(each.fill) if each.categories is None else words_of(each)[int(each.fill)]
 
 
 def words_of(each: Input) -> list[str]:
     """Return the levels of a category as PMML writes them."""
-    if each.level_kind == "words":
-        return [level_word(level) for level in each.levels or ()]
-    return [level_word(level).lower() for level in each.levels or ()]  # true, 2 and 2.5
+    if each.category_kind == "words":
+        return [category_name(category) for category in each.categories or ()]
+    return [category_name(category).lower() for category in each.categories or ()]  # true, 2 and 2.5
 
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
@@ -305,7 +305,7 @@ class _Models(Document):
         self, row: etree.Element, comparison: PlannedComparison, sums: dict[int, str], amount: float
     ) -> None:
         """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
-        chosen = self.plan.chosen_levels(0, comparison)
+        chosen = self.plan.chosen_categories(0, comparison)
         answer = bool(comparison.missing)
         summed = self.plan.layers[0].sums[comparison.summation]
         if chosen is not None:
@@ -330,9 +330,9 @@ class _Models(Document):
             return predicate
         there = []
         for k in summed.inputs:
-            if self.plan.inputs[k].levels is not None and self.plan.inputs[k].level_kind == "numbers":
+            if self.plan.inputs[k].categories is not None and self.plan.inputs[k].category_kind == "numbers":
                 there.append(self._among(self.fields[k], words_of(self.plan.inputs[k])))
-            elif self.plan.inputs[k].levels is not None:
+            elif self.plan.inputs[k].categories is not None:
                 about = {"field": self.fields[k], "operator": "isNotMissing"}
                 there.append(etree.Element("SimplePredicate", about))
         if not there:

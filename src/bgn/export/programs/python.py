@@ -8,7 +8,7 @@ from typing import Any
 from bgn.export.plan import ExportPlan, Input, ReasonAmounts, plan
 from bgn.export.programs.straight import Statements
 from bgn.model.dates import TimePart
-from bgn.model.schema import level_word
+from bgn.model.schema import category_name
 from bgn.text import quote_name
 from bgn.whole_file import write_whole
 
@@ -164,7 +164,7 @@ def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
     lines += ["", '_NAN = float("nan")', f"COLUMNS = {planned.raws!r}"]
     if planned.classes is not None:
         lines.append(f"CLASSES = {planned.classes!r}")
-    lines += [f"_LEVELS_{k} = {_levels(each)!r}" for k, each in enumerate(planned.inputs) if each.levels is not None]
+    lines += [f"_LEVELS_{k} = {_categories(each)!r}" for k, each in enumerate(planned.inputs) if each.categories is not None]
     if amounts:
         rows = ",\n".join(f"    ({each.words!r}, {each.yes!r}, {each.no!r})" for each in amounts)
         lines.append(f"_REASONS = (\n{rows},\n)")
@@ -181,21 +181,21 @@ def _held(planned: ExportPlan) -> str:
 
 
 def _needs_place(each: Input) -> bool:
-    return each.levels is not None
+    return each.categories is not None
 
 
-def _levels(each: Input) -> dict[Any, int]:
-    levels = each.levels or ()
-    words: dict[Any, int] = {level_word(level): place for place, level in enumerate(levels)}
-    return words | {level: place for place, level in enumerate(levels)}
+def _categories(each: Input) -> dict[Any, int]:
+    categories = each.categories or ()
+    words: dict[Any, int] = {category_name(category): place for place, category in enumerate(categories)}
+    return words | {category: place for place, category in enumerate(categories)}
 
 
 def _read(k: int, each: Input) -> list[str]:
     """Return the lines that read an input."""
     raw = repr(each.raw)
     absent, fill = f"x{k} != x{k}", None if each.fill is None else repr(each.fill)
-    if each.levels is not None:
-        none = len(each.levels)
+    if each.categories is not None:
+        none = len(each.categories)
         lines, absent = [f"x{k} = _place(_LEVELS_{k}, row.get({raw}), {none})"], f"x{k} == {none}"
         fill = None if each.fill is None else repr(int(each.fill))
     elif isinstance(each.made, TimePart):

@@ -22,7 +22,7 @@ from bgn.export.plan import (
 )
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.inputs.arguments import chosen
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Category, category_name
 from bgn.whole_file import write_whole
 
 _LARGEST = sys.float_info.max
@@ -56,8 +56,8 @@ class SqlWriter:
         """Write how an input is read from the table."""
         each, dialect = self.plan.inputs[k], self.dialect
         raw = dialect.name(each.raw)
-        if each.levels is not None:
-            cases = " ".join(f"WHEN {self._level(each, level)} THEN {place}" for place, level in enumerate(each.levels))
+        if each.categories is not None:
+            cases = " ".join(f"WHEN {self._category(each, category)} THEN {place}" for place, category in enumerate(each.categories))
             fill = "" if each.fill is None else f" ELSE {int(each.fill)}"
             return f"CASE {self._typed(each, raw)} {cases}{fill} END"
         value = raw if each.made is None else dialect.made(raw, each.made)
@@ -66,19 +66,19 @@ class SqlWriter:
 
     def _typed(self, each: Input, raw: str) -> str:
         kinds = {"words": self.dialect.words, "truths": self.dialect.truth, "numbers": self.dialect.double}
-        wanted = kinds[each.level_kind]
+        wanted = kinds[each.category_kind]
         return f"CAST({raw} AS {wanted})" if wanted else raw
 
-    def _level(self, each: Input, level: Level) -> str:
-        if each.level_kind == "truths":
-            return str(int(level)) if self.dialect.truth == "INTEGER" else str(bool(level)).upper()
-        return self.dialect.text(level_word(level)) if each.level_kind == "words" else self.number(float(level))
+    def _category(self, each: Input, category: Category) -> str:
+        if each.category_kind == "truths":
+            return str(int(category)) if self.dialect.truth == "INTEGER" else str(bool(category)).upper()
+        return self.dialect.text(category_name(category)) if each.category_kind == "words" else self.number(float(category))
 
     # -- questions ---------------------------------------------------------------------------------------------
 
     def choice(self, layer: int, comparison: PlannedComparison, yes: str, no: str) -> str:
         """Write one of two values by a comparison. A gap makes it neither true nor false, and takes the ELSE."""
-        chosen = self.plan.chosen_levels(layer, comparison)
+        chosen = self.plan.chosen_categories(layer, comparison)
         if chosen is None:
             summed = self.plan.layers[layer].sums[comparison.summation]
             left = self.column(f"s{layer}_{comparison.summation}", self.summed(layer, summed))
@@ -97,8 +97,8 @@ class SqlWriter:
         each = self.plan.inputs[k]
         if f"x{k}" in self.columns or each.fill is not None:
             return f"{self.input(k)} IN ({', '.join(map(str, places))})"
-        levels = [self._level(each, (each.levels or ())[place]) for place in places]
-        return f"{self._typed(each, self.dialect.name(each.raw))} IN ({', '.join(levels)})"
+        categories = [self._category(each, (each.categories or ())[place]) for place in places]
+        return f"{self._typed(each, self.dialect.name(each.raw))} IN ({', '.join(categories)})"
 
     def summed(self, layer: int, summed: Summation) -> str:
         """Write a sum, from left to right."""
@@ -165,7 +165,7 @@ class SqlWriter:
             score = f"({score}) / {self.number(self.plan.over)}"
         inputs, largest = list(enumerate(self.plan.inputs)), self.number(_LARGEST)
         lacking = [f"{self.input(k)} IS NULL" for k, each in inputs if each.refuses]
-        lacking += [f"ABS({self.input(k)}) > {largest}" for k, each in inputs if each.levels is None and not each.made]
+        lacking += [f"ABS({self.input(k)}) > {largest}" for k, each in inputs if each.categories is None and not each.made]
         return f"CASE WHEN {' OR '.join(lacking)} THEN NULL ELSE {score} END" if lacking else score
 
 

@@ -69,7 +69,7 @@ class Statements:
     def body(self) -> Iterator[str]:
         """Yield the statements from inputs, which have names already, to the sums of the outputs."""
         for number, layer in enumerate(self.plan.layers):
-            summed_up = (each for each in layer.comparisons if self.plan.chosen_levels(number, each) is None)
+            summed_up = (each for each in layer.comparisons if self.plan.chosen_categories(number, each) is None)
             shared = Counter(each.summation for each in summed_up)
             for place, summed in enumerate(layer.sums):
                 if shared[place] > 1 and self._worth_a_name(number, summed):
@@ -124,7 +124,7 @@ class Statements:
 
     def condition(self, layer: int, comparison: PlannedComparison, shared: Counter[int]) -> str:
         """Write a comparison."""
-        chosen = self.plan.chosen_levels(layer, comparison)
+        chosen = self.plan.chosen_categories(layer, comparison)
         summed = self.plan.layers[layer].sums[comparison.summation]
         if chosen is not None:
             answers = [*chosen, bool(self.plan.gap_answer(layer, comparison))]

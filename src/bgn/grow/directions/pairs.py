@@ -477,8 +477,8 @@ class Subsets:
     def __init__(self, coding: Coding, columns: NDArray[np.float64], weight: Integers, unit: float) -> None:
         self.columns, self._prior = coding.subsets, _PRIOR * unit
         self.codes = columns[list(self.columns)].astype(np.int32)
-        levels = [(coding.levels[j] or 0) + 1 for j in self.columns]  # one more for gaps
-        self._starts = np.cumsum([0, *levels])
+        categories = [(coding.categories[j] or 0) + 1 for j in self.columns]  # one more for gaps
+        self._starts = np.cumsum([0, *categories])
         self._count = np.zeros(self._starts[-1], np.int64)
         for start, codes in zip(self._starts.tolist(), self.codes, strict=False):
             np.add.at(self._count, start + codes, weight)

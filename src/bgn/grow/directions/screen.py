@@ -22,7 +22,7 @@ _BLOCK = 8192
 _SMALLEST = 1e-300  # width of a cell: their number per unit must be a float64
 _FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _PIECES = 2  # for every thread: one that wakes late finds something left to do
-_LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
+_CATEGORIES = 4  # profiles of a direction: the first, and those of its fullest cell
 
 
 class SampledRows(NamedTuple):
@@ -223,7 +223,7 @@ def judge_directions(rows, lines, width, refit, out):
         low, high = lines.reach[k, 0], lines.reach[k, 1]
         scale = ALONG / (high - low) if high > low else 1.0
         out[k, 0], out[k, 1], out[k, 2] = 0.0, -np.inf, np.inf
-        for _ in range(_LEVELS):
+        for _ in range(_CATEGORIES):
             count[:] = 0
             sums[:] = 0
             together[:] = 0

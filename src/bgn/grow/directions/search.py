@@ -93,7 +93,7 @@ class Search:
         """What the best cut of a single column gains on the sample."""
         values, total = self._values(output)
         singles = self._lines.gains(values, self._sample.total, total, self._share)
-        self._choose_levels(values, total, singles)
+        self._choose_categories(values, total, singles)
         return float(singles.max(initial=0.0))
 
     def propose(self, output: Output, others: Others) -> list[Question]:
@@ -119,7 +119,7 @@ class Search:
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
         singles = self._lines.gains(values, self._sample.total, total, self._share)
-        self._choose_levels(values, total, singles)
+        self._choose_categories(values, total, singles)
         best_of, lines = self._lines.best(singles)
         candidates = [self._lines.lines[lines[j]] for j in self._usable[largest(best_of[self._usable], _SINGLES)]]
         ranked = self._paired[largest(singles[self._paired], _MOST_ANSWERS)]
@@ -149,14 +149,14 @@ class Search:
         """True for a direction that asks for gaps."""
         return direction.columns[-1] >= self._n_columns
 
-    def _choose_levels(self, values: Integers, total: int, singles: Floats) -> None:
+    def _choose_categories(self, values: Integers, total: int, singles: Floats) -> None:
         """Ask for those levels of every category that gain most, as if each were a column of 0 and 1."""
         if self._subsets is None:
             return
         self._subsets.choose(values, self._sample.total, total)
         chosen = zip(self._subsets.columns, self._subsets.codes, self._subsets.chosen(), strict=True)
-        for j, codes, levels in chosen:
-            asked = levels[codes]
+        for j, codes, categories in chosen:
+            asked = categories[codes]
             self._columns[j] = asked
             self._pairs.rewrite(j, asked)
         singles[list(self._subsets.columns)] = self._subsets.gains
@@ -357,11 +357,11 @@ class Luck:
 
     single: float = 0.0
     pair: float = 0.0
-    levels: Mapping[int, float] = field(default_factory=dict)
+    categories: Mapping[int, float] = field(default_factory=dict)
 
     def of(self, direction: Projection, several: bool) -> float:
         """What there is in one direction."""
-        chosen = sum(self.levels.get(j, 0.0) for j in direction.columns) if self.levels else 0.0
+        chosen = sum(self.categories.get(j, 0.0) for j in direction.columns) if self.categories else 0.0
         return (self.pair if several else self.single) + chosen
 
 
@@ -387,10 +387,10 @@ def luck_in(
     squares = int((whole * whole * (part.weight if len(part.weight) else 1)).sum())
     step, mean = largest / _STEPS, total / rows
     variance = (squares / rows * (step * step) - mean * mean) * unit
-    levels = {} if subsets is None else subsets.luck()
-    variance, among_levels = variance * share, variance * (weight / rows)
+    categories = {} if subsets is None else subsets.luck()
+    variance, among_categories = variance * share, variance * (weight / rows)
     pairs = 2 * logarithm(max(1, columns * (columns - 1) // 2 * ANGLES)) * variance
-    return Luck(2 * logarithm(columns) * variance, pairs, {j: each * among_levels for j, each in levels.items()})
+    return Luck(2 * logarithm(columns) * variance, pairs, {j: each * among_categories for j, each in categories.items()})
 
 
 # -- Pairs of yes/no columns: which two answers of a layer, taken together, explain a residual best.
