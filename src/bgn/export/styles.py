@@ -62,22 +62,17 @@ class Text:
         """Write one of several cases of a question, best kept on a line."""
         return written
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         """Write a condition as the factor that is 1 where it holds."""
         return f"[{condition}]"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        """Write a column as a factor; where it has ends, between these."""
-        return name if low == high == "" else f"{self.words('per unit of ')}{name}{self.between(low, high)}"
-
-    def between(self, low: str, high: str) -> str:
-        """Write the ends of a line, one of which may be missing."""
-        said = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
-        return self.words(f" ({said})")
+    def scaled(self, name: str, ends: str = "") -> str:
+        """Write a column as a factor; with its ends in brackets, where it has some."""
+        return f"{self.words('per unit of ')}{name}{ends}" if ends else name
 
     def whole(self, parts: Written) -> str:
         """Lay the equation out."""
-        lines = [f"{name} = {self.asked(condition)}" for name, condition in parts.hidden]
+        lines = [f"{name} = {self.factor(condition)}" for name, condition in parts.hidden]
         if lines:
             lines.append("")
         widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
@@ -127,11 +122,11 @@ class Html(Text):
     def case(self, written: str) -> str:
         return f'<span style="display:inline-block">{written}</span>'
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
+    def scaled(self, name: str, ends: str = "") -> str:
+        return super().scaled(name, ends) if ends else f"times {name}"
 
     def whole(self, parts: Written) -> str:
         cell = '<td style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">'
@@ -177,14 +172,14 @@ class Latex(Text):
     def product(self, coefficient: str, name: str) -> str:
         return rf"{coefficient} \cdot {name}"
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return rf"\mathbf{{1}}_{{\{{{condition}\}}}}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return name if low == high == "" else f"{name}{self.between(low, high)}"
+    def scaled(self, name: str, ends: str = "") -> str:
+        return name + ends
 
     def whole(self, parts: Written) -> str:
-        lines = [f"{name} &= {self.asked(condition)}" for name, condition in parts.hidden]
+        lines = [f"{name} &= {self.factor(condition)}" for name, condition in parts.hidden]
         lines.append(f"{parts.target} &= {parts.base}")
         lines += [rf"&\quad {{}} {sign} {amount} \cdot {factor}" for sign, amount, factor in parts.lines]
         lines += [rf"&\quad {note}" for note in parts.notes]
@@ -206,11 +201,11 @@ class Markdown(Text):
     def words(self, words: str) -> str:
         return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(words)).replace("\\=", "=")
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
+    def scaled(self, name: str, ends: str = "") -> str:
+        return super().scaled(name, ends) if ends else f"times {name}"
 
     def whole(self, parts: Written) -> str:
         lines = [f"{name} = {condition}  " for name, condition in parts.hidden]

@@ -102,9 +102,9 @@ def term_labels(model: Any, length: int = 24) -> list[str]:
     """
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
-    labels = [""] * network_of(model, plain=False).widths[-1]
-    for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs())
+    labels = [""] * len(network_of(model, plain=False).rules)
+    for term in terms.rules:
+        labels[term.index] = describe(term, terms, Signs())
     return labels
 
 
