@@ -27,7 +27,7 @@ from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters, tak
 from bgn.estimators import BGNClassifier, BGNRegressor, r2
 from bgn.explain.shap import shap_values
 from bgn.inputs.classes import Classes, sorted_labels
-from bgn.inputs.tables import enough_rows, no_dates, representable
+from bgn.inputs.tables import check_row_count, refuse_dates, check_representable
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.require import require
@@ -173,8 +173,8 @@ class OnClusterEstimator(GrownEstimator):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = replace(given.in_memory(), classes=given.classes) if named else given
         self._checked(given.X, reset, "X" if reset else "X of eval_set")
-        no_dates(getattr(given.y, "dtype", None))
-        no_dates(getattr(given.weight, "dtype", None), "sample_weight")
+        refuse_dates(getattr(given.y, "dtype", None))
+        refuse_dates(getattr(given.weight, "dtype", None), "sample_weight")
         least = 0 if given.weight is not None else 2 if reset else 1
         check = partial(_check_surveys, least=least)
         name = given.target_name if hasattr(given.y, "map_partitions") else None
@@ -215,9 +215,9 @@ class OnClusterEstimator(GrownEstimator):
 def _check_surveys(surveys: Sequence[Survey], least: int) -> None:
     """Refuse too few rows, and targets whose squares no float64 can hold."""
     rows = sum(each.n_rows for each in surveys)
-    enough_rows(rows, least)
+    check_row_count(rows, least)
     if rows:
-        representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
+        check_representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
 
 
 def _applied(part: Any, model: Any, method: str, like: NDArray[Any]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from bgn.engines.protocol import Integers
 from bgn.estimators import BGNClassifier, BGNRegressor
 from bgn.inputs import arguments
-from bgn.inputs.tables import array_of, number_target
+from bgn.inputs.tables import to_array, numeric_target
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.tabular import Columns, Tabular
@@ -120,10 +120,10 @@ def distill(
     if X_test is None:
         learn, judge = _shares(count, test_fraction, random_state)
         judged, wanted = _rows_at(X, judge), teacher.values[judge]
-        known = None if y is None else np.asarray(array_of(y))[judge]
+        known = None if y is None else np.asarray(to_array(y))[judge]
     else:
         learn, judged, wanted = np.arange(count), X_test, _Predictions.of(model, X_test).values
-        known = None if y_test is None else np.asarray(array_of(y_test))
+        known = None if y_test is None else np.asarray(to_array(y_test))
         if known is not None and len(known) != len(wanted):
             raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
     parameters = _constraints(model) | parameters | {"max_terms": max_terms, "random_state": random_state}
@@ -198,7 +198,7 @@ class _Predictions:
     def error(self, y: Any) -> float:
         """Mean squared error, or log loss."""
         if self.classes is None:
-            return float(np.mean((self.values - number_target(y)) ** 2))
+            return float(np.mean((self.values - numeric_target(y)) ** 2))
         place = {label: k for k, label in enumerate(self.classes)}
         if unknown := [label for label in np.asarray(y).tolist() if label not in place]:
             raise ValueError(

@@ -45,7 +45,7 @@ from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
-from bgn.inputs.tables import nothing_lost, numbers_alone, weights
+from bgn.inputs.tables import warn_of_lost_columns, check_numeric_only, weights
 from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu
@@ -676,8 +676,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
             always=self.ensemble > 1, bounds=settings.bounds, drafted=settings.drafted,
         )  # fmt: skip
         if self.direction != "search":
-            numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
-        nothing_lost(engines.train.lost(), schema.names if schema.named else None)
+            check_numeric_only(self.direction, schema, () if engines.coding is None else engines.coding.marked)
+        warn_of_lost_columns(engines.train.lost(), schema.names if schema.named else None)
         return grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
 
     def _with_classes(

@@ -17,8 +17,8 @@ from bgn.engines.disk.table import labels_on_disk, on_disk
 from bgn.engines.sources import RowArguments, _loaded, known_columns, names_of, opened_again, target_blocks, that_count
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters
 from bgn.inputs.arguments import chosen
-from bgn.inputs.classes import Classes, class_weights, enough_classes, few_values, labels_in, tally
-from bgn.inputs.tables import array_of, number_target, weights
+from bgn.inputs.classes import Classes, class_weights, check_classes, few_values, labels_in, tally
+from bgn.inputs.tables import to_array, numeric_target, weights
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
 
@@ -265,7 +265,7 @@ def one_at_a_time(interval: float | None) -> None:
 def r2(y: Any, predicted: Any, weight: Any) -> float:
     """The share of the target's variance that predictions explain."""
     weight = None if weight is None else weights(weight, len(predicted))
-    return float(r2_score(number_target(y), predicted, sample_weight=weight))
+    return float(r2_score(numeric_target(y), predicted, sample_weight=weight))
 
 
 # -- The scikit-learn face of growth for classes.
@@ -462,7 +462,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
 
     def _judged(self, labels: tuple[Any, ...], counts: Floats) -> Classes:
         """The classes, with their weights; the estimator takes note of them."""
-        enough_classes(labels, counts)
+        check_classes(labels, counts)
         self.classes_ = np.array(labels) if len({*map(type, labels)}) == 1 else np.array(labels, dtype=object)
         return Classes(labels, class_weights(self.class_weight, labels, counts))
 
@@ -482,7 +482,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
 
 def _labels(y: Any) -> Any:
     """Labels, one per row, in memory."""
-    y = array_of(_loaded(y, "y"))
+    y = to_array(_loaded(y, "y"))
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNRegressor, Layer, Network
 from bgn.grow.ensemble import EnsembleHistory
-from bgn.grow.history import History, LinesAlone, Snapshot
+from bgn.grow.history import History, LinearAlone, Snapshot
 from bgn.model.ensemble import mean_of
 from bgn.model.schema import Schema
 from bgn.show.curves import band, corners
@@ -160,7 +160,7 @@ def test_proofs() -> None:
 def _grown(worse: float, noise: float) -> History:
     """A member whose lines alone validate so much worse."""
     path = (Snapshot((), np.zeros(0), 0.0, 1.0, 1.0), Snapshot((), np.zeros(0), 1.0, 0.9, 0.9))
-    alone = LinesAlone(path[:1], (), "patience", 5.0, worse, noise)
+    alone = LinearAlone(path[:1], (), "patience", 5.0, worse, noise)
     return History((), (path,), (), 1, 0, 1, "patience", 1.0, 30, Schema.of_numbers(1), straight=alone)
 
 

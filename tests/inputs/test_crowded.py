@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.frames import Kinds, schema_of
-from bgn.inputs.kinds import crowded
+from bgn.inputs.frames import TableKinds, schema_of
+from bgn.inputs.kinds import is_crowded
 from tests.command import call
 
 ROWS = 60
@@ -54,7 +54,7 @@ def test_numbers_with_marks_are_told() -> None:
 def test_blocks_tell_what_the_whole_tells() -> None:
     rows = table()[["customer", "age"]]
     with pytest.warns(UserWarning, match="'customer'"):
-        parts = Kinds.of(rows[:10]).merged(Kinds.of(rows[10:])).schema()
+        parts = TableKinds.of(rows[:10]).merged(TableKinds.of(rows[10:])).schema()
     assert parts.columns[0].categories == ()
 
 
@@ -68,7 +68,7 @@ def test_columns_that_are_declared_are_kept() -> None:
     ("different", "filled", "many"), [(20, 20, False), (21, 21, True), (30, 60, False), (31, 60, True)]
 )
 def test_half_of_the_rows(different: int, filled: int, many: bool) -> None:
-    assert crowded(different, filled) is many
+    assert is_crowded(different, filled) is many
 
 
 def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:

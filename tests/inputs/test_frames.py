@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn.inputs.frames import Kinds, schema_of
+from bgn.inputs.frames import TableKinds, schema_of
 from bgn.model.schema import Column, Schema
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
@@ -136,7 +136,7 @@ def test_blocks_tell_what_the_whole_tells(table, data):
     frame = in_pandas({name: column for name, column in table.items() if name != "loose 9"})
     frame["loose 9"] = np.array(table["loose 9"][1], dtype=object)
     cuts = sorted(data.draw(st.lists(st.integers(0, n_rows), max_size=3)))
-    blocks = [Kinds.of(frame.iloc[start:stop]) for start, stop in zip([0, *cuts], [*cuts, n_rows], strict=True)]
+    blocks = [TableKinds.of(frame.iloc[start:stop]) for start, stop in zip([0, *cuts], [*cuts, n_rows], strict=True)]
     order = data.draw(st.permutations(blocks))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -145,7 +145,7 @@ def test_blocks_tell_what_the_whole_tells(table, data):
 
 def test_a_category_without_levels_says_nothing_of_an_order():
     sizes = pd.Categorical(["S", "L"], categories=["S", "M", "L"], ordered=True)
-    full, empty = (Kinds.of(pd.DataFrame({"size": values})) for values in (sizes, pd.Categorical([])))
+    full, empty = (TableKinds.of(pd.DataFrame({"size": values})) for values in (sizes, pd.Categorical([])))
     for merged in (full.merged(empty), empty.merged(full)):
         (column,) = merged.schema().columns
         assert column.ordered

@@ -24,7 +24,7 @@ from bgn.baselines.network import EPSILON, METHODS, effective_weights
 from bgn.baselines.training import train_many
 from bgn.estimator_base import inherit_parameters, take_over, unfitted
 from bgn.inputs.arguments import chosen, seed_of
-from bgn.inputs.tables import LARGEST_SQUARED, representable, table
+from bgn.inputs.tables import LARGEST_SQUARED, check_representable, table
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -240,7 +240,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
     def _table(self, X: Any, y: Any, **how: Any) -> tuple[Floats, Floats]:
         X, y = table(self, X, y, dtype=np.float64, **how)
         names = getattr(self, "feature_names_in_", None)
-        representable(np.abs(X).max(axis=0), y.min(), y.max(), names, LARGEST_SQUARED)
+        check_representable(np.abs(X).max(axis=0), y.min(), y.max(), names, LARGEST_SQUARED)
         return X, y
 
     def _keep(self, folded: Network | ReluNetwork) -> None:

@@ -21,7 +21,7 @@ from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
 from bgn.inputs.classes import Classes, Label, class_weights
 from bgn.inputs.files import Parquet
-from bgn.inputs.frames import Kinds
+from bgn.inputs.frames import TableKinds
 from bgn.inputs.errors import InputError
 from bgn.inputs.training import GapCount, gaps_in, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
@@ -107,12 +107,12 @@ class Streamed(BlockwiseRows):
         for table in self._stamp.watch(self._table.blocks(self._keys.columns)):
             yield self._keys.hashes(1, table)
 
-    def _kinds(self) -> Kinds:
+    def _kinds(self) -> TableKinds:
         """What the columns are, as the training rows tell."""
-        kinds: Kinds | None = None
+        kinds: TableKinds | None = None
         for first, raw, table, y in self._blocks():
             learn = self._usable(table, y) & ~held_by(self._keys.hashes(first, raw), self._edge)
-            found = Kinds.of(table.filter(pa.array(learn)))
+            found = TableKinds.of(table.filter(pa.array(learn)))
             kinds = found if kinds is None else kinds.merged(found)
         assert kinds is not None
         return kinds

@@ -51,7 +51,7 @@ from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
 from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
-from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
+from bgn.inputs.frames import FROM_DTYPE, TableKinds, chosen_columns
 from bgn.inputs.kinds import ColumnKind
 from bgn.inputs.tables import LARGEST_VALUE
 from bgn.model.layer import Oblique
@@ -408,8 +408,8 @@ def schema_on_cluster(
     `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`. Rows of `weight` 0 tell nothing.
     """
     X = whole_rows(X)
-    types = Kinds.of(no_rows(X), categorical_features)
-    if not types.unsettled:
+    types = TableKinds.of(no_rows(X), categorical_features)
+    if not types.undecided:
         return types.schema(target)
     # What Dask knows of categories before it has read them may not be so.
     kinds = replace(types, columns=tuple(each if each.settled else ColumnKind(each.name) for each in types.columns))
@@ -417,7 +417,7 @@ def schema_on_cluster(
     if types.named:
         names = tuple(each.name for each in types.columns)
         chosen = chosen_columns(told, names, len(names))
-        X, told = X[list(types.unsettled)], sorted(names[place] for place in chosen) if types.words else None
+        X, told = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.words else None
     look = dask.delayed(_kinds_of, pure=False)
     if weight is None:
         parts = _delayed(X)
@@ -426,12 +426,12 @@ def schema_on_cluster(
     return kinds.merged(*tasks.results("kinds", [look(part, told) for part in parts])).schema(target)
 
 
-def _kinds_of(rows: Any, categorical_features: Any) -> Kinds:
+def _kinds_of(rows: Any, categorical_features: Any) -> TableKinds:
     """What a partition tells: X alone, or X and the weights of its rows."""
     if isinstance(rows, tuple | list):
         X, weight = rows
         rows = rows_where(X, np.asarray(weight, dtype=np.float64) > 0)
-    return Kinds.of(rows, categorical_features)
+    return TableKinds.of(rows, categorical_features)
 
 
 def rows_on_cluster(

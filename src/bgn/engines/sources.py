@@ -20,7 +20,7 @@ from bgn.engines.raw_rows import RowsInMemory
 from bgn.inputs import tables
 from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
-from bgn.inputs.tables import array_of, weights
+from bgn.inputs.tables import to_array, weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
@@ -130,7 +130,7 @@ def target_blocks(given: RowArguments) -> Iterator[Any]:
     for start, end in ((0, min(rows, _FIRST_ROWS)), (_FIRST_ROWS, rows)):
         for first in range(start, end, _ROWS):
             last = min(end, first + _ROWS)
-            yield array_of(y[first:last]) if on_file is None else on_file.columns([0], first, last)[0]
+            yield to_array(y[first:last]) if on_file is None else on_file.columns([0], first, last)[0]
 
 
 def source_of(
@@ -148,12 +148,12 @@ def source_of(
         table = given.opened(None if schema is None else names_of(estimator), **reading)
         rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
         found = replace(table.schema, target=table.target_name or given.target_name)
-        tables.representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
+        tables.check_representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
         return rows, schema or found
     given = given.in_memory()
     X, y, schema = _in_memory(estimator, given, schema)
     reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
-    tables.representable(reach, y.min(), y.max(), schema.names if schema.named else None)
+    tables.check_representable(reach, y.min(), y.max(), schema.names if schema.named else None)
     weight = None if given.weight is None else weights(given.weight, len(X))
     return RowsInMemory(X, y, weight, scratch.threads), schema
 
@@ -161,7 +161,7 @@ def source_of(
 def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[Any, Any, Schema]:
     """A table in memory as engines read it, its targets, and what its columns are."""
     reset, chosen, searches = schema is None, estimator.categorical_features, estimator.direction == "search"
-    least, X = 2 if reset else 1, array_of(given.X)
+    least, X = 2 if reset else 1, to_array(given.X)
     if is_named_row(X):
         raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
@@ -179,7 +179,7 @@ def that_count(weight: Any) -> NDArray[np.bool_] | None:
     if weight is None or isinstance(weight, str | os.PathLike):
         return None
     try:
-        keep = np.asarray(array_of(weight), dtype=np.float64) > 0
+        keep = np.asarray(to_array(weight), dtype=np.float64) > 0
     except (TypeError, ValueError):
         return None  # what is wrong with it is said where it is read
     return keep if keep.ndim == 1 and keep.any() and not keep.all() else None
@@ -202,12 +202,12 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
     X = tensors.table_of(given.X, None if schema is None else estimator.n_features_in_)
     if schema is None:
-        tables.enough_rows(len(X))
+        tables.check_row_count(len(X))
         estimator.n_features_in_ = X.shape[1]
         keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
         schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
-    tables.representable(largest, *reach, names_of(estimator))
+    tables.check_representable(largest, *reach, names_of(estimator))
     return source, schema
 
 
@@ -216,13 +216,13 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
 
     Levels that were not there at fit count as missing, and a warning says which.
     """
-    X, schema = dense(array_of(X)), estimator.network_.schema
+    X, schema = dense(to_array(X)), estimator.network_.schema
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
-        X = tables.among_others(X, names_of(estimator) or ())
+        X = tables.pick_known_columns(X, names_of(estimator) or ())
         if schema.plain and not _is_mixed(X):
             X = tables.table(estimator, X, reset=False, missing=True)
         else:
-            tables.known_again(estimator, X)
+            tables.check_known_columns(estimator, X)
     unseen: dict[str, Unseen] = {}
     rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
     schema = estimator.network_.schema
@@ -249,7 +249,7 @@ def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> 
     """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
     raws = table.schema.raws
     if reset:
-        tables.enough_rows(table.n_rows)
+        tables.check_row_count(table.n_rows)
         estimator.n_features_in_ = len(raws)
         if table.schema.named:
             estimator.feature_names_in_ = np.array(raws, dtype=object)

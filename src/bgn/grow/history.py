@@ -139,7 +139,7 @@ class OutOfFold:
 
 
 @dataclass(frozen=True, eq=False)
-class LinesAlone:
+class LinearAlone:
     """A network of linear terms alone: its path, penalty and steps, how much worse it validated than the network that
     was chosen, and the standard error of that one's loss."""
 
@@ -177,7 +177,7 @@ class History(Tabular):
         What the folds' networks said of the rows they were grown without, while a fit is under way.
     bounds : (float, float) or None
         What predictions do not go beyond: validation losses are theirs, training losses those of the scores.
-    straight : LinesAlone or None
+    straight : LinearAlone or None
         What linear terms alone came to, while an average is under way.
 
     Examples
@@ -207,7 +207,7 @@ class History(Tabular):
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
     bounds: tuple[float, float] | None = None
-    straight: LinesAlone | None = None
+    straight: LinearAlone | None = None
 
     def _columns(self) -> Columns:
         names = [field.name for field in fields(Record)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bgn.engines.memory import ThreadPool
-from bgn.grow.history import History, LinesAlone, Record, Snapshot, choose_width
+from bgn.grow.history import History, LinearAlone, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
 from bgn.grow.rows import Roles
@@ -114,7 +114,7 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
 
 def _grow_layer(
     rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
-) -> tuple[LayerPath, float, LinesAlone | None]:
+) -> tuple[LayerPath, float, LinearAlone | None]:
     """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
     then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way; in an
     average, what they came to alone is told, too."""
@@ -131,7 +131,7 @@ def _grow_layer(
     straight = None
     if settings.ensemble > 1 and tries.alone is not None:
         alone, worse = tries.alone, tries.alone.loss - tries.best.loss
-        straight = LinesAlone(
+        straight = LinearAlone(
             alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
         )  # fmt: skip
     return tries.best.path, tries.best.penalty, straight

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.tables import array_of, no_dates, unmasked
+from bgn.inputs.tables import to_array, refuse_dates, unmasked
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -75,7 +75,7 @@ def codes_of(network: Network, y: Any, rows: int, name: str = "y") -> Floats:
 
 def _one_per_row(y: Any) -> Any:
     """Return labels as one value per row."""
-    y = array_of(y)
+    y = to_array(y)
     if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
         y = np.asarray(y, dtype=object if isinstance(y, Iterable) and any(isinstance(e, str) for e in y) else None)
     shape: tuple[int, ...] = getattr(y, "shape", ())
@@ -89,7 +89,7 @@ def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
     y = _one_per_row(y)
     unmasked(y, name)
     kind = getattr(y, "dtype", None)
-    no_dates(kind, name)
+    refuse_dates(kind, name)
     if getattr(kind, "kind", "") == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     if getattr(kind, "kind", "") == "f" and np.isinf(np.asarray(y)).any():
@@ -129,7 +129,7 @@ def _no_gaps(y: Any, name: str) -> None:
         )
 
 
-def enough_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") -> None:
+def check_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") -> None:
     """Refuse a single class and more than a table can carry; warn of classes of a single row."""
     if len(labels) < 2:
         raise ValueError(

@@ -18,7 +18,7 @@ from bgn.inputs import cells
 from bgn.inputs import findings as leaking
 from bgn.inputs.cells import looks_like_a_date, read_dates, usual_formats
 from bgn.inputs.classes import MOST_CLASSES, few_numbers, may_be_classes
-from bgn.inputs.kinds import crowded
+from bgn.inputs.kinds import is_crowded
 from bgn.inputs.errors import flag, listed, option
 from bgn.model.step import Floats
 from bgn.text import clean
@@ -224,7 +224,7 @@ def _may_be_codes(column: SurveyedColumn) -> bool:
 
 def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
     """Words that are nearly all different."""
-    if column.kind != "ordered" and crowded(len(column.categories), filled := column.rows - column.gaps):
+    if column.kind != "ordered" and is_crowded(len(column.categories), filled := column.rows - column.gaps):
         told = f"{column.name!r} holds {len(column.categories):,} different words in {filled:,} rows, as ids do"
         kept = option("categorical", repr(column.name))
         advice = f"A fit leaves it out; {kept} to learn from it all the same."
@@ -241,7 +241,7 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
         advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
         yield Finding("date", (name,), told, advice, "serious")
     elif len(fit) == 1:
-        unused = " A fit leaves it out until then." if crowded(len(column.categories), column.rows - column.gaps) else ""
+        unused = " A fit leaves it out until then." if is_crowded(len(column.categories), column.rows - column.gaps) else ""
         advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
         told = f"{name!r} holds dates written as {column.first_words[0]!r}.{unfit}"
         yield Finding("date", (name,), told, advice)
@@ -537,7 +537,7 @@ class SurveyedColumn:
         sentences = float(pc.mean(pc.utf8_length(self.categories)).as_py()) > 20
         if self.all_different:
             return "text" if sentences else "id"
-        return "text" if crowded(len(self.categories), self.rows - self.gaps) else "category"
+        return "text" if is_crowded(len(self.categories), self.rows - self.gaps) else "category"
 
     def facts(self) -> ColumnFacts:
         """Return the record that people read."""

@@ -54,11 +54,11 @@ def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None
     >>> schema.encode([[20, "Nice", sold[1]]])
     array([[2.000e+01, 1.000e+00, 2.007e+03, 1.000e+00, 3.650e+02]])
     """
-    return Kinds.of(X, categorical_features).schema(target)
+    return TableKinds.of(X, categorical_features).schema(target)
 
 
 @dataclass(frozen=True)
-class Kinds:
+class TableKinds:
     """What was seen of a table's columns: as much of it as decides on a schema, and no more.
 
     Parameters
@@ -82,7 +82,7 @@ class Kinds:
     words: bool = True
 
     @classmethod
-    def of(cls, X: Any, categorical_features: Any = FROM_DTYPE) -> Kinds:
+    def of(cls, X: Any, categorical_features: Any = FROM_DTYPE) -> TableKinds:
         """Return what a table, or a block of one, tells.
 
         Parameters
@@ -117,19 +117,19 @@ class Kinds:
     @classmethod
     def of_columns(
         cls, columns: Mapping[str, RawValues], forced: Container[str] = (), named: bool = True, words: bool = True
-    ) -> Kinds:
+    ) -> TableKinds:
         """Return what columns tell, of which those in `forced` are categories whatever they hold."""
         return cls(tuple(ColumnKind.of(name, each, name in forced) for name, each in columns.items()), named, words)
 
-    def merged(self, *others: Kinds) -> Kinds:
+    def merged(self, *others: TableKinds) -> TableKinds:
         """Return what this and other blocks of one table tell together; a block may lack columns."""
         found = {column.name: column for column in self.columns}
         for column in (each for other in others for each in other.columns):
             found[column.name] = found[column.name].merged(column) if column.name in found else column
-        return Kinds(tuple(found.values()), self.named, self.words)
+        return TableKinds(tuple(found.values()), self.named, self.words)
 
     @property
-    def unsettled(self) -> tuple[str, ...]:
+    def undecided(self) -> tuple[str, ...]:
         """Names of the columns whose values decide, not their type alone."""
         return tuple(column.name for column in self.columns if not column.settled)
 

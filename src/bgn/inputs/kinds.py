@@ -159,7 +159,7 @@ class ColumnKind:
     def _category(self) -> Column:
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
-        if self.crowded:
+        if self.is_crowded:
             return self._left_out()
         mixed = "word" in self.kinds and len(self.kinds) > 1
         if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
@@ -187,9 +187,9 @@ class ColumnKind:
         return Column(self.name, tuple(dict.fromkeys(map(category_name, declared) if wordy else declared)), ordered=True)
 
     @property
-    def crowded(self) -> bool:
+    def is_crowded(self) -> bool:
         """True for text with nearly as many words as rows, of which a model would learn each row by heart."""
-        return not self.declared and crowded(len(self._as_words), self.filled)
+        return not self.declared and is_crowded(len(self._as_words), self.filled)
 
     @property
     def _as_words(self) -> frozenset[str]:
@@ -218,7 +218,7 @@ class ColumnKind:
         """Say that words may be meant as dates, if they are."""
         dated = len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words))
         if dated:
-            use = "it is not used" if self.crowded else "each is a level of a category"
+            use = "it is not used" if self.is_crowded else "each is a level of a category"
             warnings.warn(
                 f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; {use}. "
                 "To ask for earlier and later make dates of them, for instance with "
@@ -249,7 +249,7 @@ class ColumnKind:
         return tuple(Column(part.name, part_of=part) for part in parts)
 
 
-def crowded(different: int, filled: int) -> bool:
+def is_crowded(different: int, filled: int) -> bool:
     """Tell whether words are too many to be levels: more than half of the rows have one that is new."""
     return different > max(_MANY, filled / 2)
 

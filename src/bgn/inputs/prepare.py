@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
-from bgn.inputs.kinds import crowded
+from bgn.inputs.kinds import is_crowded
 from bgn.inputs.errors import Problems, InputError, did_you_mean, flag, option, sheet_of
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Category, Schema, category_name
@@ -113,7 +113,7 @@ def empty_columns(table: pa.Table) -> list[str]:
 def crowded_columns(table: pa.Table) -> list[str]:
     """Return the columns of text with too many words to learn from, unless they are told to be names."""
     text = {name: table.column(name).drop_null() for name in table.column_names if cells.is_text(table[name].type)}
-    return [name for name, words in text.items() if crowded(len(words.unique()), len(words))]
+    return [name for name, words in text.items() if is_crowded(len(words.unique()), len(words))]
 
 
 def read_as_words(schema: Schema) -> list[str]:

@@ -51,7 +51,7 @@ def table(
 
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
-    X = dense(array_of(X))
+    X = dense(to_array(X))
     if missing and isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     unmasked(X, "X")
@@ -61,7 +61,7 @@ def table(
         if y is NO_TARGET:
             rows = validate_data(estimator, X, **checks)
         else:
-            rows, y = validate_data(estimator, X, number_target(y), y_numeric=True, **checks)
+            rows, y = validate_data(estimator, X, numeric_target(y), y_numeric=True, **checks)
     except (TypeError, ValueError) as error:
         raise _naming_column(error, X) from None
     finite_columns(rows, getattr(estimator, "feature_names_in_", None), missing)
@@ -78,21 +78,21 @@ def mixed_table(
     from sklearn.utils.validation import check_X_y
 
     if not reset:
-        X = among_others(X, getattr(estimator, "feature_names_in_", ()))
-    known_again(estimator, X, reset)
+        X = pick_known_columns(X, getattr(estimator, "feature_names_in_", ()))
+    check_known_columns(estimator, X, reset)
     checks: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least}
-    rows, y = check_X_y(schema.encode(X, missing=True), number_target(y), y_numeric=True, **checks)
+    rows, y = check_X_y(schema.encode(X, missing=True), numeric_target(y), y_numeric=True, **checks)
     return rows, finite_target(y)
 
 
-def known_again(estimator: Any, X: Any, reset: bool = False) -> None:
+def check_known_columns(estimator: Any, X: Any, reset: bool = False) -> None:
     """Compare the columns of a table with those that an estimator knows; with `reset`, let it know them."""
     from sklearn.utils.validation import validate_data
 
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def among_others(X: Any, names: Sequence[str]) -> Any:
+def pick_known_columns(X: Any, names: Sequence[str]) -> Any:
     """Return the columns of a frame that are known, where it has others beside them; everything else as it is."""
     there = set(labels_of(X) or ())
     if not len(names) or len(there) <= len(names) or not there.issuperset(names):
@@ -108,7 +108,7 @@ def finite_target(y: Any) -> Floats:
     return y
 
 
-def enough_rows(rows: int, least: int = 2) -> None:
+def check_row_count(rows: int, least: int = 2) -> None:
     """As many rows as a fit needs."""
     if rows < least:
         raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
@@ -172,7 +172,7 @@ def finite_columns(X: NDArray[Any], names: Sequence[str] | None, missing: bool =
             )
 
 
-def representable(
+def check_representable(
     largest: Iterable[float], low: float, high: float, names: Sequence[str] | None, most: float = LARGEST_VALUE
 ) -> None:
     """Numbers whose sums and squares a float64 can hold, by the reach of every column and of the target."""
@@ -190,7 +190,7 @@ def representable(
         )
 
 
-def numbers_alone(direction: str, schema: Schema, missing: Sequence[int]) -> None:
+def check_numeric_only(direction: str, schema: Schema, missing: Sequence[int]) -> None:
     """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
     remedy = f"direction={direction!r} takes numbers without gaps"
     for column in schema.columns:
@@ -206,7 +206,7 @@ def numbers_alone(direction: str, schema: Schema, missing: Sequence[int]) -> Non
         )
 
 
-def nothing_lost(lost: Iterable[int], names: Sequence[str] | None) -> None:
+def warn_of_lost_columns(lost: Iterable[int], names: Sequence[str] | None) -> None:
     """Warn of columns that vary by too little to be learnt from."""
     for j in lost:
         warnings.warn(
@@ -229,7 +229,7 @@ def _name(j: int, names: Sequence[str] | None) -> Any:
 _LARGEST_WEIGHT = 1e300
 
 
-def array_of(values: Any) -> Any:
+def to_array(values: Any) -> Any:
     """The values of a torch tensor, which NumPy does not take as they are when gradients or bfloat16 are involved."""
     if type(values).__module__ != "torch":
         return values
@@ -245,18 +245,18 @@ def unmasked(values: Any, name: str) -> None:
         )
 
 
-def no_dates(kind: Any, name: str = "y") -> None:
+def refuse_dates(kind: Any, name: str = "y") -> None:
     """Targets or weights of a dtype that is none of dates."""
     if getattr(kind, "kind", "") in ("m", "M"):
         raise ValueError(f"{name} holds dates or durations. Turn them into numbers, for instance days since the first.")
 
 
-def number_target(y: Any) -> Any:
+def numeric_target(y: Any) -> Any:
     """Return targets that are numbers, not dates or words, as they are; those of a tensor as an array."""
-    y = array_of(y)
+    y = to_array(y)
     unmasked(y, "y")
     values = np.asarray(y)
-    no_dates(values.dtype)
+    refuse_dates(values.dtype)
     if values.dtype.kind in ("O", "S", "U"):
         for value in values.ravel():
             try:
@@ -271,8 +271,8 @@ def number_target(y: Any) -> Any:
 
 def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     """Return one finite float64 per row, or say what is wrong with them."""
-    values = array_of(values)
-    no_dates(getattr(values, "dtype", None), name)
+    values = to_array(values)
+    refuse_dates(getattr(values, "dtype", None), name)
     unmasked(values, name)
     found = np.asarray(values, dtype=np.float64, order="C")
     if found.shape != (rows,):

@@ -92,13 +92,13 @@ def decide(
     training = ~np.isnan(y) if held is None else ~(np.isnan(y) | held)
     chosen = pa.array(training if training.any() else np.ones(len(y), bool))
     told = settled.filter(chosen)
-    empty, crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
+    empty, is_crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
     where = "In the training rows, " if held is not None and held.any() else ""
     known = Known(choices.task, raw.met.header, choices.categorical, choices.merge_rare, choices.date_format)
     wary = fit_notes(table.filter(chosen), features, target, known, where)
     gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
     notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *gone]
-    settled = settled.drop_columns([*empty, *crowded])
+    settled = settled.drop_columns([*empty, *is_crowded])
     if not settled.num_columns:
         raise InputError(f"{origin} has no column with values to learn from.", *wary)
     lacking, absent = gaps_in(settled), np.isnan(y)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
 from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
-from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
+from bgn.inputs.frames import FROM_DTYPE, TableKinds, chosen_columns
 from bgn.model.schema import Schema
 from bgn.model.values import Coded, Misread, values_of
 
@@ -177,16 +177,16 @@ class FileTable(BlockwiseRows):
         told = {label for file in files for label in file.categories}
         forced = [name for k, name in enumerate(of_name) if k in chosen or (words and of_name[name] in told)]
         types = ({name: values_of(file.no_rows(label)) for name, label in of_name.items()} for file in files)
-        kinds, *others = (Kinds.of_columns(each, forced, plain.named, words) for each in types)
+        kinds, *others = (TableKinds.of_columns(each, forced, plain.named, words) for each in types)
         kinds = kinds.merged(*others)
-        if names := kinds.unsettled:
+        if names := kinds.undecided:
             read = [of_name[name] for name in names]
             for block in self._that_count(read, rows_in(BLOCK_BYTES, len(names))):
                 values = dict(zip(names, map(values_of, block), strict=True))
                 for name, each in values.items():
                     if isinstance(each, Coded) and all(of_name[name] in file.text for file in files):
                         each.text = True
-                kinds = kinds.merged(Kinds.of_columns(values, forced, plain.named, words))
+                kinds = kinds.merged(TableKinds.of_columns(values, forced, plain.named, words))
         return kinds.schema(self.target_name)
 
     def _that_count(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[Any]]:
