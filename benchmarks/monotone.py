@@ -72,7 +72,7 @@ def error(model: Any, X: Any, y: Any) -> float:
 def violations(model: Any, X: pd.DataFrame, wanted: dict[str, int], pairs: int, seed: int) -> int:
     """Count random pairs of rows, equal but in one column, that are predicted in the wrong order."""
     network, rng, wrong = model.network_, np.random.default_rng(seed), 0
-    rows = network.schema.encode(X, gaps=True)
+    rows = network.schema.encode(X, missing=True)
     for name, sign in wanted.items():
         column = network.names.index(name)
         known = rows[~np.isnan(rows[:, column]), column]

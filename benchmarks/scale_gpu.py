@@ -15,7 +15,7 @@ import numpy as np
 
 from bgn import BGNRegressor
 from bgn.engines.protocol import Output, Question
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 from bgn.whole_file import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"

@@ -20,6 +20,7 @@ from bgn.theory import lower_bounds
 from experiments import data
 from experiments.options import Options
 from experiments.printed import TABLE_1
+from experiments.recorded import estimator_parameters, recorded_parameters
 from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
 
@@ -31,7 +32,7 @@ GROWN = {"bgn_paper": "BGN, as in the paper", "bgn": "BGN, our defaults", "bgn_l
 STANDARD = ("bgn_paper", "bgn")
 # The documented setting where size is no concern.
 LARGE = {
-    "max_layers": 3, "max_width": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
+    "max_layers": 3, "max_terms": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
 }  # fmt: skip
 TRAINED = {
     "binaryconnect": "BC", "bnn": "BNN*", "bnn_identity": "BNN*, identity", "bnn_plus": "BNN+",
@@ -75,9 +76,10 @@ def growth(method: str) -> dict[str, Any]:
     made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: BGNRegressor(**LARGE)}
     model = made[method]()
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
-    others |= {*data.ALONE, "simplicity", "categorical_features", "n_networks"}  # not what is studied, see `_bgn`
+    others |= {*data.ALONE, "simplicity", "categorical_features", "ensemble"}  # not what is studied, see `_bgn`
     others |= {"monotonic_cst", "interaction_cst", "bounds", "task"}
-    return {name: value for name, value in model.get_params().items() if name not in others}
+    studied = {name: value for name, value in model.get_params().items() if name not in others}
+    return recorded_parameters(studied)
 
 
 def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
@@ -118,7 +120,7 @@ def cost(task: Task) -> float:
 def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
-    model = BGNRegressor(**task.parameters, **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = BGNRegressor(**estimator_parameters(task.parameters), **data.ALONE, random_state=task.seed, n_jobs=1)
     clone(model).set_params(max_terms=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))

@@ -29,17 +29,17 @@ from experiments.rivals import figs_splits, splits, timed
 
 def two_columns(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN as it comes, at most so many questions."""
-    return _answer(*_grown(rows, {"max_width": size}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_terms": size}, seed), rows.X_test)
 
 
 def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with questions about one column each."""
-    return _answer(*_grown(rows, {"max_width": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_terms": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
 
 
 def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN as it comes, as wide as it likes up to its default."""
-    return _answer(*_grown(rows, {"max_width": size} if size else {}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_terms": size} if size else {}, seed), rows.X_test)
 
 
 def preset(rows: ClassRows, size: int, seed: int) -> Answer:
@@ -52,7 +52,7 @@ def preset(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with whole points in place of weights."""
-    model, seconds = _grown(rows, {"max_width": size, "max_linear": 0}, seed)
+    model, seconds = _grown(rows, {"max_terms": size, "max_linear": 0}, seed)
     found: list[Any] = []
     seconds += timed(lambda: found.append(bgn.simplify(model, rows.X, rows.y, points=POINTS)))
     network = found[0].network
@@ -61,7 +61,7 @@ def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, float]:
     """Return a fitted BGN and the seconds it took; what is compiled on first use is compiled before."""
-    bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting | {"max_width": 2}).fit(rows.X, rows.y)
+    bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting | {"max_terms": 2}).fit(rows.X, rows.y)
     model = bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting)
     return model, timed(lambda: model.fit(rows.X, rows.y))
 

@@ -11,6 +11,7 @@ import numpy as np
 from bgn import BGNRegressor, Layer, Network
 from experiments import data
 from experiments.options import Options
+from experiments.recorded import estimator_parameters
 from experiments.store import Run, Task
 from experiments.tables import Figure, Table
 
@@ -46,7 +47,8 @@ def run(task: Task) -> dict[str, Any]:
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
     limits = {name: asked[name] for name in ("max_layers", "max_width") if name in asked}
     make = BGNRegressor if task.method in ("hyperplanes", "growth") else BGNRegressor.as_in_paper
-    model = make(**limits, **data.ALONE, random_state=task.seed, n_jobs=1).fit(X, rows.y, eval_set=held)
+    model = make(**estimator_parameters(limits), **data.ALONE, random_state=task.seed, n_jobs=1)
+    model.fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":
         return {

@@ -61,7 +61,7 @@ def run(task: Task) -> dict[str, Any]:
         network = printed_network(rows.names)
     else:
         make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-        size = {"max_layers": 1, "max_width": task.parameters["width"], "patience": None}
+        size = {"max_layers": 1, "max_terms": task.parameters["width"], "patience": None}
         model = make(**size, **data.ALONE, random_state=task.seed, n_jobs=1)
         model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
         network = model.history_.network(task.parameters["width"])

@@ -17,6 +17,7 @@ from bgn import BGNRegressor
 from experiments import data
 from experiments.accuracy import OWN
 from experiments.options import Options
+from experiments.recorded import estimator_parameters
 from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
@@ -135,7 +136,7 @@ def run(task: Task) -> dict[str, Any]:
     """Grow a network; look at the first layer after every neuron, and at the network where it converged."""
     rows = data.split(task)
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(**data.ALONE, random_state=task.seed, n_jobs=1, **task.parameters)
+    model = make(**data.ALONE, random_state=task.seed, n_jobs=1, **estimator_parameters(task.parameters))
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width, 0) for width in range(1, len(model.history_.paths[0]))]
     return {

@@ -67,7 +67,7 @@ def model(method: str, threads: int, toy: bool = False) -> Any:
     if method.startswith("bgn"):
         settings: dict[str, Any] = {"max_linear": 0} if method == "bgn_questions" else {}
         kind = bgn.BGNClassifier if method == "bgn_classes" else bgn.BGNRegressor
-        return kind(**settings | ({"max_width": 3} if toy else {}), n_jobs=threads, random_state=0)
+        return kind(**settings | ({"max_terms": 3} if toy else {}), n_jobs=threads, random_state=0)
     if method.startswith("lightgbm"):
         import lightgbm
 
@@ -184,7 +184,7 @@ def fitted(task: Task) -> dict[str, Any]:
     if task.method.endswith("classes"):
         y, y_test = (y > 1.5).astype(int), (y_test > 1.5).astype(int)
     found = model(_model_of(task), threads, rows == TOY)
-    few = {"bgn": {"max_width": 3, "cv": None}, "ebm": {"max_rounds": 2}}.get(_model_of(task).partition("_")[0], {})
+    few = {"bgn": {"max_terms": 3, "cv": None}, "ebm": {"max_rounds": 2}}.get(_model_of(task).partition("_")[0], {})
     clone(found).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
     wall, processor = _seconds(lambda: found.fit(X, y))
     error = float(np.mean((np.asarray(found.predict(X_test), np.float64) - y_test) ** 2))

@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from bgn import BGNRegressor
 from experiments import data
 from experiments.options import Options
+from experiments.recorded import estimator_parameters
 from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
 from experiments.tree_drawing import layout, nodes, ours, scikit_learns
@@ -99,7 +100,8 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return errors, features and questions of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(**task.parameters, max_layers=1, patience=None, **data.ALONE, random_state=task.seed, n_jobs=1)
+    size = estimator_parameters(task.parameters)
+    model = make(**size, max_layers=1, patience=None, **data.ALONE, random_state=task.seed, n_jobs=1)
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
     errors = [rows.mse(network) for network in networks]

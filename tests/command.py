@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 
 def run(*arguments: object, code: int = 0, stdin: bytes | str = b"", env: dict[str, str] | None = None) -> Done:
-    """Run the command and check its exit code, and that a errors is a line per problem without a traceback."""
+    """Run the command and check its exit code, and that an error is a line per problem without a traceback."""
     for package in EXTRAS["cli"]:
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"the command needs {package}", name=package)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import mixed_networks, random_network, table_networks, town
 
 HOSTILE = (
@@ -98,13 +98,15 @@ def odd() -> list[Network]:
     asked = [
         Oblique(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
         Oblique(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
-        Oblique(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), gaps=(0.6, 0.3, 2.0)), 0.6),
+        Oblique(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), missing_as=(0.6, 0.3, 2.0)), 0.6),
     ]
     constant = Layer([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.5, -1.0, -2.0])
     return [
         Network.of_layers([Layer(np.zeros((0, 2)), [])], [], 3.25, ["a", "b"], "flat"),
         Network.of_layers([constant], [0.1, 0.7, 0.0], 0.3, ["a", "b"]),
-        Network.of_layers([constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]),
+        Network.of_layers(
+            [constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]
+        ),
         Network.of_layers([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
         Network.of_layers([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
     ]
@@ -164,7 +166,7 @@ def drawn(strategy: st.SearchStrategy, count: int) -> list:
 def drawn_networks(count: int) -> dict[str, Network]:
     """Networks that Hypothesis makes up."""
     mixed = drawn(mixed_networks(), count)
-    sloped = drawn(mixed_networks(gaps=False, slopes=True), count // 2)
+    sloped = drawn(mixed_networks(missing=False, slopes=True), count // 2)
     tables = [
         network for network, _ in drawn(table_networks(depth=2), count // 2) + drawn(table_networks(), count // 2)
     ]

@@ -102,7 +102,9 @@ def coded(network: Network, rows: np.ndarray) -> np.ndarray:
     columns = []
     for each in plan(network).inputs:
         values = rows[:, each.place]
-        columns.append(network.schema.columns[each.place].codes(values) if each.categories else values.astype(np.float64))
+        columns.append(
+            network.schema.columns[each.place].codes(values) if each.categories else values.astype(np.float64)
+        )
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(rows), 0))
 
 
@@ -127,7 +129,11 @@ def in_c(*flags: str):
 
 def words_of(network: Network) -> dict[str, tuple[str, ...]]:
     """The levels of every category, as words."""
-    return {column.name: tuple(map(category_name, column.categories)) for column in network.schema.columns if column.categories}
+    return {
+        column.name: tuple(map(category_name, column.categories))
+        for column in network.schema.columns
+        if column.categories
+    }
 
 
 # -- databases ---------------------------------------------------------------------------------------------------

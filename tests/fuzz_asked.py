@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import bgn
-from bgn.inputs.files import open_table
 from bgn.inputs.errors import InputError
+from bgn.inputs.files import open_table
 
 WORDS = ("red", "green", "blue", "south", "north", "flat", "house", "Lille", "Nice", "loft")
 NAMES = ("area", "kind", "colour", "city", "income", "age", "width", "height", "sold", "distance", "weight", "speed")

@@ -63,7 +63,7 @@ def questions(
         "counterfactual": lambda: model.counterfactual(row, **aim, max_seconds=2.0),
         "extremes": lambda: model.extremes(**outputs, max_seconds=2.0),
         "extremes as seen": lambda: model.extremes("seen", **outputs, max_seconds=2.0),
-        "extremes without missing": lambda: model.extremes(gaps=False, **outputs, max_seconds=2.0),
+        "extremes without missing": lambda: model.extremes(missing=False, **outputs, max_seconds=2.0),
         "certify": lambda: model.certify(**outputs, max_seconds=2.0),
         "effect": lambda: [model.effect(name, **of).to_frame() for name in (first, second)],
         "effect of two": lambda: first == second or model.effect((first, second), **of),

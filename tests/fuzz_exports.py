@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import every_kind, expected, rows_for
 
@@ -61,7 +61,8 @@ def any_network(seed: int) -> Network:
         *names, target = hostile_words(rng, len(categories) + 1)
         categories[1], categories[6] = hostile_words(rng, 3), hostile_words(rng, 7)
     columns = tuple(
-        Column(name, categories=each, typical=typical[j]) for j, (name, each) in enumerate(zip(names, categories, strict=True))
+        Column(name, categories=each, typical=typical[j])
+        for j, (name, each) in enumerate(zip(names, categories, strict=True))
     )
 
     def neuron() -> Oblique:

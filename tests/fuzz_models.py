@@ -53,7 +53,9 @@ def originals(folder: Path) -> list[bytes]:
         category("floor", (0.0, 1.0)),
     )
     weights = rng.normal(size=(5, len(preparation.schema.names)))
-    shell = Network.of_layers([Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.schema.names, "price")
+    shell = Network.of_layers(
+        [Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.schema.names, "price"
+    )
     by_hand = Network.of_layers([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
     nothing = Network.of_layers([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"
@@ -275,7 +277,10 @@ def use(path: Path, tally: Tally, report: bool) -> None:
     network = file.network
     rng = np.random.default_rng(0)
     if not network.plain:
-        row = [0.5 if column.categories is None else next(iter(column.categories), None) for column in network.schema.columns]
+        row = [
+            0.5 if column.categories is None else next(iter(column.categories), None)
+            for column in network.schema.columns
+        ]
         with suppress(ValueError), np.errstate(all="ignore"):  # a category without levels, where gaps are refused
             assert len(network.predict(np.array([row], dtype=object).reshape(1, -1))) == 1
         assert repr(network)

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import bgn
 from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.reference.attainable import moves, range_of
 from tests.reference.attainable import rows as cells
 from tests.reference.explain import cheapest_listed, table_rows_of
@@ -137,7 +137,9 @@ def random_bounds(column: Column, rng: np.random.Generator) -> tuple[object, obj
         return (way, way) if rng.random() < 0.5 else ((low, high), (low, high))
     if column.ordered and rng.random() < 0.5:
         return ("increase",) * 2 if rng.random() < 0.5 else ("decrease",) * 2
-    codes = sorted(rng.choice(len(column.categories), int(rng.integers(1, len(column.categories) + 1)), replace=False).tolist())
+    codes = sorted(
+        rng.choice(len(column.categories), int(rng.integers(1, len(column.categories) + 1)), replace=False).tolist()
+    )
     return [column.categories[code] for code in codes], codes
 
 

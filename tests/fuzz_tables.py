@@ -273,7 +273,7 @@ def case(number: int, folder: Path, model: Path) -> list[int]:
     data = folder / f"table.{suffix}"
     data.write_bytes(content)
     model_out, page_out, rows_out = (str(folder / name) for name in ("m.json", "r.html", "p.csv"))
-    fit = ["fit", str(data), "-t", "y", "--max-width", "2", "--replacements", "0", "--max-features", "1"]
+    fit = ["fit", str(data), "-t", "y", "--max-terms", "2", "--replacements", "0", "--max-features", "1"]
     fit += ["--folds", "0"]  # to be quick
     fit += ["--missing", chance.choice(("keep", "keep", "keep", "refuse", "drop", "impute"))]
     fit += ["--direction", "debiased"] if chance.random() < 0.1 else []
@@ -304,7 +304,7 @@ def cases(first: int, count: int) -> Iterator[tuple[int, list[int] | BaseExcepti
             str(home / "t.csv"),
             "-t",
             "y",
-            "--max-width",
+            "--max-terms",
             "4",
             "-o",
             str(home / "model.json"),

@@ -25,9 +25,9 @@ from typing import Any
 
 import bgn
 from bgn.inputs.cells import Met
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.inputs.files import open_table
-from bgn.inputs.errors import InputError
 from tests.fuzz_tables import TEXT, several, table
 
 TRUTHS = {"true": True, "false": False, "1": True, "0": False}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -93,7 +93,12 @@ POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may
 def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=NUMBERS):
     """A network on two numbers and two categories; with `one_number` it has one output and no link."""
     schema = Schema(
-        (Column("age"), Column("city", categories=CATEGORIES), Column("rooms"), Column("owner", categories=(False, True))),
+        (
+            Column("age"),
+            Column("city", categories=CATEGORIES),
+            Column("rooms"),
+            Column("owner", categories=(False, True)),
+        ),
         target="price",
     )
 
@@ -236,10 +241,10 @@ def town() -> Network:
         Oblique(Projection((0,), (1.0,)), 1.7, missing=True),
         Oblique(Projection((0,), (0.0,)), 1.0, missing=True),
         Oblique(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
-        Oblique(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing=(1.5, 0.7)), 0.5),
-        Oblique(Projection((0, 2), (1.0, -0.3), missing=(1.5, 2.0)), 1.0),
+        Oblique(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), missing_as=(1.5, 0.7)), 0.5),
+        Oblique(Projection((0, 2), (1.0, -0.3), missing_as=(1.5, 2.0)), 1.0),
         Oblique(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
-        Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing=(2.0, 0.0)), 3.0),
+        Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing_as=(2.0, 0.0)), 3.0),
         Oblique(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
@@ -249,7 +254,9 @@ def town_rows(count: int, seed: int = 0) -> np.ndarray:
     """Raw rows of that table, with gaps in all its columns and levels never seen."""
     rng = np.random.default_rng(seed)
     columns = [rng.uniform(-3, 6, count).round(2).astype(object), rng.integers(0, 6, count).astype(float)]
-    words = [rng.choice(np.array(column.categories, dtype=object), count) for column in TABLE.columns if column.categories]
+    words = [
+        rng.choice(np.array(column.categories, dtype=object), count) for column in TABLE.columns if column.categories
+    ]
     rows = np.column_stack([columns[0], words[0], columns[1].astype(object), words[1], words[2]])
     rows[rng.random(rows.shape) < 0.12] = None
     rows[rng.random(count) < 0.05, 1] = "Berlin"

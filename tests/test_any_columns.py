@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.explain.frontier import MOST_CATEGORIES, as_numbers
+from bgn.explain.rivals import MOST_CATEGORIES, as_numbers
 from bgn.model.schema import Column, Schema
 from tests.any_columns import KINDS, table, target
 from tests.command import call
@@ -39,7 +39,7 @@ def test_a_category_without_levels_is_always_missing(kind: str, tmp_path: Path) 
     assert np.isnan(model.network_._rows(X)[:, 0]).all()
     model.save(tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X), model.predict(X))
-    for row in (model.extremes().low_row, model.extremes(gaps=False).high_row):
+    for row in (model.extremes().low_row, model.extremes(missing=False).high_row):
         assert row[0] is None
     with pytest.raises(ValueError, match="has no levels"):
         model.extremes({X.columns[0]: ["a"]})
@@ -52,7 +52,7 @@ def test_text_that_is_crowded_among_training_rows_alone(tmp_path: Path) -> None:
     X = pd.DataFrame({"name": rng.permutation([f"w{k % 60}" for k in range(120)]), "a": rng.normal(size=120)})
     X.assign(y=(X.a > 0) * 2.0 + rng.normal(0, 0.1, 120)).to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.json"
-    small = ("--size", "2", "--max-width", "2", "--max-linear", "0", "--folds", "0")
+    small = ("--size", "2", "--max-terms", "2", "--max-linear", "0", "--folds", "0")
     told = call("fit", tmp_path / "t.csv", "-t", "y", *small, "-o", model, "--report", tmp_path / "r.html").err
     assert told.count("A fit leaves it out") == 1
     assert [column.name for column in bgn.load(model).network_.schema.columns] == ["a"]

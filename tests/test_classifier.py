@@ -17,7 +17,7 @@ from bgn import BGNClassifier
 from bgn.engines.memory import MemoryEngine, part_of
 from bgn.grow.losses import Logistic, Softmax
 from bgn.grow.refit import Full
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from tests.growing import same
 
 QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}

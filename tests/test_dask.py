@@ -29,16 +29,15 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.large import Clustered  # noqa: E402
 from bgn.cli.source import DataFile  # noqa: E402
-from bgn.cli.training_rows import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402
 from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E402
 from bgn.grow.losses import Squared  # noqa: E402
-from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.inputs.errors import InputError  # noqa: E402
+from bgn.inputs.prepare import Choices  # noqa: E402
+from bgn.training_rows import Clustered, TrainingRequest  # noqa: E402
 from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -551,7 +550,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
     rows["empty"] = np.full(300, np.nan)
     rows.loc[7, "b"] = np.nan
-    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "--json"
+    options = "--max-terms", 3, "--replacements", 2, "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "--json"
     cards = []
     rows["dear"] = pd.Series(np.where(rows["rent"] > rows["rent"].median(), "yes", "no")).where(rows.index != 11)
     rows.to_parquet(tmp_path / "rents.parquet", row_group_size=50)
@@ -591,7 +590,7 @@ def test_few_whole_numbers_and_rare_classes_are_asked_about_on_a_cluster(two, tm
         DaskBGNRegressor(**SMALL, client=two, task="regression").fit(rows[["x"]], rows["few"])
         DaskBGNRegressor(**SMALL, client=two).fit(rows[["x"]], rows["few"] + 0.5)
     frame.to_parquet(tmp_path / "t.parquet", row_group_size=50)
-    where = "--scheduler", two.scheduler.address, "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json"
+    where = "--scheduler", two.scheduler.address, "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
     fit = "fit", tmp_path / "t.parquet", *where
     assert "--task regression or --task classification" in call(*fit, "-t", "few", "--drop", "kind", code=1).err
     call(*fit, "-t", "kind", "--drop", "few", "--merge-rare", 3)
@@ -613,4 +612,4 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
     with pytest.raises(InputError, match=message):
-        Clustered(Wanted(source, choices, 0.2, 0, numbers=True), "tcp://nowhere")
+        Clustered(TrainingRequest(source, choices, 0.2, 0, one_hot=True), "tcp://nowhere")

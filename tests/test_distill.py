@@ -118,10 +118,10 @@ def test_in_a_shell(tmp_path):
         run(command, ["fit", table, "--target", "y", "--task", "regression", "--sweeps", "1", "-o", large]).exit_code
         == 0
     )
-    done = run(command, ["distill", large, table, "--max-width", "3", "-o", small])
+    done = run(command, ["distill", large, table, "--max-terms", "3", "-o", small])
     assert done.exit_code == 0, done.output
     assert "against the large model on 40 rows" in done.output
-    told = json.loads(run(command, ["distill", large, table, "--max-width", "3", "--json"]).stdout)
+    told = json.loads(run(command, ["distill", large, table, "--max-terms", "3", "--json"]).stdout)
     assert told["fidelity"]["r2"] > 0.9
     assert bgn.load(small).network_.widths == (3,)
     assert run(command, ["predict", small, table, "-o", str(tmp_path / "p.csv")]).exit_code == 0

@@ -57,6 +57,10 @@ UNRUN = {
 }
 
 
+# What runs programs in other languages.
+TOOLS = {"c": "gcc", "javascript": "node"}
+
+
 class Block(NamedTuple):
     """Lines of code, what they are said to be in, and the line of the page before them."""
 
@@ -100,8 +104,8 @@ def blocks(page: Path) -> Iterator[Block]:
             body = indented(lines, k + 1)
             end = k + 1 + len(body)
         if body:
-            margin = min(len(each) - len(each.lstrip()) for each in body if each.strip())
-            yield Block(language, "\n".join(each[margin:] for each in body).rstrip() + "\n", k + 1)
+            margin = min(len(text) - len(text.lstrip()) for text in body if text.strip())
+            yield Block(language, "\n".join(text[margin:] for text in body).rstrip() + "\n", k + 1)
         k = end
 
 
@@ -182,15 +186,15 @@ def given(page: Path) -> dict[str, Any]:
 
 def command(line: str) -> None:
     """Do a line for a shell here, and print what it prints, or check it where it cannot be run."""
-    words = shlex.split(line, comments=True)
-    if words and words[0] == "cat":
-        (_, name, bar, *words) = words
+    parts = shlex.split(line, comments=True)
+    if parts and parts[0] == "cat":
+        (_, name, bar, *parts) = parts
         assert bar == "|"
     else:
         name = None
-    if not words:
+    if not parts:
         return
-    program, *arguments = words
+    program, *arguments = parts
     if program == "bgn" and name is not None:
         assert run_command(*arguments, stdin=Path(name).read_bytes()).out
         return
@@ -206,12 +210,12 @@ def command(line: str) -> None:
         assert done.exit_code == 0, f"{line}\n{done.output}"
         print(done.stdout, end="")
         return
-    if words[:3] == ["python", "-m", "experiments"]:
+    if parts[:3] == ["python", "-m", "experiments"]:
         assert experiments(arguments[2:]) == 0, line
         return
     assert program in UNRUN, f"say in this test how to run {line!r}"
     if program == "pip":
-        extras = [extra for each in arguments for found in re.findall(r"\[(.*)\]", each) for extra in found.split(",")]
+        extras = [extra for names in re.findall(r"\[(.*)\]", line) for extra in names.split(",")]
         assert arguments[0] == "install"
         assert set(extras) <= set(EXTRAS), line
     elif program == "export":
@@ -220,7 +224,7 @@ def command(line: str) -> None:
         assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE), line
     else:
         script = (ROOT / arguments[0]).read_text()
-        for option in (each for each in arguments[1:] if each.startswith("--")):
+        for option in (argument for argument in arguments[1:] if argument.startswith("--")):
             assert f'"{option}"' in script, f"{arguments[0]} has no option {option}"
 
 
@@ -235,37 +239,35 @@ def experiments(arguments: list[str]) -> int:
     return main(arguments) if wanted.status else 0
 
 
-def needs(block: Block, folder: Path) -> None:
-    """Skip what cannot be had here, and make what a block reads."""
-    if "cuda" in block.code and kind(block) == "python" and not torch.cuda.is_available():
-        pytest.skip("there is no CUDA GPU")
-    if re.search(r"parquet|houses/", block.code) and not (folder / "houses").exists():
-        make_parquet(folder)
-
-
-def found() -> list[Any]:
-    """Return every page, and the blocks of a page that stand alone."""
-    pages = []
+def sessions() -> list[Any]:
+    """Return every page with its blocks; blocks that need a GPU or Dask are sessions of their own."""
+    parameters = []
     for page in PAGES:
-        these = [block for block in blocks(page) if kind(block) != "text"]
-        alone = [block for block in these if re.search(r"cuda|import dask", block.code)]
-        rest = [block for block in these if block not in alone]
-        sets = ([rest] if rest else []) + [[block] for block in alone]
-        pages += [pytest.param(page, each, id=f"{page.name}:{each[0].line}") for each in sets]
-    return pages
+        runnable = [block for block in blocks(page) if kind(block) != "text"]
+        separate = [block for block in runnable if re.search(r"cuda|import dask", block.code)]
+        rest = [block for block in runnable if block not in separate]
+        groups = ([rest] if rest else []) + [[block] for block in separate]
+        parameters += [pytest.param(page, group, id=f"{page.name}:{group[0].line}") for group in groups]
+    return parameters
 
 
-@pytest.mark.parametrize(("page", "some"), found())
-def test_blocks_run(page: Path, some: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "session"), sessions())
+def test_blocks_run(page: Path, session: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if any("cuda" in block.code and kind(block) == "python" for block in session) and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA GPU")
     monkeypatch.chdir(tmp_path)
     make_tables(tmp_path)
+    if any(re.search(r"parquet|houses/", block.code) for block in session):
+        make_parquet(tmp_path)
     names, printed = given(page), ""
     cluster = None
-    for block in some:
+    lacking = {tool for block in session if (tool := TOOLS.get(kind(block))) and not shutil.which(tool)}
+    for block in session:
         if kind(block) == "output":
             assert printed_as(block.code, printed), f"{page.name}:{block.line} prints\n{printed}"
             continue
-        needs(block, tmp_path)
+        if TOOLS.get(kind(block)) in lacking:
+            continue
         code = block.code
         if "{scheduler}" in smaller(page, code):
             cluster = local_cluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
@@ -281,11 +283,13 @@ def test_blocks_run(page: Path, some: list[Block], tmp_path: Path, monkeypatch: 
                 if "client" in names:
                     names["client"].close()
                 cluster.close()
+    if lacking:
+        pytest.skip(f"{' and '.join(sorted(lacking))} is not installed: all other blocks of the page ran")
 
 
 def printed_as(shown: str, printed: str) -> bool:
     """Tell whether a page shows what is printed; ``...`` stands for anything."""
-    lines = ("\n".join(line.rstrip() for line in each.splitlines()).strip("\n") + "\n" for each in (shown, printed))
+    lines = ("\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n" for text in (shown, printed))
     return doctest.OutputChecker().check_output(*lines, doctest.ELLIPSIS)
 
 
@@ -312,16 +316,14 @@ def run(page: Path, block: Block, code: str, names: dict[str, Any]) -> None:
 
 
 def program(block: Block) -> None:
-    """Run a program in another language, where its tools are; what it prints is in the comment of its last call."""
-    if block.language == "c" and shutil.which("gcc"):
+    """Run a program in another language; what it prints is in the comment of its last call."""
+    if block.language == "c":
         Path("main.c").write_text(block.code)
         subprocess.run(["gcc", "-std=c99", "-Wall", "-Werror", "main.c", "-o", "main", "-lm"], check=True)
         printed = subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout
-    elif block.language == "javascript" and shutil.which("node"):
+    else:
         Path("main.mjs").write_text(block.code)
         printed = subprocess.run(["node", "main.mjs"], capture_output=True, text=True, check=True).stdout
-    else:
-        return
     assert re.search(r"/[/*] (.*?)(?: \*/)?$", block.code, flags=re.MULTILINE)[1] == printed.strip()  # type: ignore[index]
 
 
@@ -331,10 +333,10 @@ def test_what_is_made_smaller_is_there() -> None:
             assert any(old in block.code for block in blocks(ROOT / "docs" / page)), f"{page} no longer says {old!r}"
 
 
-def test_blocks_of_all_kinds_are_found(tmp_path: Path) -> None:
+def test_blocks_of_all_kinds_are_read(tmp_path: Path) -> None:
     page = tmp_path / "page.rst"
     page.write_text("Text::\n\n    a = 1\n\n    b = 2\n\n>>> 1 + 1\n2\n\n.. code-block:: shell\n\n    bgn fit\n\nEnd\n")
-    assert [(kind(each), each.code) for each in blocks(page)] == [
+    assert [(kind(block), block.code) for block in blocks(page)] == [
         ("python", "\na = 1\n\nb = 2\n"),
         ("doctest", ">>> 1 + 1\n2\n"),
         ("shell", "\nbgn fit\n"),

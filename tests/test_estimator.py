@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bgn import BGNRegressor
-from bgn.engines.raw_rows import lowest, row_hashes
+from bgn.engines.raw_rows import row_hashes
+from bgn.inputs.splits import edge_of, is_test
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.optional import pyarrow as pa
@@ -224,18 +225,22 @@ def test_weights_out_of_reach_are_named_wherever_the_rows_are(engine):
             engine(BGNRegressor(**QUICK), X, y, weight * factor)
 
 
+def lowest_hashes(hashes):
+    return is_test(hashes, edge_of(lambda: [hashes], 0.2))
+
+
 def test_validation_rows_follow_content():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, size=(500, 2)).astype(float), rng.integers(0, 3, 500).astype(float)
     hashes = row_hashes(X.T, y, 1)
-    held = lowest(hashes, None, 0.2)
+    held = lowest_hashes(hashes)
     assert abs(held.mean() - 0.2) < 0.03
     rows = np.column_stack([X, y])
     assert not {tuple(row) for row in rows[held]} & {tuple(row) for row in rows[~held]}
     order = rng.permutation(500)
-    np.testing.assert_array_equal(lowest(row_hashes(X[order].T, y[order], 1), None, 0.2), held[order])
-    assert not np.array_equal(lowest(row_hashes(X.T, y, 2), None, 0.2), held)
-    assert not lowest(row_hashes(np.ones((1, 5)), np.ones(5), 0), None, 0.2).any()
+    np.testing.assert_array_equal(lowest_hashes(row_hashes(X[order].T, y[order], 1)), held[order])
+    assert not np.array_equal(lowest_hashes(row_hashes(X.T, y, 2)), held)
+    assert not lowest_hashes(row_hashes(np.ones((1, 5)), np.ones(5), 0)).any()
     assert (row_hashes(np.array([[0.0]]), np.zeros(1), 0) == row_hashes(np.array([[-0.0]]), np.zeros(1), 0)).all()
 
 

@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("patients")
     TABLE.reset_index().to_csv(folder / "patients.csv", index=False)
     files = "-o", folder / "model.json", "--report", folder / "fit.html"
-    options = "--key", "key", "--drop", "patient", "--size", "4", "--max-width", "12", "--max-linear", "0"
+    options = "--key", "key", "--drop", "patient", "--size", "4", "--max-terms", "12", "--max-linear", "0"
     options += "--replacements", "0", *files, "--no-rows", "--json"
     done = call("fit", folder / "patients.csv", "-t", "cost", *options)
     (folder / "card.json").write_text(done.out)
@@ -90,7 +90,7 @@ def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behi
     np.testing.assert_array_equal(wide.predict(X), model.with_terms(2).predict(X))
 
 
-REPORTS = [("--key", "key"), ("--rows", "all"), ("--rows", "train", "--key", "mail"), ("--width", "12")]
+REPORTS = [("--key", "key"), ("--rows", "all"), ("--rows", "train", "--key", "mail"), ("--size", "12")]
 
 
 @pytest.mark.parametrize("options", REPORTS, ids=" ".join)
@@ -110,7 +110,7 @@ def test_a_page_without_rows_has_none(folder: Path, tmp_path: Path, options: tup
 COMMANDS = {
     "show": (), "path": (), "explain": ("data",), "effect": ("data", "income"), "evaluate": ("data",), "certify": (),
     "compare": ("data", "--groups", "town", "--between", "Lille", "Nice"),
-    "simplify": ("data", "--points", "5", "-o", "out"), "distill": ("data", "--max-width", "2", "-o", "out"),
+    "simplify": ("data", "--points", "5", "-o", "out"), "distill": ("data", "--max-terms", "2", "-o", "out"),
     "edit": ("data", "drop", "1", "-o", "out"),
 }  # fmt: skip
 

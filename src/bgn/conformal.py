@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.inputs.tables import numbers_per_row, rows_of
+from bgn.inputs.frames import rows_of
+from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.step import Bools, Floats

@@ -26,8 +26,8 @@ from bgn.engines.sources import RowArguments, names_of
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters, take_over
 from bgn.estimators import BGNClassifier, BGNRegressor, r2
 from bgn.explain.shap import shap_values
-from bgn.inputs.classes import Classes, sorted_labels
-from bgn.inputs.tables import check_row_count, refuse_dates, check_representable
+from bgn.inputs.frames import check_representable, check_row_count
+from bgn.inputs.target import Classes, refuse_dates, sorted_labels
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.require import require

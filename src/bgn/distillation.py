@@ -12,7 +12,7 @@ import numpy as np
 from bgn.engines.protocol import Integers
 from bgn.estimators import BGNClassifier, BGNRegressor
 from bgn.inputs import arguments
-from bgn.inputs.tables import to_array, numeric_target
+from bgn.inputs.target import numeric_target, to_array
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.tabular import Columns, Tabular

@@ -24,16 +24,7 @@ from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
-from bgn.engines.raw_rows import (
-    Hashes,
-    RowsInMemory,
-    few_of,
-    find_edge,
-    histogram,
-    inside_bin,
-    row_hashes,
-    weight_exponent,
-)
+from bgn.engines.raw_rows import RowsInMemory, row_hashes, weight_exponent
 from bgn.engines.sources import RowArguments, _in_memory, known_columns, opened_again, rows_in_memory, source_of
 from bgn.explain.subject import decoded
 from bgn.grow.constraints import Constraints
@@ -45,7 +36,9 @@ from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.rows import _few_and_often, assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns, threads
-from bgn.inputs.tables import warn_of_lost_columns, check_numeric_only, weights
+from bgn.inputs.frames import check_numeric_only, warn_of_lost_columns
+from bgn.inputs.splits import Hashes, few_of, find_edge, histogram, inside_bin
+from bgn.inputs.target import weights
 from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu

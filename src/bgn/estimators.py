@@ -17,8 +17,17 @@ from bgn.engines.disk.table import labels_on_disk, on_disk
 from bgn.engines.sources import RowArguments, _loaded, known_columns, names_of, opened_again, target_blocks, that_count
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters
 from bgn.inputs.arguments import chosen
-from bgn.inputs.classes import Classes, class_weights, check_classes, few_values, labels_in, tally
-from bgn.inputs.tables import to_array, numeric_target, weights
+from bgn.inputs.target import (
+    Classes,
+    check_classes,
+    class_weights,
+    few_values,
+    labels_in,
+    numeric_target,
+    tally,
+    to_array,
+    weights,
+)
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
 

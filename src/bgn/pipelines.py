@@ -19,7 +19,7 @@ import numpy as np
 
 from bgn.model.network import Network
 from bgn.model.rescaled import Source, column_from, rescaled, with_output
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.values import dense
 from bgn.text import quote_category, quote_name
@@ -112,13 +112,13 @@ def column_at(table: Any, root: Root) -> Floats:
     """Return one column of a stage's table as a network reads it."""
     if hasattr(table, "tocsc"):
         column = table[:, [root.place]].toarray()
-        return Schema((root.column,), named=False).encode(column, gaps=True)[:, 0]
+        return Schema((root.column,), named=False).encode(column, missing=True)[:, 0]
     if hasattr(table, "columns"):
         by_name = root.stage == 0 and root.column.name in set(table.columns)
         values = np.asarray(table[root.column.name if by_name else table.columns[root.place]])
     else:
         values = np.asarray(table)[:, root.place]
-    return Schema((root.column,), named=False).encode(values.reshape(-1, 1), gaps=True)[:, 0]
+    return Schema((root.column,), named=False).encode(values.reshape(-1, 1), missing=True)[:, 0]
 
 
 P = ParamSpec("P")

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 from bgn.text import count_of, quote_category, quote_name
@@ -54,7 +54,7 @@ class Preparation:
         Decimal mark of the text file that was learnt from, and of those read later unless told otherwise.
     written : tuple of Numerals
         How columns of that file, the target among them, write numbers beyond that: with marks of thousands, a unit.
-    gaps : tuple of str
+    missing_values : tuple of str
         Cells of text files that count as missing.
     date_format : str, optional
         How text writes dates, as for ``strptime``; ISO 8601 is read in any case.
@@ -80,7 +80,7 @@ class Preparation:
     schema: Schema
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = MISSING_VALUES
+    missing_values: tuple[str, ...] = MISSING_VALUES
     date_format: str | None = None
     merged: tuple[Category, ...] = ()
     header: bool = True
@@ -162,7 +162,7 @@ class Preparation:
     ) -> FileFormat:
         """Return how a later file is written: as at fit, but for what is told."""
         header = False if header is None and not self.header else header
-        return FileFormat(sep, decimal, thousands, sheet, gaps=self.gaps, header=header)
+        return FileFormat(sep, decimal, thousands, sheet, missing_values=self.missing_values, header=header)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,7 @@ class Prepared:
     @property
     def X(self) -> Floats:
         """The rows as a network reads them: a category as the number of its level, NaN for what is missing."""
-        return self.preparation.schema.encode(self.table, gaps=True)
+        return self.preparation.schema.encode(self.table, missing=True)
 
     @property
     def complete(self) -> Bools:
@@ -227,7 +227,7 @@ def fit(
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
-    gaps: Sequence[str] = MISSING_VALUES,
+    missing_values: Sequence[str] = MISSING_VALUES,
     sheet: str | None = None,
     header: bool | None = None,
 ) -> Prepared:
@@ -253,7 +253,7 @@ def fit(
         10 different whole numbers in 100 rows or more there is no default: amounts and classes look alike.
     merge_rare : int, optional
         Merge all classes of fewer rows into one class, ``"other"``. Labels are then words.
-    sep, sheet, gaps : optional
+    sep, sheet, missing_values : optional
         Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
     decimal, thousands : str or mapping of str, optional
         Marks of a text file, or of columns (``{"price": ","}``); like units found where cells leave no doubt.
@@ -284,5 +284,5 @@ def fit(
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
     choices = prepare.Choices(target, drop, categorical, date_format, missing, task, merge_rare)
-    form = FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header)
+    form = FileFormat(sep, decimal, thousands, sheet, date_format, tuple(missing_values), header)
     return training.fit(data, choices, form)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.inputs.tables import numbers_per_row, weights
+from bgn.inputs.target import codes_of, numbers_per_row, weights
 from bgn.model.link import softmax
 from bgn.model.network import Network
 from bgn.model.readings import network_of
@@ -185,8 +185,6 @@ def _binary(model: Any) -> Network:
 
 def _entropies(network: Network, layers: tuple[Regions, ...], y: Any, weight: Floats) -> Floats:
     """Return the mean entropy of the classes inside each layer's regions, then the network's mean log loss."""
-    from bgn.inputs.classes import codes_of  # needs scikit-learn, which numbers do without
-
     codes = codes_of(network, y, len(weight))
     if not len(codes):
         raise ValueError("X must have at least one row; got none.")

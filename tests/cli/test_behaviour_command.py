@@ -30,7 +30,7 @@ def houses(tmp_path_factory):
 
 def test_signs_and_bounds(houses, tmp_path):
     model, page = tmp_path / "m.json", tmp_path / "r.html"
-    common = "fit", houses, "-t", "price", "--drop", "dear", "--size", 5, "--max-width", 5
+    common = "fit", houses, "-t", "price", "--drop", "dear", "--size", 5, "--max-terms", 5
     wanted = "--increasing", "income", "--decreasing", "age", "--at-least", 0, "--no-interactions"
     out = call(*common, *wanted, "-o", model, "--report", page).out
     told = "the prediction never falls as income rises", "never rises as age rises", "no prediction lies below 0"
@@ -66,7 +66,7 @@ def test_a_target_never_below_0_is_not_predicted_below_it_unsaid(tmp_path):
 
 
 def test_classes_and_groups(houses, tmp_path):
-    common = "fit", houses, "-t", "dear", "--drop", "price", "--size", 3, "--max-width", 3
+    common = "fit", houses, "-t", "dear", "--drop", "price", "--size", 3, "--max-terms", 3
     out = call(*common, "--increasing", "income", "--together", "income", "-o", tmp_path / "m.json").out
     assert "proven for every row: the probability of yes never falls as income rises" in out
     asked = bgn.load(tmp_path / "m.json").network_.layers[0].neurons

@@ -29,7 +29,7 @@ def test_what_people_read(model):
     assert lines[4] == "city   has no order"
     assert lines[7] == "grade  increasing, by up to 2"
     assert (
-        call("certify", model, "--column", "grade", "--no-gaps").out.splitlines()[-1] == "grade  increasing, by up to 2"
+        call("certify", model, "--column", "grade", "--no-missing").out.splitlines()[-1] == "grade  increasing, by up to 2"
     )
     assert "did you mean" in call("certify", model, "--column", "grad", code=1).err.lower()
 

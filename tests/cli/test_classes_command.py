@@ -46,7 +46,7 @@ DROPPED = {"left": "flag digit pet", "flag": "left digit pet", "digit": "left fl
 def fitted(table: Path, target: str, *more: object, code: int = 0) -> Any:
     drop = [word for name in DROPPED[target].split() for word in ("--drop", name)]
     out = table.with_name(f"{target}.json")
-    done = call("fit", table, "-t", target, *drop, "--size", 3, "--max-width", 3, "-o", out, *more, code=code)
+    done = call("fit", table, "-t", target, *drop, "--size", 3, "--max-terms", 3, "-o", out, *more, code=code)
     return out, done
 
 
@@ -80,7 +80,7 @@ def test_numbers_can_be_insisted_on_and_classes_too(table: Path) -> None:
     assert isinstance(bgn.load(out), bgn.BGNRegressor)
     assert "MSE" in done.out
     drop = ["--drop", "left", "--drop", "flag", "--drop", "digit", "--drop", "pet"]
-    done = call("fit", table, "-t", "months", *drop, "--size", 2, "--max-width", 2, "--json")
+    done = call("fit", table, "-t", "months", *drop, "--size", 2, "--max-terms", 2, "--json")
     assert "train_mse" in json.loads(done.out)
     assert "column 'left' must hold numbers" in fitted(table, "left", "--task", "regression", code=1)[1].err
     assert "--paper is an algorithm for numbers" in fitted(table, "left", "--paper", code=1)[1].err
@@ -178,7 +178,7 @@ def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp
             assert words in text
         assert "points" in call("simplify", path, table, "--points", 5, "-o", tmp_path / "points.json").out
         assert "prediction" in call("predict", tmp_path / "points.json", table).out
-        assert "log loss" in call("fit", table, "-t", "left", "--size", 1, "--max-width", 1, "--drop", "flag").out
+        assert "log loss" in call("fit", table, "-t", "left", "--size", 1, "--max-terms", 1, "--drop", "flag").out
     assert "--proba: the model predicts numbers" in _of_numbers(table, "predict", "--proba")
     assert "--to is for classes" in _of_numbers(table, "counterfactual", "--to", "no")
     assert "--threshold is for two classes" in _of_numbers(table, "evaluate", "--threshold", 0.5)
@@ -260,7 +260,7 @@ def test_labels_that_are_no_classes_are_refused() -> None:
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    told = json.loads(call("distill", left, table, "--max-width", 2, "--json").out)["fidelity"]
+    told = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
     assert told["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")

@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     odds = (table["months"] < 20) * 2.0 + (table["plan"] == "fibre") - 1.5
     table["left"] = np.where(rng.random(240) < 1 / (1 + np.exp(-odds)), "yes", "no")
     table.to_csv(path / "t.csv", index=False)
-    growth = ("--max-width", 25, "--folds", 0, "--shrinkage", 1, "--patience", 50)
+    growth = ("--max-terms", 25, "--folds", 0, "--shrinkage", 1, "--patience", 50)
     call("fit", path / "t.csv", "-t", "left", *growth, "-q", "-o", path / "m.json")
     return path
 
@@ -64,6 +64,6 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,y\n")
     assert "has column names but no rows" in call("fit", tmp_path / "t.csv", "-t", "y", code=1).err
     pd.DataFrame({"a": range(0, 90, 3), "y": 4}).to_csv(tmp_path / "t.csv", index=False)
-    fit = call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2)
+    fit = call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2)
     assert "'y', the target, is '4' in every row" in fit.err
     assert "0 questions, 1 number in all" in fit.out

@@ -1,4 +1,4 @@
-"""``bgn fit``, the installed command: every format, every option, every errors, and what a kill leaves behind."""
+"""``bgn fit``, the installed command: every format, every option, every error, and what a kill leaves behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import bgn
 from bgn.persist import read
 from tests.command import COMMAND, call
 
-SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 2, "--folds", 0, "--quiet")
+SMALL = ("--max-terms", 3, "--max-features", 1, "--replacements", 2, "--folds", 0, "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_every_format_makes_the_same_model(fitted: Path, rents: pd.DataFrame, tm
 def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> None:
     done = call(
         "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", "--categorical", "floor",
-        "--max-width", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
+        "--max-terms", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
         "--shrinkage", 3, "--learning-rate", 0.5, "--replacements", 1, "--patience", 5, "--select", "compact",
         "--validation", 0.3, "--max-seconds", 60, "--seed", 7, "--test", 0.25, "--sep", ",", "--decimal", ".", "--json",
         "--out", tmp_path / "m.json",
@@ -157,7 +157,7 @@ def test_nothing_given_is_told_what_to_give() -> None:
 
 
 def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
-    call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
+    call("fit", "diabetes", "--paper", "--max-terms", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_terms=5, max_layers=1, random_state=0, task="regression").get_params()
     assert found == json.loads(json.dumps(wanted))
@@ -233,7 +233,7 @@ def test_wrong_usage(fitted: Path) -> None:
     err = call("fit", path, code=2).err
     assert "--target is needed: which of 'area', 'kind', 'listed', 'lift', 'floor', 'rent' to predict?" in err
     for wrong, message in (
-        (("--max-width", 0), "--max-width"),
+        (("--max-terms", 0), "--max-terms"),
         (("--shrinkage", "much"), "must be a number or 'auto'; got 'much'"),
         (("--unit", "area"), "must read COL=UNIT; got 'area'"),
         (("--test", 2), "--test"),

@@ -52,7 +52,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("formulas") / "t.csv"
     frame.to_csv(path, index=False)
     drop = ["--drop", "phone", "--drop", "note"]
-    call("fit", path, "-t", "y", *drop, "--max-width", 2, "--folds", 0, "-o", path.with_name("m.json"))
+    call("fit", path, "-t", "y", *drop, "--max-terms", 2, "--folds", 0, "-o", path.with_name("m.json"))
     return path
 
 

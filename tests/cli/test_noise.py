@@ -24,7 +24,7 @@ SEEDS = 50
 TEST_ROWS = 45  # of 60
 # Questions that come from few rows, with amounts near 0: what is learned afterwards decides.
 FIT = (
-    "--test", TEST_ROWS / 60, "--max-width", 6, "--max-features", 1, "--replacements", 0, "--folds", 0,
+    "--test", TEST_ROWS / 60, "--max-terms", 6, "--max-features", 1, "--replacements", 0, "--folds", 0,
     "--validation", 0, "--max-linear", 0, "--shrinkage", 100,
 )  # fmt: skip
 POINTS = ("simplify", "--points", 5)
@@ -32,11 +32,11 @@ Step = tuple[Any, ...]
 # A step is a command and its options; each reads the model of the one before.
 CHAINS: dict[str, list[Step]] = {
     "many": [
-        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), POINTS, ("distill", "--max-width", 2),
+        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), POINTS, ("distill", "--max-terms", 2),
         ("edit", "round", 1),
     ],
-    "width": [(*POINTS, "--width", 2), ("edit", "round", 2), ("simplify", "--digits", 1)],
-    "distilled": [("distill", "--max-width", 3), ("simplify", "--max-loss", 1.0)],
+    "width": [(*POINTS, "--size", 2), ("edit", "round", 2), ("simplify", "--digits", 1)],
+    "distilled": [("distill", "--max-terms", 3), ("simplify", "--max-loss", 1.0)],
 }  # fmt: skip
 
 

@@ -13,16 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.card import scores
-from bgn.cli.large import Streamed
 from bgn.cli.source import DataFile
-from bgn.cli.splits import all_numbers, edge_of, fingerprint, held_by, key_hashes, number_hashes
-from bgn.cli.training_rows import Wanted, training_rows
+from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
+from bgn.inputs.splits import RowKeys, edge_of, fingerprint, is_test, key_hashes, number_hashes
 from bgn.persist import read
+from bgn.training_rows import Streamed, TrainingRequest, training_rows
 from tests.command import call, exact_csv
 
-SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 0, "--folds", 0, "--quiet")
+SMALL = ("--max-terms", 3, "--max-features", 1, "--replacements", 0, "--folds", 0, "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -45,48 +44,48 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def wanted(
+def request_of(
     path: Path, drop: tuple[str, ...] = (), key: str | None = None, missing: str = "refuse", seed: int = 0
-) -> Wanted:
-    return Wanted(DataFile(str(path)).open(), Choices("cost", drop, missing=missing), 0.2, seed, key=key)
+) -> TrainingRequest:
+    return TrainingRequest(DataFile(str(path)).open(), Choices("cost", drop, missing=missing), 0.2, seed, key=key)
 
 
-def judged(path: Path, *arguments, **options) -> list[float]:
-    return training_rows(wanted(path, *arguments, **options)).y_test.tolist()
+def targets_of(path: Path, *arguments, **options) -> list[float]:
+    return training_rows(request_of(path, *arguments, **options)).y_test.tolist()
 
 
 def test_test_rows_do_not_depend_on_the_columns(folder: Path, tmp_path: Path) -> None:
-    rows = judged(folder / "visits.csv")
+    rows = targets_of(folder / "visits.csv")
     assert len(rows) == 80
-    assert judged(folder / "visits.csv", ("city", "height")) == rows
-    assert judged(folder / "visits.csv", seed=1) != rows
+    assert targets_of(folder / "visits.csv", ("city", "height")) == rows
+    assert targets_of(folder / "visits.csv", seed=1) != rows
     table = exact_csv(folder / "visits.csv")
     table.assign(new=1.5 * table["age"])[["cost", "new", "city"]].to_csv(tmp_path / "more.csv", index=False)
-    assert judged(tmp_path / "more.csv") == rows
+    assert targets_of(tmp_path / "more.csv") == rows
     table.loc[::7, "height"] = np.nan
     table.to_csv(tmp_path / "holes.csv", index=False)
-    some = judged(tmp_path / "holes.csv", missing="drop")
+    some = targets_of(tmp_path / "holes.csv", missing="drop")
     assert some == [y for y in rows if y in some]
     assert len(some) < 80
-    assert judged(tmp_path / "holes.csv", ("height",)) == rows
+    assert targets_of(tmp_path / "holes.csv", ("height",)) == rows
 
 
 def test_equal_keys_stay_on_one_side(folder: Path) -> None:
     table = exact_csv(folder / "visits.csv")
     for path in (folder / "visits.csv", folder / "visits.parquet"):
-        rows = training_rows(wanted(path, ("person",), key="person"))
+        rows = training_rows(request_of(path, ("person",), key="person"))
         tested = set(table["person"][table["cost"].isin(rows.y_test)])
         assert not tested & set(table["person"][table["cost"].isin(rows.y)])
         assert 8 <= len(tested) <= 16
         assert "person" not in rows.preparation.schema.names
-    assert judged(folder / "visits.csv", ("city", "person"), "person") == rows.y_test.tolist()
+    assert targets_of(folder / "visits.csv", ("city", "person"), "person") == rows.y_test.tolist()
 
 
 @pytest.mark.parametrize("key", [None, "person"])
 def test_rows_on_disk_are_chosen_as_those_in_memory(folder: Path, key: str | None, monkeypatch) -> None:
-    monkeypatch.setattr("bgn.cli.large.BLOCK_BYTES", 1000)
-    asked = wanted(folder / "visits.parquet", ("person",), key)
-    memory, disk = training_rows(asked), Streamed(asked)
+    monkeypatch.setattr("bgn.training_rows.BLOCK_BYTES", 1000)
+    request = request_of(folder / "visits.parquet", ("person",), key)
+    memory, disk = training_rows(request), Streamed(request)
     learnt = np.concatenate([piece.target for piece in disk.pieces(1000)])
     assert np.array_equal(learnt, memory.y)
     assert disk.held_out == memory.held_out
@@ -101,11 +100,11 @@ def test_blocks_do_not_matter(sizes, seed, share):
     assert np.array_equal(np.concatenate([*blocks, whole[:0]]), whole)
     edge = edge_of(lambda: blocks, share)
     assert edge == edge_of(lambda: [whole], share)
-    assert abs(held_by(whole, edge).sum() - share * n) <= 1.0
+    assert abs(is_test(whole, edge).sum() - share * n) <= 1.0
     y = np.where(whole % np.uint64(5) == 0, np.nan, whole.astype(np.float64))
     parts = [fingerprint(int(first), y[first - 1 :][:size]) for first, size in zip(firsts, sizes, strict=False)]
     assert sum(parts) % 2**64 == fingerprint(1, y)
-    held = held_by(whole, edge)
+    held = is_test(whole, edge)
     other = np.where(held, 7.0, y)
     assert fingerprint(1, other, held) == fingerprint(1, y, held)
 
@@ -118,7 +117,7 @@ def test_keys_are_equal_however_they_are_stored():
     days = pa.chunked_array([pa.array(["2020-01-02"])])
     assert key_hashes(days, 0) == key_hashes(days.cast(pa.timestamp("s")), 0)
     assert len(key_hashes(pa.chunked_array([pa.array([], pa.string())]), 0)) == 0
-    assert sum(len(each) for each in all_numbers(3_000_000, 0)) == 3_000_000
+    assert sum(len(each) for each in RowKeys(None, 0).number_blocks(3_000_000)) == 3_000_000
 
 
 def test_the_file_of_the_model_says_which_rows(folder: Path) -> None:
@@ -144,11 +143,11 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     assert "400" in out.read_text()
     assert f"{said}: these alone count here.\n" in call("report", model, data, "-o", out, "--rows", "train").err
     table = exact_csv(folder / "visits.csv")
-    held = table["cost"].isin(judged(folder / "visits.csv"))
+    held = table["cost"].isin(targets_of(folder / "visits.csv"))
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
-    found = scores(table["cost"][held].to_numpy(), predicted[held].to_numpy())
+    found = evaluate_numbers(table["cost"][held].to_numpy(), predicted[held].to_numpy()).scores
     assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])
 
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table["y"] = 10 * np.sin(6 * table["a"]) + 20 * table["b"]
     table.to_csv(path / "t.csv", index=False)
     fit = ("fit", path / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--unit", "y=km",
-           "--max-width", 50, "--size", SIZE)  # fmt: skip
+           "--max-terms", 50, "--size", SIZE)  # fmt: skip
     (path / "card.txt").write_text(call(*fit, "-o", path / "m.json").out)
     return path
 
@@ -57,7 +57,7 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     assert asked == [best, best]
     assert best > 2 * SIZE
     assert least < twice < now
-    options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json", "--max-width", 50, "--size", SIZE
+    options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json", "--max-terms", 50, "--size", SIZE
     plain = json.loads(call("fit", folder / "t.csv", "-t", "y", *options).out)
     assert plain["width"] == SIZE
     errors = plain["mse_by_width"]["test"]
@@ -66,7 +66,7 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
 
 
 def test_without_test_rows_validation_tells_and_training_rows_otherwise(folder: Path) -> None:
-    fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-width", 12, "--size", 5, "--test", 0)
+    fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-terms", 12, "--size", 5, "--test", 0)
     for options, told in (((), "Cross-validated"), (("--validation", 0.2), "Validation")):
         card = call(*fit, *options).out
         assert re.search(rf"^{told} mean squared error: \S+ \(\d+ (rules|terms)\), ", card, flags=re.MULTILINE)
@@ -100,7 +100,7 @@ def test_no_card_advises_what_does_worse(tmp_path: Path) -> None:
         table = pd.DataFrame(rng.normal(size=(150, 3)), columns=["a", "b", "c"])
         table["y"] = 1.0 * (table["a"] > 0) * (seed % 2) + rng.normal(size=150)
         table.to_csv(tmp_path / "t.csv", index=False)
-        options = "--max-width", 8, "--size", 3, "--seed", seed, "--folds", 3, "--max-features", 1, "-q", "--json"
+        options = "--max-terms", 8, "--size", 3, "--seed", seed, "--folds", 3, "--max-features", 1, "-q", "--json"
         plain = json.loads(call("fit", tmp_path / "t.csv", "-t", "y", *options).out)
         told = re.fullmatch(r"(\d+) (?:rules|terms) predict clearly better: --size \1 keeps them\.", plain["advice"])
         if told:
@@ -129,9 +129,9 @@ def test_more_that_brings_nothing_is_said(tmp_path: Path) -> None:
     ("options", "grown", "kept"),
     [
         (("--size", 4), 4, 4),
-        (("--size", 4, "--max-width", 14), 14, 4),
-        (("--size", 4, "--max-width", 6), 6, 4),
-        (("--max-width", 3), 3, 3),
+        (("--size", 4, "--max-terms", 14), 14, 4),
+        (("--size", 4, "--max-terms", 6), 6, 4),
+        (("--max-terms", 3), 3, 3),
         (("--size", 3, "--layers", 2), 3, 3),
         (("--size", 3, "--paper", "--layers", 1), 3, 3),
         (("--size", 20, "--select", "compact"), 20, 20),
@@ -144,7 +144,7 @@ def test_sizes_that_are_asked_for(
     history = bgn.load(tmp_path / "m.json").history_
     assert history.best_width <= kept
     assert max(map(len, history.paths)) - 1 >= grown
-    if "--max-width" in options or "--layers" in options:
+    if "--max-terms" in options or "--layers" in options:
         assert max(map(len, history.paths)) - 1 == grown
 
 
@@ -152,15 +152,15 @@ def test_a_saved_model_is_asked_at_another_width(folder: Path, tmp_path: Path) -
     path, table = folder / "m.json", folder / "t.csv"
     model = bgn.load(path)
     wide = model.with_terms(20)
-    assert call("show", path, "--width", 20).out == bgn.equation(wide, units={"y": "km"}) + "\n"
-    done = call("predict", path, table, "--width", 20)
+    assert call("show", path, "--size", 20).out == bgn.equation(wide, units={"y": "km"}) + "\n"
+    done = call("predict", path, table, "--size", 20)
     rows = pd.read_csv(table)[["a", "b"]]
     np.testing.assert_allclose(np.array(done.out.split()[1:], float), wide.predict(rows))
-    call("report", path, table, "--width", 2, "-o", tmp_path / "r.html")
-    err = call("show", path, "--width", 99, code=1).err
+    call("report", path, table, "--size", 2, "-o", tmp_path / "r.html")
+    err = call("show", path, "--size", 99, code=1).err
     assert re.search(r"width must be one that was grown, 0 to \d+; got 99", err)
     bgn.save(model.network_, tmp_path / "n.json")
-    assert "was saved without a history" in call("show", tmp_path / "n.json", "--width", 3, code=1).err
+    assert "was saved without a history" in call("show", tmp_path / "n.json", "--size", 3, code=1).err
 
 
 def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
@@ -171,9 +171,9 @@ def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
     everything = json.loads(call("margin", path, table, "--json").out)
     assert len(everything) == 800
     assert len(re.findall(r"\d+ \(\w+ (on a threshold|[\d.e-]+ away)\)", lines[-2])) == 5
-    plain = json.loads(call("effect", path, table, "a", "--width", 30, "--json").out)
+    plain = json.loads(call("effect", path, table, "a", "--size", 30, "--json").out)
     assert len(plain["levels"]) > 40
-    lines = call("effect", path, table, "a", "--width", 30).out.splitlines()
+    lines = call("effect", path, table, "a", "--size", 30).out.splitlines()
     assert lines[0] == "mean prediction over 800 rows, by a"
     assert 10 <= len(lines) <= 13
     assert re.fullmatch(r"some values; the effect itself has [\d,]+ steps \(--json has all\)", lines[-1])

@@ -20,18 +20,18 @@ import pytest
 from bgn.cli.app import bgn as registry
 from bgn.cli.edit import _CHANGES
 from bgn.cli.source import DataFile
-from bgn.cli.splits import _TEST_SEED, edge_of, held_by, number_hashes
+from bgn.inputs.splits import _TEST_SEED, edge_of, is_test, number_hashes
 from bgn.persist import read
 from tests.command import call
 
 ROWS = 90
-CHEAP = ("--max-width", 4, "--max-features", 1, "--replacements", 0, "--folds", 0)
+CHEAP = ("--max-terms", 4, "--max-features", 1, "--replacements", 0, "--folds", 0)
 TARGETS = ("cost", "ill", "grade")  # a number, yes or no, three classes
 # Ways to fit, by the target that they are tried on.
 FITS = [
     ("cost", ("--max-linear", 0, "--size", 3)),
     ("ill", ("--max-linear", 0, "--key", "person", "--unit", "weight=kg", "--missing", "impute")),
-    ("grade", ("--max-linear", 0, "--max-width", 2, "--validation", 0.3)),
+    ("grade", ("--max-linear", 0, "--max-terms", 2, "--validation", 0.3)),
     ("cost", ("--max-linear", 0, "--stream", "--drop", "name")),
 ]
 MORE_FITS = [
@@ -39,14 +39,14 @@ MORE_FITS = [
     ("ill", ("--key", "person", "--learn-key", "--seed", 3, "--test", 0.4, "--drop", "day", "--drop", "name")),
     ("cost", ("--missing", "drop", "--drop", "rare", "--categorical", "visits", "--select", "compact")),
     ("ill", ("--folds", 3, "--patience", 2, "--shrinkage", 0.1, "--threads", 1)),
-    ("cost", ("--networks", 2, "--validation", 0.3, "--sweeps", 1)),
+    ("cost", ("--ensemble", 2, "--validation", 0.3, "--sweeps", 1)),
     ("grade", ("--max-features", 2, "--replacements", 2, "--task", "classification", "--merge-rare", 2)),
     ("grade", ("--task", "classification", "--class-weight", "balanced")),
-    ("cost", ("--accurate", "--max-width", 6, "--networks", 2)),
+    ("cost", ("--accurate", "--max-terms", 6, "--ensemble", 2)),
     ("cost", ("--increasing", "weight", "--decreasing", "visits", "--at-least", 0, "--at-most", 500)),
     ("ill", ("--together", "weight,visits", "--max-features", 2)),
     ("ill", ("--no-interactions",)),
-    ("cost", ("--paper", "--missing", "drop", "--drop", "rare", "--max-width", 3)),
+    ("cost", ("--paper", "--missing", "drop", "--drop", "rare", "--max-terms", 3)),
     ("cost", ("--output", "stagewise", "--learning-rate", 0.5, "--layers", 2, "--max-linear", 0)),
     ("cost", ("--direction", "lasso", "--missing", "impute", "--max-linear", 0)),
 ]  # fmt: skip
@@ -54,18 +54,18 @@ NOTHING_LEFT = [each for name in ("weight", "visits", "smoker", "city") for each
 # What is tried on a saved model: commands with options and, for `edit`, changes. Every option of theirs is there.
 AFTER: dict[str, list[tuple[Any, ...]]] = {
     "simplify": [
-        ("--digits", 2), ("--max-loss", 0.5, "--width", 2), ("--points", 4, "--rows", "train", "--format", "latex"),
+        ("--digits", 2), ("--max-loss", 0.5, "--size", 2), ("--points", 4, "--rows", "train", "--format", "latex"),
     ],
     "edit": [
         ("forbid", "weight", "round", 2, "--cutoff", 0.5, "--rows", "train"),
-        ("drop", 1, "--why", "too fine", "--width", 2),
+        ("drop", 1, "--why", "too fine", "--size", 2),
         (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
          "amount", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "level", 1, "Lille", "yes"),
     ],
-    "distill": [("--max-width", 2), ("--seed", 2, "--max-width", 1, "--rows", "train", "--width", 2)],
+    "distill": [("--max-terms", 2), ("--seed", 2, "--max-terms", 1, "--rows", "train", "--size", 2)],
     "serve": [
         ("--no-browser", "--save", "{out}", "--key", "person"),
-        ("--no-browser", "--rows", "train", "--width", 2, "--save", "{out}"),
+        ("--no-browser", "--rows", "train", "--size", 2, "--save", "{out}"),
     ],
 }  # fmt: skip
 NO_MODEL = {
@@ -77,7 +77,7 @@ NO_MODEL = {
 }  # fmt: skip
 # Options by which nothing is learned: how a file is read, what is printed and where. The clock ends growth anywhere.
 NO_LEARNING = {
-    "--sep", "--decimal", "--thousands", "--sheet", "--gaps", "--date-format", "--json", "--out", "--report", "--quiet",
+    "--sep", "--decimal", "--thousands", "--sheet", "--missing-values", "--date-format", "--json", "--out", "--report", "--quiet",
     "--header", "--no-rows", "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
     "--scheduler",  # the cluster, which tests/engines has
 }  # fmt: skip
@@ -86,7 +86,7 @@ NO_LEARNING = {
 def table() -> tuple[pd.DataFrame, np.ndarray]:
     """Visits of 30 people: columns of every kind, three targets; which rows are test rows unless told otherwise."""
     rng = np.random.default_rng(5)
-    test = held_by(number_hashes(1, ROWS, _TEST_SEED), edge_of(lambda: [number_hashes(1, ROWS, _TEST_SEED)], 0.2))
+    test = is_test(number_hashes(1, ROWS, _TEST_SEED), edge_of(lambda: [number_hashes(1, ROWS, _TEST_SEED)], 0.2))
     found = pd.DataFrame({"person": rng.integers(1, 31, ROWS)})
     found["weight"] = rng.normal(65, 12, ROWS).round(1)
     found["visits"] = rng.integers(0, 9, ROWS)

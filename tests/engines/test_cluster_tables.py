@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.model.schema import Schema
 from tests.every_engine import local_cluster
 
@@ -64,7 +64,7 @@ def test_partitions_give_what_the_frame_gives(tasks, frame, told, unknown):
     y = dd.from_pandas(pd.Series(np.arange(float(ROWS)), name="price"), npartitions=4)
     schema = schema_on_cluster(tasks, collection, told, target="price")
     assert schema == schema_of(frame, told, target="price")
-    assert np.array_equal(matrix(tasks, collection, y, schema), schema.encode(frame, gaps=True), equal_nan=True)
+    assert np.array_equal(matrix(tasks, collection, y, schema), schema.encode(frame, missing=True), equal_nan=True)
 
 
 def test_arrays_may_have_gaps(tasks):

@@ -14,8 +14,8 @@ from bgn.engines.protocol import Question
 from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.pairs import SingleLines, bins_of
 from bgn.grow.losses import Squared
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column
+from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY
 
 

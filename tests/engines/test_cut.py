@@ -12,7 +12,7 @@ from bgn.engines.kernels.rows import both_fire
 from bgn.engines.memory import Part
 from bgn.engines.protocol import Grid, Output, Question
 from bgn.engines.raw_rows import RowsInMemory, weight_exponent
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY, engine_of, tables
 from tests.reference.growth import best_split, split_variance
 

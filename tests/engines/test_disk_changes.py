@@ -17,10 +17,9 @@ import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimator_base as estimators
 from bgn import BGNRegressor, Network, read_blocks
-from bgn.cli.large import Streamed
 from bgn.cli.source import DataFile
-from bgn.cli.training_rows import Wanted
 from bgn.inputs.prepare import Choices
+from bgn.training_rows import Streamed, TrainingRequest
 
 QUICK = {"max_terms": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
 ROWS = np.random.default_rng(0).normal(size=(90, 3))
@@ -156,7 +155,7 @@ def test_targets_and_weights_in_files_are_watched(name, tmp_path):
 
 def test_the_shell_watches_between_passes(tmp_path):
     path = parquet(tmp_path / "rows")
-    rows = Streamed(Wanted(DataFile(str(path)).open(), Choices("a", missing="drop"), 0.2, 0))
+    rows = Streamed(TrainingRequest(DataFile(str(path)).open(), Choices("a", missing="drop"), 0.2, 0))
     rewrite(path)
     with pytest.raises(OSError, match=TOLD):
         next(rows.pieces(1000))

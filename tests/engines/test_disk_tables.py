@@ -7,7 +7,7 @@ import pytest
 
 from bgn import BGNRegressor
 from bgn.engines.disk.table import FileTable
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.model.schema import Schema
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
@@ -43,13 +43,13 @@ def matrix(table, size=200):
 
 def test_a_file_gives_what_the_frame_gives(frame, tmp_path):
     frame.to_parquet(tmp_path / "all.parquet", row_group_size=7)
-    table = FileTable(tmp_path / "all.parquet", target="price", gaps=True)
+    table = FileTable(tmp_path / "all.parquet", target="price", missing=True)
     X = frame.drop(columns="price")
     schema = schema_of(X, target="price")
     assert table.schema == schema
     assert table.names == schema.names
     assert table.n_columns == len(schema)
-    assert np.array_equal(matrix(table), schema.encode(X, gaps=True), equal_nan=True)
+    assert np.array_equal(matrix(table), schema.encode(X, missing=True), equal_nan=True)
     targets = np.concatenate([piece.target for piece in table.pieces(200)])
     assert np.array_equal(targets, frame["price"])
 
@@ -59,26 +59,26 @@ def test_a_folder_and_a_known_schema(frame, tmp_path):
         frame.iloc[40 * k : 40 * k + 40].to_parquet(tmp_path / f"{k}.parquet")
     X = frame.drop(columns="price")
     schema = schema_of(X.iloc[:50])
-    assert FileTable(tmp_path, target="price", gaps=True).schema == schema_of(X, target="price")
-    known = FileTable(tmp_path, schema=schema, gaps=True)
+    assert FileTable(tmp_path, target="price", missing=True).schema == schema_of(X, target="price")
+    known = FileTable(tmp_path, schema=schema, missing=True)
     assert known.schema is schema
-    assert np.array_equal(matrix(known), schema.encode(X, gaps=True), equal_nan=True)
+    assert np.array_equal(matrix(known), schema.encode(X, missing=True), equal_nan=True)
     numbers = frame.astype({"floor": float})  # polars knows no categories of numbers
     pl.from_pandas(numbers[frame.columns[::-1]]).write_parquet(tmp_path / "polars.pq")
-    again = FileTable(tmp_path / "polars.pq", schema=schema, gaps=True)
-    assert np.array_equal(matrix(again), schema.encode(X, gaps=True), equal_nan=True)
+    again = FileTable(tmp_path / "polars.pq", schema=schema, missing=True)
+    assert np.array_equal(matrix(again), schema.encode(X, missing=True), equal_nan=True)
     X.drop(columns="city").to_parquet(tmp_path / "less.pq")
     with pytest.raises(ValueError, match="X lacks the column 'city'"):
-        FileTable(tmp_path / "less.pq", schema=schema, gaps=True)
+        FileTable(tmp_path / "less.pq", schema=schema, missing=True)
 
 
 def test_numbers_told_to_be_categories(frame, tmp_path):
     frame[["age", "rooms"]].to_parquet(tmp_path / "x.parquet", row_group_size=9)
-    np.save(tmp_path / "x.npy", schema_of(frame[["age", "rooms"]]).encode(frame, gaps=True))
+    np.save(tmp_path / "x.npy", schema_of(frame[["age", "rooms"]]).encode(frame, missing=True))
     for name, told in (("x.parquet", ["rooms"]), ("x.npy", [1]), ("x.npy", [False, True])):
-        table = FileTable(tmp_path / name, categorical_features=told, gaps=True)
+        table = FileTable(tmp_path / name, categorical_features=told, missing=True)
         assert [column.categories for column in table.schema.columns] == [None, (1.0, 2.0)]
-        expected = schema_of(frame[["age", "rooms"]], [1]).encode(frame, gaps=True)
+        expected = schema_of(frame[["age", "rooms"]], [1]).encode(frame, missing=True)
         assert np.array_equal(matrix(table), expected, equal_nan=True)
 
 
@@ -86,22 +86,22 @@ def test_what_stays_refused(frame, tmp_path):
     path = tmp_path / "x.parquet"
     frame[["age", "price"]].assign(age=[np.inf, *frame["age"][1:]]).to_parquet(path)
     with pytest.raises(ValueError, match="column 'age' holds infinity in row 0"):
-        matrix(FileTable(path, gaps=True))
+        matrix(FileTable(path, missing=True))
     frame[["age", "price"]].to_parquet(path)
     with pytest.raises(ValueError, match="column 'age' holds NaN in row"):
-        [*FileTable(path, target="age", gaps=True).pieces(200)]
+        [*FileTable(path, target="age", missing=True).pieces(200)]
     with pytest.raises(ValueError, match="column 'age' holds NaN in row"):
         matrix(FileTable(path))
     frame[["city"]].to_parquet(path)
     with pytest.raises(ValueError, match="not numbers"):
         FileTable(path)
     with pytest.raises(ValueError, match=r"column 'city' holds words \(''\), which categorical_features=None refuses"):
-        FileTable(path, categorical_features=None, gaps=True)
+        FileTable(path, categorical_features=None, missing=True)
     with pytest.raises(ValueError, match=r"column 'city' holds words .*, not numbers"):
-        matrix(FileTable(path, schema=Schema.of_numbers(1, ["city"]), gaps=True))
+        matrix(FileTable(path, schema=Schema.of_numbers(1, ["city"]), missing=True))
     pd.DataFrame({"a": [[1], [2]], "b": [b"x", b"y"]}).to_parquet(path)
     with pytest.raises(ValueError, match=r"'a' holds values of the type list.*'b' holds values of the type binary"):
-        FileTable(path, gaps=True)
+        FileTable(path, missing=True)
 
 
 def test_single_precision_stays(tmp_path):
@@ -109,7 +109,7 @@ def test_single_precision_stays(tmp_path):
     rows.to_parquet(tmp_path / "x.parquet")
     np.save(tmp_path / "x.npy", rows.to_numpy())
     for name in ("x.parquet", "x.npy"):
-        table = FileTable(tmp_path / name, gaps=True)
+        table = FileTable(tmp_path / name, missing=True)
         assert table.dtype == np.float32
         assert np.array_equal(matrix(table), rows, equal_nan=True)
 

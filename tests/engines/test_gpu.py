@@ -20,7 +20,7 @@ from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.shap import games
 from bgn.explain.shap_gpu import exact_shares
 from bgn.grow.losses import Squared
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables
 

@@ -13,6 +13,7 @@ from bgn.engines.memory import part_of
 from bgn.engines.raw_rows import RawRows
 from bgn.grow.directions.pairs import different_values
 from bgn.grow.losses import LOSSES
+from bgn.inputs.splits import few_of
 
 numbers_there = [0.0, -0.0, 1.0, 1.5, -2.0, 1e300, -1e300, 5e-324]
 some_values = st.sampled_from([*numbers_there, np.nan])
@@ -23,7 +24,7 @@ def test_a_few_of_many_hashes_are_those_that_sorting_gives(numbers, few, last):
     hashes = np.array(numbers, np.uint64)
     order = np.argsort(hashes, kind="stable")
     expected = order[max(len(order) - few, 0) :] if last else order[:few]
-    assert row_hashes.few_of(hashes, few, last).tolist() == sorted(expected.tolist())
+    assert few_of(hashes, few, last).tolist() == sorted(expected.tolist())
 
 
 @given(st.lists(some_values, max_size=12), st.integers(1, 3))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from bgn.show.curves import corners
 from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of
@@ -48,7 +48,7 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
             if pair is not None:
                 low, high = network.predict(np.array(pair, dtype=object))
                 assert sign * (high - low) > 0
-                before, after = network.schema.encode(np.array(pair, dtype=object), gaps=True)
+                before, after = network.schema.encode(np.array(pair, dtype=object), missing=True)
                 column = network.names.index(name)
                 assert before[column] < after[column]
                 np.testing.assert_array_equal(np.delete(before, column), np.delete(after, column))
@@ -78,7 +78,7 @@ def test_counterfactuals_of_all_rows(case, shares, data, share):
     prices = [1.0 if each.categories is not None else 4.0 / max(each.seen[1] - each.seen[0], 1e-300) for each in
               network.schema.columns]  # fmt: skip
     found = bgn.counterfactual(network, x, at_least=least, max_seconds=60)
-    best = cheapest_table_row(network, network.schema.encode(np.array([x], dtype=object), gaps=True)[0], least, prices)
+    best = cheapest_table_row(network, network.schema.encode(np.array([x], dtype=object), missing=True)[0], least, prices)
     assert found.found == np.isfinite(best)
     if found.found:
         assert found.prediction >= least

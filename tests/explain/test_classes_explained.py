@@ -86,8 +86,8 @@ def test_effects_are_means_of_probabilities(data, depth):
         return chances(network, rows)[:, number].mean()
 
     def values_of(j):
-        if TABLE.columns[j].levels is not None:
-            return list(TABLE.columns[j].levels)
+        if TABLE.columns[j].categories is not None:
+            return list(TABLE.columns[j].categories)
         found = bgn.effect(network, j, background, of=label).breakpoints
         edges = [[each, np.nextafter(each, -np.inf)] for each in found if abs(each) < 1e6]
         return [float(each) for pair in edges for each in pair] + [-7.0, 0.3, 9.0]
@@ -129,7 +129,7 @@ def test_counterfactuals_equal_trying_every_row(data, depth, probability):
         return (found >= probability[0]) & (found <= probability[1])
 
     answer = bgn.counterfactual(network, x, to=label, probability=probability, max_seconds=600)
-    best = cheapest_table_row(network, TABLE.encode([x], gaps=True)[0], None, PRICES, wanted=wanted)
+    best = cheapest_table_row(network, TABLE.encode([x], missing=True)[0], None, PRICES, wanted=wanted)
     assert answer.optimal
     assert answer.found == np.isfinite(best)
     assert answer.unreachable != answer.found
@@ -149,13 +149,13 @@ def test_margins_to_another_class(data, depth):
     X = data.draw(table_rows(complete))
     found, score = bgn.margin(network, X), bgn.margin(network, X, change="score")
     assert (found.euclidean >= score.euclidean - 1e-9)[found.exact & score.exact].all()
-    codes, here = TABLE.encode(X, gaps=True), winners(network, X)
+    codes, here = TABLE.encode(X, missing=True), winners(network, X)
     rng = np.random.default_rng(0)
     for i, row in enumerate(X):
-        for name, other in found.levels.items():
+        for name, other in found.categories.items():
             j = TABLE.names.index(name)
-            moved = np.array([row] * len(TABLE.columns[j].levels), dtype=object)
-            moved[:, j] = TABLE.columns[j].levels
+            moved = np.array([row] * len(TABLE.columns[j].categories), dtype=object)
+            moved[:, j] = TABLE.columns[j].categories
             expected = (winners(network, moved) != here[i]) & ~np.isnan(codes[i, j])
             np.testing.assert_array_equal(other[i], expected)
         for j in NUMBERS:

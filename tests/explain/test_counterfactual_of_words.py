@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import TABLE, table_networks, table_rows, town
 from tests.reference.explain import cheapest_table_row
 
@@ -24,7 +24,7 @@ def test_equal_to_trying_every_row(data, depth, fill, priced):
     (x,) = data.draw(table_rows(most=1))
     wanted = float(data.draw(st.sampled_from(np.unique(network.predict(data.draw(table_rows(least=3)))).tolist())))
     prices = PRICES * ([2.0, 0.5, 1.0, 3.0, 0.25] if priced else 1.0)
-    row = TABLE.encode([x], gaps=True)[0]
+    row = TABLE.encode([x], missing=True)[0]
     costs = dict(zip(TABLE.names, prices.tolist(), strict=True)) if priced else None
     answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_missing=fill, max_seconds=600)
     best = cheapest_table_row(network, row, wanted, prices, fill=range(5) if fill else ())

@@ -7,7 +7,7 @@ import pytest
 
 import bgn
 from bgn import Layer, Network, edit
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from bgn.persist import read
 from tests.fuzz_edits import fuzz
 from tests.networks import TABLE, town, town_rows

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 
 
@@ -93,7 +93,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
     X, background = data.draw(table_rows()), data.draw(table_rows())
     for column in range(5):
         found = effect(network, column, background)
-        levels = network.schema.columns[column].levels
+        levels = network.schema.columns[column].categories
         values = [None, *X[:, column], *(found.breakpoints if levels is None else levels)]
         if levels is None:
             values += [*np.nextafter(found.breakpoints, -np.inf)]
@@ -111,7 +111,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
 
 def test_a_level_never_seen_is_refused_where_gaps_are():
     layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
-    network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     found = effect(network, "city", [["Lille"], ["Nice"]])
     assert found(["Nice", "Lille"]).tolist() == [1.5, 0.5]
     assert found("Nice") == 1.5

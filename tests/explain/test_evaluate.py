@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import bgn
-from bgn.explain.evaluate import EvaluationRows, evaluation
-from bgn.explain.frontier import majority_scores
+from bgn.explain.evaluate import EvaluationRows, evaluate_classes
+from bgn.explain.rivals import majority_scores
 
 LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
 
@@ -26,13 +26,13 @@ def judged_rows(draw: st.DrawFn, ties: bool = True) -> EvaluationRows:
     scores = rng.normal(size=shape).round(draw(st.integers(0, 2))) * draw(st.sampled_from([0.5, 2.0]))
     codes = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
     weight = draw(st.sampled_from([None, rng.integers(1, 4, rows), rng.uniform(0.1, 3.0, rows)]))
-    return EvaluationRows.scored(LABELS[classes], scores, codes, weight)
+    return EvaluationRows.of_scores(LABELS[classes], scores, codes, weight)
 
 
 @given(judged_rows(), st.sampled_from([0.5, 0.2, 0.9]))
 @settings(max_examples=150)
 def test_scores_are_scikit_learns(judged: EvaluationRows, threshold: float) -> None:
-    found, weight = evaluation(judged, threshold).scores, judged.weight
+    found, weight = evaluate_classes(judged, threshold).scores, judged.weight
     truth, chances = judged.codes, judged.probabilities
     expected = {"log_loss": metrics.log_loss(truth, chances, sample_weight=weight)}
     if len(judged.classes) == 2:
@@ -60,10 +60,10 @@ def test_scores_are_scikit_learns(judged: EvaluationRows, threshold: float) -> N
             "brier": np.average(((chances - np.eye(len(judged.classes))[truth]) ** 2).sum(axis=1), weights=weight),
             "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
         }
-        expected |= {f"recall of {word}": each for word, each in zip(judged.words, recall, strict=True)}
+        expected |= {f"recall of {word}": each for word, each in zip(map(str, judged.classes), recall, strict=True)}
     assert {name: found[name] for name in expected} == pytest.approx(expected, nan_ok=True)
     confusion = metrics.confusion_matrix(truth, said, sample_weight=weight)
-    np.testing.assert_allclose(evaluation(judged, threshold).confusion, confusion)
+    np.testing.assert_allclose(evaluate_classes(judged, threshold).confusion, confusion)
 
 
 @given(judged_rows())
@@ -98,7 +98,7 @@ def test_a_weight_of_two_is_the_row_twice(judged: EvaluationRows) -> None:
     heavy = EvaluationRows(judged.classes, judged.codes, judged.scores, times.astype(float))
     twice = np.repeat(np.arange(len(times)), times)
     plain = EvaluationRows(judged.classes, judged.codes[twice], judged.scores[twice], np.ones(len(twice)))
-    assert evaluation(heavy).scores == pytest.approx(evaluation(plain).scores, nan_ok=True)
+    assert evaluate_classes(heavy).scores == pytest.approx(evaluate_classes(plain).scores, nan_ok=True)
 
 
 def test_standard_errors_are_those_of_repeated_tables() -> None:
@@ -106,14 +106,14 @@ def test_standard_errors_are_those_of_repeated_tables() -> None:
     found = []
     for _ in range(300):
         codes = rng.integers(0, 2, 200)
-        found.append(evaluation(EvaluationRows.scored(("no", "yes"), codes + rng.normal(size=200), codes)))
+        found.append(evaluate_classes(EvaluationRows.of_scores(("no", "yes"), codes + rng.normal(size=200), codes)))
     for name in ("auc", "log_loss", "brier", "accuracy", "sensitivity", "specificity", "precision"):
         spread = np.std([each.scores[name] for each in found])
         assert np.mean([each.errors[name] for each in found]) == pytest.approx(spread, rel=0.2)
 
 
 def test_net_benefit_is_its_definition() -> None:
-    judged = EvaluationRows.scored(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
+    judged = EvaluationRows.of_scores(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
     assert judged.of_class(1).net_benefit(np.array([0.5, 0.1])) == pytest.approx([0.0, (2 - 0.1 / 0.9) / 4])
 
 
@@ -149,8 +149,8 @@ def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
 
 
 def test_a_class_without_rows_is_named_beside_its_recall():
-    judged = EvaluationRows.scored(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
-    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluation(judged)).splitlines()}
+    judged = EvaluationRows.of_scores(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
+    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluate_classes(judged)).splitlines()}
     assert lines["AUC"] == "(no test rows of b, c)"
     assert lines["recall of b"] == lines["recall of c"] == "(no test rows)"
     assert lines["precision of c"] == "(never predicted)"
@@ -161,13 +161,13 @@ def test_the_calibration_error_by_chance_is_that_of_exact_probabilities(weighted
     rng = np.random.default_rng(0)
     scores, weight = rng.normal(size=600) * 1.5, rng.integers(1, 4, 600) if weighted else None
     drawn = rng.random((400, 600)) < 1.0 / (1.0 + np.exp(-scores))
-    bins = [EvaluationRows.scored(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
+    bins = [EvaluationRows.of_scores(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
     assert bins[0].by_chance == pytest.approx(np.mean([each.expected_error for each in bins]), rel=0.05)
 
 
 def test_the_shares_of_two_classes_are_judged_as_probabilities():
     """Scores in two columns are those of a softmax, here logarithms of probabilities."""
     codes = np.array([0, 0, 0, 1, 1])
-    judged = EvaluationRows.scored(("no", "yes"), majority_scores(codes, 5, 2), codes)
+    judged = EvaluationRows.of_scores(("no", "yes"), majority_scores(codes, 5, 2), codes)
     assert np.allclose(judged.probabilities, [[0.6, 0.4]] * 5)
-    assert evaluation(judged).scores["brier"] == pytest.approx(0.6 * 0.4)
+    assert evaluate_classes(judged).scores["brier"] == pytest.approx(0.6 * 0.4)

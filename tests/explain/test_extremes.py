@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, extremes
 from bgn.explain.optimize.problem import read_domain
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import problems, table_networks, town, town_rows
 from tests.reference.attainable import range_of, rows
 

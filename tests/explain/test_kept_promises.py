@@ -97,7 +97,7 @@ def test_the_command_line_keeps_them(tmp_path):
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     X.drop(columns="grade").assign(y=y).to_csv(table, index=False)
     call("fit", table, "--target", "y", "--size", "6", "--increasing", "a", "--max-linear", "0", "-o", model)
-    for command in (["simplify", model, table, "--points", "3"], ["distill", model, table, "--max-width", "4"]):
+    for command in (["simplify", model, table, "--points", "3"], ["distill", model, table, "--max-terms", "4"]):
         out = tmp_path / f"{command[0]}.json"
         call(*command, "-o", out)
         small = bgn.load(out)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 
 VALUES = st.integers(-4, 4).map(float)
 
@@ -174,4 +174,4 @@ def test_a_gap_may_be_the_extreme():
     found = extremes(line, {"x": (0, 4)})
     assert (found.low, found.high, found.proven) == (0.75, 5.25, True)
     assert np.isnan(found.high_row[0])
-    assert extremes(line, {"x": (0, 4)}, gaps=False).high == 3.25
+    assert extremes(line, {"x": (0, 4)}, missing=False).high == 3.25

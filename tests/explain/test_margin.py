@@ -87,7 +87,7 @@ def test_deeper_euclidean_just_short_and_just_past(problem):
 def test_categories_and_gaps_stay_and_numbers_move(data, depth):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows())
-    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, gaps=True)
+    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, missing=True)
     rng = np.random.default_rng(0)
     for k, row in enumerate(rows):
         for column in network.features_used:

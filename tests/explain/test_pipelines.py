@@ -25,9 +25,9 @@ from sklearn.preprocessing import (
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Oblique, Projection
 from bgn.model.rescaled import Source, rescaled
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.pipelines import see_through
 
 rng = np.random.default_rng(0)
@@ -116,9 +116,9 @@ def test_gaps_and_categories_stay_what_they_are():
             Oblique(Projection((1,), (-1.0,)), -0.5, missing=True),
             Oblique(Projection((1,), (0.0,)), 1.0, missing=True),
             Oblique(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
-            Oblique(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
-            Oblique(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
-            Oblique(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
+            Oblique(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), missing_as=(0.75, 0.125)), 0.5),
+            Oblique(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), missing_as=(1.0, 0.0)), 1.0),
+            Oblique(Projection((0, 1), (2.0, 0.0), missing_as=(0.0, 0.5)), 0.5),
         ],
         3,
     )
@@ -235,7 +235,7 @@ def test_figures_take_the_table_itself(encoded):
 def test_searches_and_targets_are_seen_through():
     table = X[NUMBERS]
     inner = make_pipeline(StandardScaler(), small())
-    search = GridSearchCV(inner, {"bgnregressor__max_width": [2, 3]}, cv=2).fit(table, y)
+    search = GridSearchCV(inner, {"bgnregressor__max_terms": [2, 3]}, cv=2).fit(table, y)
     assert np.array_equal(network_of(search).predict(table), search.predict(table))
     plain = RandomizedSearchCV(small(), {"max_terms": [2, 3]}, n_iter=2, cv=2, random_state=0).fit(table, y)
     assert see_through(plain).model is plain.best_estimator_

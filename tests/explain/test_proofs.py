@@ -14,8 +14,8 @@ from bgn.explain.counterfactual import search as enumeration
 from bgn.explain.optimize import program
 from bgn.explain.optimize import program as inside
 from bgn.explain.optimize import search as tried
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.fuzz_proofs import CHECKS, certificates_hold, counterfactual_holds, extremes_hold, is_proven, random_network
 
 ENDS = {"a": (1, 3), "b": (-2, 6), "c": (-6, -5)}

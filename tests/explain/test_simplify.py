@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, scorecard, simplify
 from bgn.explain.points import best_points, first_least, in_lowest_terms, in_order
-from bgn.model.layer import Oblique, Projection
 from bgn.model.numbers import written
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.text import quote_name
 from tests.networks import NASTY, network_of, problems, rows_for, table_networks, table_rows
 

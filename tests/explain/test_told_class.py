@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn.explain.evaluate import EvaluationRows
+from bgn.explain.evaluate import evaluation_rows
 from bgn.model.readings import affirmed, as_told, is_turned, swapped
 from bgn.report.facts import Facts
 from tests.command import call
@@ -71,7 +71,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
 def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
-    judged = EvaluationRows.of(network, rows, y)
+    judged = evaluation_rows(network, rows, y)
     turned = judged.turned()
     np.testing.assert_array_equal(
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
@@ -113,7 +113,7 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     assert bgn.effect(fits[0], "Jahre", X).target == "probability of gekauft = ja"
     judged = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
     assert judged.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
-    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", gaps=False).high, chance.max())
+    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", missing=False).high, chance.max())
     assert fits[0].counterfactual(X.iloc[0], probability=(0.9, 1.0)).label == "ja"
     path, model = tmp_path / "ja.csv", tmp_path / "ja.json"
     X.assign(gekauft=np.where(bought, "ja", "nein")).to_csv(path, index=False)

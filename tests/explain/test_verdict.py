@@ -13,17 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bgn
-from bgn.explain.evaluate import (
-    LARGER_IS_BETTER,
-    EvaluationRows,
-    evaluation,
-    is_clearly_larger,
-    of_classes,
-    of_numbers,
-    paired_difference,
-    regression_evaluation,
-    verdict,
-)
+from bgn.explain.evaluate import LARGER_IS_BETTER, Evaluation, EvaluationRows, evaluate_classes, evaluate_numbers
+from bgn.explain.rivals import is_clearly_larger, paired_difference, verdict
 from bgn.report.classes import MEASURES
 
 SHARE_OF_ONE = 0.317  # of a normal variable beyond one standard deviation
@@ -36,7 +27,7 @@ def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[
     shape = rows if count == 2 else (rows, count)
     scores = [rng.normal(size=shape).round(int(rng.integers(0, 3))) * rng.choice([0.0, 0.3, 3.0]) for _ in range(2)]
     weight = rng.integers(0, 4, rows) + (np.arange(rows) == 0) if weighted else None
-    one, other = (EvaluationRows.scored(range(count), each, codes, weight) for each in scores)
+    one, other = (EvaluationRows.of_scores(range(count), each, codes, weight) for each in scores)
     return one, other
 
 
@@ -44,8 +35,8 @@ def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[
 @settings(max_examples=60, deadline=None)
 def test_every_measure_of_classes_is_the_mean_of_its_rows(seed, rows, count, weighted):
     judged, _ = _classes(seed, rows, count, weighted)
-    scores = evaluation(judged)
-    for name, values in of_classes(judged).items():
+    scores = evaluate_classes(judged)
+    for name, values in scores.by_row.items():
         expected = scores.scores[name]
         if np.isnan(expected):
             assert np.isnan(values).any()
@@ -60,9 +51,10 @@ def test_every_measure_of_classes_is_the_mean_of_its_rows(seed, rows, count, wei
 @settings(max_examples=60, deadline=None)
 def test_a_verdict_is_true_of_the_figures_shown(seed, rows, count):
     ours, theirs = _classes(seed, rows, count)
-    figures = [evaluation(each).scores for each in (ours, theirs)]
+    ours, theirs = evaluate_classes(ours), evaluate_classes(theirs)
+    figures = [ours.scores, theirs.scores]
     shown = [{name: f"{each[name]:.3f}" for name in MEASURES} for each in figures]
-    found = verdict("the other", of_classes(ours), of_classes(theirs), MEASURES, (shown[0], shown[1]))
+    found = verdict("the other", ours, theirs, MEASURES, (shown[0], shown[1]))
     of = {title: name for name, title in MEASURES.items()}
     assert sorted(found.better + found.worse + found.unclear + found.unknown) == sorted(of)
     for titles, sign in ((found.better, 1), (found.worse, -1)):
@@ -77,7 +69,7 @@ def test_a_verdict_is_true_of_the_figures_shown(seed, rows, count):
     for title in (*found.better, *found.worse):
         known = found.better + found.worse + found.unclear
         assert title in words or found.better == known or found.worse == known
-    turned = verdict("the other", of_classes(theirs), of_classes(ours), MEASURES, (shown[1], shown[0]))
+    turned = verdict("the other", theirs, ours, MEASURES, (shown[1], shown[0]))
     assert (turned.better, turned.worse, turned.unclear) == (found.worse, found.better, found.unclear)
 
 
@@ -87,9 +79,10 @@ def test_every_measure_of_numbers_is_the_mean_of_its_rows(seed, rows, weighted):
     rng = np.random.default_rng(seed)
     y, predicted = rng.integers(-3, 4, rows) * 1.0, rng.normal(size=rows)
     weight = rng.integers(1, 4, rows) * 1.0 if weighted else None
-    values, found = of_numbers(y, predicted, weight), regression_evaluation(y, predicted, weight)
-    for name, each in values.items():
-        assert np.average(each, weights=weight) == pytest.approx(found.scores[name], abs=1e-9)
+    found = evaluate_numbers(y, predicted, weight)
+    for name, values in found.by_row.items():
+        score = found.scores[name] ** 2 if name == "rmse" else found.scores[name]
+        assert np.average(values, weights=weight) == pytest.approx(score, abs=1e-9)
     told = {"mse": metrics.mean_squared_error, "mae": metrics.mean_absolute_error}
     for name, score in told.items():
         assert found.scores[name] == pytest.approx(score(y, predicted, sample_weight=weight))
@@ -104,8 +97,8 @@ def test_equal_models_are_told_apart_as_often_as_one_standard_error_says():
     better, worse = dict.fromkeys(MEASURES, 0), dict.fromkeys(MEASURES, 0)
     for _ in range(trials):
         codes = rng.integers(0, 2, rows)
-        models = [EvaluationRows.scored((0, 1), codes - 0.5 + rng.normal(size=rows), codes) for _ in range(2)]
-        found = verdict("the other", *map(of_classes, models), {name: name for name in MEASURES})
+        models = [EvaluationRows.of_scores((0, 1), codes - 0.5 + rng.normal(size=rows), codes) for _ in range(2)]
+        found = verdict("the other", *map(evaluate_classes, models), {name: name for name in MEASURES})
         for name in found.better:
             better[name] += 1
         for name in found.worse:
@@ -120,19 +113,23 @@ def test_equal_models_are_told_apart_as_often_as_one_standard_error_says():
     assert clear == pytest.approx(SHARE_OF_ONE, abs=0.04)
 
 
+def _evaluation(values: np.ndarray) -> Evaluation:
+    return Evaluation(len(values), {"mse": float(values.mean())}, {"mse": 1.0}, {"mse": values})
+
+
 def test_what_rows_do_not_tell_is_not_said():
     one = np.array([1.0])
     assert paired_difference(one, one * 3)[0] == -2.0
     assert not is_clearly_larger(one * 3, one)
-    same = {"mse": np.arange(5.0)}
+    same = _evaluation(np.arange(5.0))
     titles = {"mse": "RMSE"}
     assert str(verdict("a tree", same, same, titles)) == "No clear difference from a tree on any measure."
-    nobody = {"mse": np.full(5, np.nan)}
+    nobody = _evaluation(np.full(5, np.nan))
     assert str(verdict("a tree", nobody, same, titles)) == "These rows do not tell this model from a tree."
-    worse = {"mse": np.arange(5.0) + 1.0}
+    worse = _evaluation(np.arange(5.0) + 1.0)
     assert str(verdict("a tree", worse, same, titles)) == "Worse than a tree on every measure: consider a tree."
     # written alike, a difference cannot be seen
-    alike = verdict("a tree", {"mse": np.arange(5.0) + 1e-9}, same, titles, ({"mse": "2.00"}, {"mse": "2.00"}))
+    alike = verdict("a tree", _evaluation(np.arange(5.0) + 1e-9), same, titles, ({"mse": "2.00"}, {"mse": "2.00"}))
     assert alike.unclear == ("RMSE",)
 
 

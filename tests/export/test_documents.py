@@ -11,8 +11,8 @@ import pytest
 
 from bgn import Layer, Network, export, scorecard
 from bgn.model.dates import TimePart
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for
 from tests.networks import random_network, town

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, export
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.show.drawing import draw
 from bgn.text import quote_category, quote_name
 from tests.reference.sentence import parse
@@ -86,10 +86,10 @@ def hostile_network(names: list[str], words: list[str], target: str, seed: int) 
     some = tuple((rng.random(len(words)) < 0.5).astype(float).tolist())
     asked = [
         Oblique(Projection((0,), (1.0,)), 0.5, missing=True),
-        Oblique(Projection((0, 1), (1.0, -0.3), gaps=(1.5, 2.0)), 0.25),
-        Oblique(Projection((0, 4), (1.0, (2.0, *some[1:])), gaps=(1.0, 0.0)), 1.5),
-        Oblique(Projection((2, 3), (1.0, -1.0), gaps=(1.0, 0.0)), 0.5),
-        Oblique(Projection((2, 3), (1.0, 1.0), gaps=(0.0, 0.0)), 0.5),
+        Oblique(Projection((0, 1), (1.0, -0.3), missing_as=(1.5, 2.0)), 0.25),
+        Oblique(Projection((0, 4), (1.0, (2.0, *some[1:])), missing_as=(1.0, 0.0)), 1.5),
+        Oblique(Projection((2, 3), (1.0, -1.0), missing_as=(1.0, 0.0)), 0.5),
+        Oblique(Projection((2, 3), (1.0, 1.0), missing_as=(0.0, 0.0)), 0.5),
         Oblique(Projection((4,), (some,)), 1.0, missing=bool(seed % 2)),
     ]
     return Network.of_layers([Layer.of(asked, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)

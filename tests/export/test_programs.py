@@ -16,8 +16,8 @@ import bgn
 from bgn import Layer, Network, export
 from bgn.explain.shap import shap_values
 from bgn.export.plan import plan
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, classes, drawn_networks, every_kind, expected, hostile, rows_for
 from tests.networks import random_network, town, town_rows
@@ -500,7 +500,7 @@ def card():
         Oblique(Projection((0,), (1.0,)), 65.46, missing=True),
         Oblique(Projection((0,), (-1.0,)), -20.5, missing=False),
         Oblique(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
-        Oblique(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), gaps=(38.5, 0.5)), 30.0),
+        Oblique(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), missing_as=(38.5, 0.5)), 30.0),
         Oblique(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
         Oblique(Projection((2,), (1.0,)), 20.0),
     ]

@@ -230,7 +230,7 @@ def test_export_writes_files(fitted, tmp_path, target, suffix):
     out = tmp_path / f"model.{suffix}"
     assert (
         f"{target} written to {out}"
-        in call("export", fitted / "model.json", "--to", target, "-o", out, "--width", "3").out
+        in call("export", fitted / "model.json", "--to", target, "-o", out, "--size", "3").out
     )
     assert out.stat().st_size > 100
 

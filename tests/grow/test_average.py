@@ -17,7 +17,7 @@ from bgn.explain.crossings import crossings, fires
 from bgn.explain.shap import count_in_cells
 from bgn.grow.ensemble import EnsembleHistory, member_seeds
 from bgn.model.ensemble import mean_of
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from tests.every_engine import ENGINES
 from tests.reference.explain import shapley
 from tests.round_trips import bits

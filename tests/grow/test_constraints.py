@@ -12,7 +12,7 @@ import bgn
 from bgn import BGNClassifier, BGNRegressor
 from bgn.grow.constraints import Constraints
 from bgn.grow.refit import held
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 from tests.every_engine import in_blocks, in_tensors
 from tests.growing import table
 from tests.reference.growth import held_by_trying

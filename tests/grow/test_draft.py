@@ -12,7 +12,7 @@ from bgn.engines.raw_rows import different
 from bgn.grow import rows as roles
 from bgn.grow import search as draft
 from bgn.grow.refit import Full
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from tests.growing import engine_of, same
 
 

@@ -16,7 +16,7 @@ import bgn.grow.search as grow_tries
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
 from bgn.grow.refit import Full, Stagewise
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 from experiments.literal import literal_neuron
 from tests.growing import EMPTY, engine_of, same, table
 from tests.reference.growth import ridge_weights

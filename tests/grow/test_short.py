@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bgn import BGNRegressor
 from bgn.engines.protocol import Question
 from bgn.grow.rounding import Shortener
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 from tests.growing import EMPTY, engine_of, table, tables
 from tests.optional import torch
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bgn import BGNRegressor
 from bgn.engines.protocol import Question
 from bgn.grow.refit import Full, Stagewise
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 from tests.growing import engine_of, table
 
 

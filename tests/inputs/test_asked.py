@@ -15,10 +15,10 @@ import pytest
 
 import bgn
 from bgn.inputs import delimited as memory
-from bgn.inputs.classes import few_values, tally
 from bgn.inputs.delimited import BlankLines, even_part
-from bgn.inputs.files import open_table
 from bgn.inputs.errors import InputError
+from bgn.inputs.files import open_table
+from bgn.inputs.target import few_values, tally
 from bgn.persist import parts, read
 from tests.command import call
 
@@ -85,7 +85,7 @@ def test_of_many_blocks_no_more_are_read_than_needed() -> None:
 
 def test_the_command_asks_and_takes_the_answer(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
-    fit = "fit", tmp_path / "t.csv", "-t", "kind", "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json"
+    fit = "fit", tmp_path / "t.csv", "-t", "kind", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
     asked = call(*fit, code=1).err
     assert "'kind' has 3 different whole numbers (1, 2, 3) in 120 rows" in asked
     assert "Add --task regression or --task classification." in asked
@@ -114,7 +114,7 @@ def test_rare_classes_are_merged_and_stay_so(frame: pd.DataFrame, tmp_path: Path
     shown = {word: str(code) if numbers else word for word, code in codes.items()}
     y = pd.Series([None if each is None else codes[each] for each in labels] if numbers else labels)
     frame[["a"]].assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json"
+    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
     more = ("--task", "classification") if numbers else ()
     assert f"'{shown['odd']}' (3), '{shown['rare']}' (3)" in call("check", tmp_path / "t.csv", "-t", "y", *more).out
     told = call(*fit, *more, "--merge-rare", 5).err
@@ -141,10 +141,10 @@ def test_rare_classes_are_merged_and_stay_so(frame: pd.DataFrame, tmp_path: Path
 def test_a_row_without_a_label_is_left_out_of_what_judges(frame: pd.DataFrame, tmp_path: Path) -> None:
     labels = np.where(frame["a"] > 0, "yes", "no").astype(object)
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "t.csv", index=False)
-    call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json")
+    call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json")
     labels[[4, 40]], labels[50] = None, "perhaps"
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "u.csv", index=False)
-    for command in (("evaluate",), ("simplify",), ("distill", "--max-width", 2), ("report", "-o", tmp_path / "r.html")):
+    for command in (("evaluate",), ("simplify",), ("distill", "--max-terms", 2), ("report", "-o", tmp_path / "r.html")):
         done = call(command[0], tmp_path / "m.json", tmp_path / "u.csv", *command[1:])
         assert "3 of 120 rows lack 'y' and are left out" in done.err, command
     assert call("evaluate", tmp_path / "m.json", tmp_path / "u.csv").out.startswith("117 rows")
@@ -162,7 +162,7 @@ def test_a_model_of_a_file_without_names_reads_it_again(frame: pd.DataFrame, tmp
         table.to_excel(path, index=False, header=False)
     else:
         table.to_csv(path, index=False, header=False)
-    fit = "fit", path, "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json"
+    fit = "fit", path, "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
     assert "--no-header if there are no names, --header if these are the names" in " ".join(
         call("check", path).out.split()
     )
@@ -195,7 +195,7 @@ def test_predictions_of_a_sheet_stand_beside_its_rows(tmp_path: Path) -> None:
         book.active.append(line)
     book.create_sheet("Late").append(["b"])
     book.save(tmp_path / "t.xlsx")
-    told = call("fit", tmp_path / "t.xlsx", "-t", "y", "--max-width", 3, "--folds", 0, "-o", tmp_path / "m.json").err
+    told = call("fit", tmp_path / "t.xlsx", "-t", "y", "--max-terms", 3, "--folds", 0, "-o", tmp_path / "m.json").err
     assert "sheet 'Sheet' is read, and not 'Late' (to read another: --sheet 'Late')" in told
     assert "2 blank rows (rows 21, 22 of the sheet) are kept as rows without values" in told
     assert "column 2 of the file is left out" in told
@@ -309,7 +309,7 @@ def test_codes_of_categories_are_hinted_at(tmp_path: Path) -> None:
     assert found.columns == ("zip", "region_code", "season", "shopId")
     assert "say it of each: categorical='zip'" in str(found)
     table.to_csv(tmp_path / "t.csv", index=False)
-    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 1, "--folds", 0
+    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 1, "--folds", 0
     assert "may be codes of categories" in call(*fit).err
     named = [word for name in ("region_code", "season", "shopId") for word in ("--categorical", name)]
     assert "codes of categories" not in call(*fit, *named, "--drop", "zip").err

@@ -24,10 +24,10 @@ from bgn.cli.app import bgn as bgn_command
 from bgn.cli.source import ModelRows, OpenedData
 from bgn.inputs import cells, prepare
 from bgn.inputs.delimited import Delimited
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
-from bgn.inputs.frames import schema_of
-from bgn.inputs.errors import InputError
+from bgn.inputs.kinds import schema_of
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, parts, read
@@ -193,7 +193,7 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
     visits.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
     visits.to_parquet(tmp_path / "t.parquet")
     visits.to_csv(tmp_path / "t.csv.gz", index=False, sep=";", decimal=",")
-    fit = "-t", "y", "--max-width", 4, "-q", "--validation", 0, "--test", 0
+    fit = "-t", "y", "--max-terms", 4, "-q", "--validation", 0, "--test", 0
     call("fit", tmp_path / "t.csv", *fit, "--decimal", ",", "-o", tmp_path / "m.json")
     call("fit", tmp_path / "t.parquet", *fit, "-o", tmp_path / "p.json")
     assert read(tmp_path / "m.json").preparation.decimal == ","
@@ -283,7 +283,7 @@ def blanks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blanks")
     rows = [f" {i}, {city}, {i * (1 + (city == 'Rome'))}" for i in range(40) for city in ("Rome", "Oslo")]
     (folder / "rows.csv").write_text("\n".join(["n, city, y", *rows]))
-    call("fit", folder / "rows.csv", "-t", "y", "--max-width", 2, "-q", "-o", folder / "m.json")
+    call("fit", folder / "rows.csv", "-t", "y", "--max-terms", 2, "-q", "-o", folder / "m.json")
     return folder
 
 
@@ -306,7 +306,7 @@ def test_what_is_kept_says_its_zone_or_that_it_cannot_be_text(blanks, tmp_path):
 
 def test_nothing_is_written_over_the_data_or_over_another_output(blanks, tmp_path):
     before = (blanks / "rows.csv").read_bytes()
-    fit = ("fit", blanks / "rows.csv", "-t", "y", "--max-width", 1, "-q")
+    fit = ("fit", blanks / "rows.csv", "-t", "y", "--max-terms", 1, "-q")
     assert "the data and --out are the same file" in call(*fit, "-o", blanks / "rows.csv", code=1).err
     both = ("-o", tmp_path / "same", "--report", tmp_path / "same")
     assert "--out and --report are the same file" in call(*fit, *both, code=1).err
@@ -317,7 +317,7 @@ def test_nothing_is_written_over_the_data_or_over_another_output(blanks, tmp_pat
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_model_that_cannot_be_kept_is_shown(blanks):
     done = CliRunner().invoke(
-        bgn_command, ["fit", str(blanks / "rows.csv"), "-t", "y", "--max-width", "1", "-q", "-o", "/dev/full"]
+        bgn_command, ["fit", str(blanks / "rows.csv"), "-t", "y", "--max-terms", "1", "-q", "-o", "/dev/full"]
     )
     assert done.exit_code == 1
     assert "squared error on the training rows" in done.stdout

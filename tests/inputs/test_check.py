@@ -96,7 +96,7 @@ def test_the_advice_helps(odd: pd.DataFrame) -> None:
     assert told["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
     assert told["built",].startswith("'built' holds dates written as '")
     assert "date_format='%d/%m/%Y'" in told["built",]
-    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: gaps='-999'."
+    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: missing_values='-999'."
     assert told["kind",].startswith("'kind' has words that nearly agree: ")
     assert told["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
     assert "'about 7'" in told["mostly",]
@@ -165,10 +165,10 @@ def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_a_fit_prints_what_is_serious(odd: pd.DataFrame, tmp_path: Path) -> None:
     odd[["id", "size", "tax", "price"]].to_csv(tmp_path / "t.csv", index=False)
-    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1).err
+    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1).err
     assert "note: In the training rows, 'tax' alone explains 100.0% of 'price': a leak?" in told
     assert "note: In the training rows, 'id' is different in every row" in told
-    assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1, "-q").err
+    assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1, "-q").err
 
 
 def test_numbers_that_only_the_user_can_read_are_serious() -> None:

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn.inputs.frames import TableKinds, schema_of
-from bgn.inputs.kinds import is_crowded
+from bgn.inputs.kinds import TableKinds, is_crowded, schema_of
 from tests.command import call
 
 ROWS = 60
@@ -85,7 +84,7 @@ def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:
 def test_the_shell_leaves_them_out_unless_told(tmp_path: Path) -> None:
     rows = table()[["customer", "age"]].assign(price=lambda each: each.age * 2.0)
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    small = ("--size", "2", "--max-width", "2", "--max-linear", "0")
+    small = ("--size", "2", "--max-terms", "2", "--max-linear", "0")
     found = call("fit", tmp_path / "rows.csv", "-t", "price", *small, "-o", tmp_path / "m.json")
     assert "In the training rows, 'customer' holds 48 different words in 48 rows" in found.err
     assert "A fit leaves it out" in found.err

@@ -119,7 +119,7 @@ def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
         "\n    ", " "
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "--folds", 0
+    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0
     assert "Say how: --date-format '%d.%m.%Y'" in call(*fit).err
     assert "Say how" not in call(*fit, "--date-format", "%d.%m.%Y").err
     unused = "--date-format '%d/%m/%Y' does not fit all of them and is not used here. Say how: --date-format '%d.%m.%Y'"
@@ -134,7 +134,7 @@ def test_a_cell_that_is_no_date_is_named() -> None:
     for column, odd in ((["31.02.2020", *cells], "31.02.2020"), (["2020-01-02"] * 30 + ["0000-01-01"], "0000-01-01")):
         (found,) = [each for each in bgn.check({"d": column}).findings if each.what == "date"]
         assert (
-            f"'d' holds dates but for '{odd}', and is read as words. If such cells mean missing: gaps='{odd}'"
+            f"'d' holds dates but for '{odd}', and is read as words. If such cells mean missing: missing_values='{odd}'"
             in str(found)
         )
 

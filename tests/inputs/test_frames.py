@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn.inputs.frames import TableKinds, schema_of
+from bgn.inputs.kinds import TableKinds, schema_of
 from bgn.model.schema import Column, Schema
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
@@ -106,20 +106,20 @@ def test_every_library_gives_the_same_schema_and_the_same_matrix(table):
     frame = in_pandas(table)
     others = [in_polars(table), in_arrow(table), pa.Table.from_pandas(frame)]
     schema = schema_of(frame)
-    rows = schema.encode(frame, gaps=True)
+    rows = schema.encode(frame, missing=True)
     known = all(typed(*column) for column in table.values())
     for other in others:
-        assert same(schema.encode(other, gaps=True), rows)
+        assert same(schema.encode(other, missing=True), rows)
         if known:
             assert schema_of(other) == schema
-    assert same(schema.encode(in_objects(table), gaps=True), rows)
+    assert same(schema.encode(in_objects(table), missing=True), rows)
     prepared = pd.DataFrame(rows, columns=schema.names)
     for column in schema.columns:
         if column.categories is not None:
             there = prepared[column.name]
             prepared[column.name] = [None if code != code else column.categories[int(code)] for code in there]
-    assert same(schema.encode(prepared, gaps=True), rows)
-    assert same(schema.encode(frame[frame.columns[::-1]].assign(other=1), gaps=True), rows)
+    assert same(schema.encode(prepared, missing=True), rows)
+    assert same(schema.encode(frame[frame.columns[::-1]].assign(other=1), missing=True), rows)
 
 
 @given(tables(), st.data())
@@ -180,9 +180,9 @@ def test_what_each_kind_of_column_becomes():
         [gap, gap, 0, 0, 2, 0, 2007, 1, 365 + 18.5 / 24, gap],
         [4, 2, gap, 0, 0, gap, gap, gap, gap, 1],
     ]
-    assert np.array_equal(schema.encode(frame, gaps=True), expected, equal_nan=True)
+    assert np.array_equal(schema.encode(frame, missing=True), expected, equal_nan=True)
     unseen = frame.assign(city=["Rome", "Paris", "Nice"])
-    assert np.array_equal(schema.encode(unseen, gaps=True)[:, 2], [gap, gap, 1.0], equal_nan=True)
+    assert np.array_equal(schema.encode(unseen, missing=True)[:, 2], [gap, gap, 1.0], equal_nan=True)
 
 
 def test_local_time_counts_across_changes_of_the_clock():
@@ -225,7 +225,7 @@ def test_all_that_cannot_be_learnt_from_is_named_at_once():
     with pytest.raises(ValueError, match=r"lacks the columns 'age', 'city'. Did you mean 'Age'\?"):
         schema.encode(pd.DataFrame({"Age": [1], "town": ["a"]}))
     with pytest.raises(ValueError, match="infinity in column 'age'"):
-        schema.encode(pd.DataFrame({"age": [np.inf], "city": ["a"]}), gaps=True)
+        schema.encode(pd.DataFrame({"age": [np.inf], "city": ["a"]}), missing=True)
     with pytest.raises(ValueError, match=r"column 'age' holds words \('x'\), not numbers; column 'city' holds dates"):
         schema.encode(pd.DataFrame({"age": ["x"], "city": pd.to_datetime(["2006-01-15"])}))
     with pytest.raises(ValueError, match=r"holds words \('1,5'\), not numbers. Make numbers of words first"):
@@ -235,7 +235,7 @@ def test_all_that_cannot_be_learnt_from_is_named_at_once():
 def test_blanks_that_made_text_of_numbers_are_gaps():
     schema = schema_of(pd.DataFrame({"age": [1.5, 2], "city": ["a", "b"]}))
     raw = pd.DataFrame({"age": ["29.85", " ", "", None, " -1e3", "7."], "city": ["a"] * 6})
-    np.testing.assert_array_equal(schema.encode(raw, gaps=True)[:, 0], [29.85, np.nan, np.nan, np.nan, -1000, 7])
+    np.testing.assert_array_equal(schema.encode(raw, missing=True)[:, 0], [29.85, np.nan, np.nan, np.nan, -1000, 7])
 
 
 def test_words_among_numbers_are_words_and_said():
@@ -243,9 +243,9 @@ def test_words_among_numbers_are_words_and_said():
     with pytest.warns(UserWarning, match="column 'code' mixes words and numbers, such as '7a' and 12"):
         schema = schema_of(frame)
     assert schema.columns == (Column("code", ("12", "12.5", "7a")),)
-    assert np.array_equal(schema.encode(frame, gaps=True)[:, 0], [0, 2, np.nan, 1, 0], equal_nan=True)
+    assert np.array_equal(schema.encode(frame, missing=True)[:, 0], [0, 2, np.nan, 1, 0], equal_nan=True)
     assert np.array_equal(
-        schema.encode(pd.DataFrame({"code": [12.0, 13.0]}), gaps=True)[:, 0], [0, np.nan], equal_nan=True
+        schema.encode(pd.DataFrame({"code": [12.0, 13.0]}), missing=True)[:, 0], [0, np.nan], equal_nan=True
     )
 
 
@@ -254,7 +254,7 @@ def test_numbers_can_be_told_to_be_categories(told):
     frame = pd.DataFrame({"floor": [3.0, np.nan, -0.0, 1.0], "city": list("abab")})
     schema = schema_of(frame, told)
     assert schema.columns[0] == Column("floor", (0.0, 1.0, 3.0))
-    assert np.array_equal(schema.encode(frame, gaps=True)[:, 0], [2, np.nan, 0, 1], equal_nan=True)
+    assert np.array_equal(schema.encode(frame, missing=True)[:, 0], [2, np.nan, 0, 1], equal_nan=True)
     assert schema.columns[1].categories == ("a", "b")
 
 
@@ -278,7 +278,7 @@ def test_arguments_are_checked(told, message):
 def test_arrays_go_by_position():
     masked = np.ma.masked_equal([[1.0, 2.0], [3.0, 2.0]], 3.0)
     assert schema_of(masked) == Schema.of_numbers(2)
-    assert np.isnan(schema_of(masked).encode(masked, gaps=True)[1, 0])
+    assert np.isnan(schema_of(masked).encode(masked, missing=True)[1, 0])
     assert schema_of(np.array([[True], [False]])) == Schema.of_numbers(1)
     days = np.array([["2006-01-15"], ["2006-02-15"]], "M8[D]")
     assert schema_of(days).names == ("x0 month", "x0 weekday", "x0, days since 2006-01-15")

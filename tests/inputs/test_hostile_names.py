@@ -70,8 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ("fit", "t.csv", "-t", f"y{ODD}", "--max-width", 2, "--unit", f"y{ODD}=km{ODD}", "-o", "fitted.json"),
-        ("fit", "t.csv", "-t", f"y{ODD}", "--max-width", 1, "--json"),
+        ("fit", "t.csv", "-t", f"y{ODD}", "--max-terms", 2, "--unit", f"y{ODD}=km{ODD}", "-o", "fitted.json"),
+        ("fit", "t.csv", "-t", f"y{ODD}", "--max-terms", 1, "--json"),
         ("fit", "t.csv", "-t", f"z{ODD}"),
         ("fit", "t.csv"),
         ("fit", "none.csv"),

@@ -109,7 +109,7 @@ def test_one_number_of_each_date(kind: str, beside: bool, tmp_path: Path) -> Non
 def test_models_of_the_command_line_predict_such_frames(tmp_path: Path) -> None:
     X = ROWS[["took", "opens", "floor"]]
     X.assign(y=PRICE).to_parquet(tmp_path / "t.parquet")
-    small = ("--size", "3", "--max-width", "3", "--folds", "0", "--test", "0")
+    small = ("--size", "3", "--max-terms", "3", "--folds", "0", "--test", "0")
     call("fit", tmp_path / "t.parquet", "-t", "y", *small, "-o", tmp_path / "m.json")
     model = bgn.load(tmp_path / "m.json")
     call("predict", tmp_path / "m.json", tmp_path / "t.parquet", "--exact", "-o", tmp_path / "p.csv")

@@ -41,7 +41,7 @@ def test_python_and_the_command_line_do_the_same(rents: pd.DataFrame, tmp_path: 
     data = tmp_path / "rents.csv"
     rents.to_csv(data, index=False)
     options = "--missing", missing, "--categorical", "floor", "--test", 0, "-q"
-    call("fit", data, "-t", "rent", *options, "--max-width", 3, "--replacements", 2, "-o", tmp_path / "shell.json")
+    call("fit", data, "-t", "rent", *options, "--max-terms", 3, "--replacements", 2, "-o", tmp_path / "shell.json")
     ours = bgn.preparation.fit(data, "rent", missing=missing, categorical="floor")
     model = bgn.BGNRegressor(**QUICK).fit(ours.frame(), ours.target())
     assert model.network_.target_name == "rent"

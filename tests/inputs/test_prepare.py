@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from bgn.inputs import prepare
 from bgn.inputs.delimited import Delimited
-from bgn.inputs.files import ArrowTable, open_table
-from bgn.inputs.frames import schema_of
 from bgn.inputs.errors import InputError
+from bgn.inputs.files import ArrowTable, open_table
+from bgn.inputs.kinds import schema_of
 from bgn.model.schema import Column, Schema
 from bgn.preparation import Preparation
 

@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bgn.cli.large as stream
+import bgn.training_rows as stream
 from bgn import BGNRegressor
-from bgn.cli.card import compare, make_card
+from bgn.cli.card import make_card
 from bgn.cli.source import DataFile
-from bgn.cli.training_rows import Wanted
+from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.prepare import Choices
+from bgn.training_rows import TrainingRequest
 from tests.command import call
 
-SMALL = ("--max-width", 3, "--replacements", 2, "--folds", 0, "--quiet")
+SMALL = ("--max-terms", 3, "--replacements", 2, "--folds", 0, "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +90,19 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
 def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
     monkeypatch.setattr(stream, "KEPT", 100)
     source = DataFile(str(rents)).open()
-    rows = stream.Streamed(Wanted(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
+    rows = stream.Streamed(TrainingRequest(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
     assert rows.n_rows == 297
     assert 230 < learnt < 245
-    assert 20 < sum(int((~held).sum()) for _, _, held, _ in rows._kept) < 150
-    assert 5 < sum(int(held.sum()) for _, _, held, _ in rows._kept) < 50
+    assert 20 < sum(int((~held).sum()) for _, _, held, _, _ in rows._kept) < 150
+    assert 5 < sum(int(held.sum()) for _, _, held, _, _ in rows._kept) < 50
     model = BGNRegressor(max_terms=2, random_state=0, cv=None)
     kept = rows.fit(model)
-    card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})
+    encode = model.network_.schema.encode
+    compared = compare_with_rivals(
+        model.network_, (encode(kept.X), kept.y), (encode(kept.evaluation[0]), kept.evaluation[1])
+    )
+    card = make_card(model, "rents", kept, compared, {}, 1.0, {})
     assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
     card.show()
     assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out

@@ -18,8 +18,8 @@ import bgn
 from bgn.cli.source import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
-from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.errors import InputError, did_you_mean
+from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.model.schema import Schema
 from bgn.persist import parts, read
 from tests.command import call
@@ -130,7 +130,7 @@ def test_a_later_file_is_read_as_at_fit_or_refused(tmp_path: Path, ending: str) 
     pack = gzip.compress if ending.endswith("gz") else bytes
     data = tmp_path / f"t.{ending}"
     data.write_bytes(pack("\n".join(["price,share,y", *rows]).encode()))
-    told = call("fit", data, "-t", "y", "--max-width", 2, "--unit", "y=km", "-o", tmp_path / "m.json").err
+    told = call("fit", data, "-t", "y", "--max-terms", 2, "--unit", "y=km", "-o", tmp_path / "m.json").err
     assert "'$1,000.50' is read as 1000.5 (mark of thousands ',', unit '$')" in told
     assert "column 'y': '1,000' is read as 1000" in told
     file = read(tmp_path / "m.json")
@@ -161,10 +161,10 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
     assert table.column("a").to_pylist() == [1, None, 3, 4]
     assert table.column("b").to_pylist() == [None, None, None, "x"]
     assert "read as missing: '-' (1) in 'a'; '?' (1), 'unknown' (1), 'NA' (1) in 'b'." in met.notes[0]
-    table, met = fitted(text, gaps=("-",))
+    table, met = fitted(text, missing_values=("-",))
     assert table.column("b").to_pylist() == ["?", "unknown", " NA ", "x"]
     assert table.column("a").null_count == 1
-    table, met = fitted(text, gaps=())
+    table, met = fitted(text, missing_values=())
     assert (table.column("a").null_count, met.notes) == (0, ())
 
 
@@ -207,7 +207,7 @@ def test_codes_keep_their_zeros(tmp_path: Path) -> None:
     assert longer.column("id").to_pylist()[0] == "00012345678901234567890"
     rows = [("01067" if i % 2 else "80331", i % 7, 5.0 * (i % 2) + i % 7 / 10) for i in range(60)]
     (tmp_path / "t.csv").write_text("zip,a,y\n" + "".join(f"{z},{a},{y}\n" for z, a, y in rows))
-    done = call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json")
+    done = call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "-o", tmp_path / "m.json")
     assert "codes that begin with zeros are read as words (--decimal 'zip=.' if they are numbers)" in done.err
     assert "zip = 01067" in done.out or "zip = 80331" in done.out
     both = [call("predict", tmp_path / "m.json", "-", stdin=f"zip,a\n{each},3\n").out for each in ("01067", "80331")]
@@ -216,14 +216,14 @@ def test_codes_keep_their_zeros(tmp_path: Path) -> None:
 
 def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,w,y\n" + "".join(f"{i},{'?' if i % 3 else 'x'},{i}\n" for i in range(30)))
-    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json"
+    fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "-o", tmp_path / "m.json"
     assert "read as missing: '?' (20) in 'w'" in call(*fit, "--missing", "drop").err
-    assert "missing" not in call(*fit, "--gaps", "none").err
-    assert read(tmp_path / "m.json").preparation.gaps == ()
+    assert "missing" not in call(*fit, "--missing-values", "none").err
+    assert read(tmp_path / "m.json").preparation.missing_values == ()
     assert "lack" not in call("predict", tmp_path / "m.json", tmp_path / "t.csv").err
-    assert "read as missing: 'x' (10), '?' (20) in 'w'" in call(*fit, "--gaps", "x").err
-    call(*fit, "--gaps", "none", "--gaps", "x")
-    assert read(tmp_path / "m.json").preparation.gaps == ("x",)
+    assert "read as missing: 'x' (10), '?' (20) in 'w'" in call(*fit, "--missing-values", "x").err
+    call(*fit, "--missing-values", "none", "--missing-values", "x")
+    assert read(tmp_path / "m.json").preparation.missing_values == ("x",)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.layer import Oblique, Projection
 from bgn.model.network import expand, expanded
 from bgn.model.readings import outputs_of
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import CATEGORIES, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
 from tests.reference.model import score
 
@@ -116,7 +116,10 @@ def test_regions_and_bounds_know_categories():
 @given(st.data())
 def test_terms_are_the_network_output_by_output(data):
     missing = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)), data.draw(mixed_rows(missing))
+    network, table = (
+        data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)),
+        data.draw(mixed_rows(missing)),
+    )
     X = np.array(table, dtype=object)
     found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
     np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))

@@ -267,7 +267,9 @@ def test_a_row_alone_answers_as_in_a_block_to_the_bit(inputs, widths, features, 
         first = network.layers[0]
         rows = rng.integers(len(X), size=first.width)
         bias = -first.project(X)[rows, np.arange(first.width)]
-        network = Network.of_layers([Layer(first.weights, bias), *network.layers[1:]], network.output_weights, network.base)
+        network = Network.of_layers(
+            [Layer(first.weights, bias), *network.layers[1:]], network.output_weights, network.base
+        )
         assert (network.hidden(X, 0)[rows, np.arange(first.width)] == 1.0).all()
     block = network.predict(X)
     assert block.tobytes() == np.concatenate([network.predict(row[np.newaxis]) for row in X]).tobytes()
@@ -296,7 +298,9 @@ def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
     slopes = np.zeros((columns, *outputs))
     slopes[0] = rng.normal(size=outputs)
     link = {"link": "softmax"} if outputs else {}
-    network = Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link)
+    network = Network.of_layers(
+        plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link
+    )
     X = rng.normal(size=(20_000, columns)).round(1)
     total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], slopes[0])
     for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):

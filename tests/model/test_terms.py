@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn.export.condition import describe
 from bgn.export.numbers import amounts, number
-from bgn.model.readings import Case, Cases, Choice
+from bgn.model.readings import Case, Cases, Choice, offset
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_name
 
@@ -190,6 +190,26 @@ def test_cases_are_data() -> None:
     # Beyond 0 and 1 the sum decides.
     rows = [[12.0, 0.5], [13.0, 0.5], [20.0, 2.0]]
     np.testing.assert_array_equal(bgn.as_terms(network).evaluate(rows), network.predict(rows))
+
+
+@given(threshold=st.integers(-(10**4), 10**4), case=st.integers(-(10**4), 10**4), places=st.integers(0, 3))
+def test_an_offset_moves_the_threshold_to_the_very_float(threshold: int, case: int, places: int) -> None:
+    threshold, case = threshold / 10**places, case / 10**places
+    found = offset(threshold, case)
+    if found is None:  # no float near the difference tells the number from the one before it
+        near = threshold - case
+        tried = [near + step * np.spacing(near) for step in range(-8, 9)]
+        assert not any(case + each >= threshold > np.nextafter(case, -np.inf) + each for each in tried)
+        return
+    assert case + found >= threshold > np.nextafter(case, -np.inf) + found
+    layer = bgn.Layer([[1.0, found]], [-threshold])
+    (term,) = (
+        bgn.as_terms(bgn.Network.of_layers([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms
+        if found
+        else (None,)
+    )
+    if term is not None:
+        assert term.condition.reading.cases[1].threshold == Decimal(repr(case))
 
 
 def test_fewer_digits_say_what_they_cost() -> None:

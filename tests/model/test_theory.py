@@ -129,7 +129,9 @@ def test_wide_layers_cross_word_edges(width, seed):
 def test_blocks_of_rows_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
-    network = Network.of_layers([Layer(rng.normal(size=(6, 4)), np.zeros(6)), Layer(np.eye(3, 6), np.zeros(3))], np.ones(3), 0.5)
+    network = Network.of_layers(
+        [Layer(rng.normal(size=(6, 4)), np.zeros(6)), Layer(np.eye(3, 6), np.zeros(3))], np.ones(3), 0.5
+    )
     whole = regions(network, X), lower_bounds(network, X, y)
     monkeypatch.setattr(bgn.theory, "_BLOCK", 18)  # three rows at a time
     for before, after in zip(whole[0], regions(network, X), strict=True):

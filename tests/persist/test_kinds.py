@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.model.dates import TIME_PARTS, TimePart
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
 outputs = st.floats(-3e307, 3e307)
@@ -63,7 +63,9 @@ def networks(draw: st.DrawFn) -> Network:
         answer = {None: st.none(), "some": st.none() | st.booleans(), "all": st.booleans()}[gaps]
         return Oblique(Projection(columns, weights), draw(finite), draw(answer))
 
-    sizes: list[int | None] = [None if column.categories is None else len(column.categories) for column in schema.columns]
+    sizes: list[int | None] = [
+        None if column.categories is None else len(column.categories) for column in schema.columns
+    ]
     layers: list[Layer] = []
     for _ in range(draw(st.integers(1, 3))):
         layers.append(Layer.of([neuron(sizes) for _ in range(draw(st.integers(0, 3)))], len(sizes)))
@@ -105,7 +107,9 @@ def test_whatever_a_network_can_hold_comes_back(tmp_path_factory: pytest.TempPat
     assert json.loads(path.read_text("utf-8"))["version"] == 2
 
 
-CITY = Schema((Column("age", unit="years", seen=(18.0, np.inf)), Column("city", categories=("Lille", "Nice", 2.5, True))))
+CITY = Schema(
+    (Column("age", unit="years", seen=(18.0, np.inf)), Column("city", categories=("Lille", "Nice", 2.5, True)))
+)
 
 
 def questions(missing: bool | None) -> Network:

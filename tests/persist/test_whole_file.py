@@ -202,7 +202,7 @@ def test_the_shell_writes_to_the_null_device_and_to_pipes(saved: Path, tmp_path:
     model, rows, pipe = saved / "model.json", saved / "rows.csv", tmp_path / "pipe"
     before = os.stat("/dev/null")
     run("predict", model, rows, "--out", "/dev/null")
-    run("fit", rows, "--target", "y", "--max-width", 1, "--test", 0, "--out", "/dev/null", "--report", "/dev/null")
+    run("fit", rows, "--target", "y", "--max-terms", 1, "--test", 0, "--out", "/dev/null", "--report", "/dev/null")
     assert os.stat("/dev/null").st_rdev == before.st_rdev
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:

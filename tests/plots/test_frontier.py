@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import bgn
-from bgn.explain.frontier import linear_predictions
+from bgn.explain.rivals import linear_predictions
 from tests.optional import pandas as pd
 
 
@@ -33,7 +33,7 @@ def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
 def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
     X, y, X_test, y_test = rows
     found = bgn.frontier(model, *rows)
-    assert (found.chosen, found.judged, list(found.errors)) == (3, "test", ["training", "validation", "test"])
+    assert (found.chosen, found.evaluated_on, list(found.errors)) == (3, "test", ["training", "validation", "test"])
     assert len(set(map(len, found.errors.values()))) == 1
     for size, error in enumerate(found.errors["test"]):
         assert error == pytest.approx(mse(model.with_terms(size).predict(X_test), y_test))
@@ -50,7 +50,7 @@ def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: 
 def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
     model = bgn.BGNRegressor(max_terms=2, random_state=0, validation_fraction=0).fit(*rows[:2])
     found = bgn.frontier(model.history_)
-    assert (found.judged, found.linear, found.best) == ("training", {}, 2)
+    assert (found.evaluated_on, found.linear, found.best) == ("training", {}, 2)
     assert len(str(found).splitlines()) == 4
     assert found.errors["training"][0] == pytest.approx(np.var(rows[1]))  # of the mean
 

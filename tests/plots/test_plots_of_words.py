@@ -41,7 +41,7 @@ def test_the_effect_of_a_category_has_a_dot_per_level_and_one_for_the_gap(featur
     assert [label.get_text() for label in ax.get_xticklabels()] == labels
     drawn = ax.lines[0].get_ydata()
     column = network.names.index(feature)
-    for word, level in zip([*network.schema.columns[column].levels, None], drawn, strict=True):
+    for word, level in zip([*network.schema.columns[column].categories, None], drawn, strict=True):
         mixed = X.copy()
         mixed[:, column] = word
         np.testing.assert_allclose(level, network.predict(mixed).mean())

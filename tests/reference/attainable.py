@@ -60,8 +60,8 @@ def rows(network: Network, domain: Domain, last: int | None = None) -> Iterator[
     used = [j for j in network.features_used if j != last]
     options: list[list[float | None]] = []  # None for a number that moves
     for j in [*used, *([] if last is None else [last])]:
-        if domain.levels[j] is not None:
-            values: list[float | None] = [float(code) for code in domain.levels[j]]
+        if domain.categories[j] is not None:
+            values: list[float | None] = [float(code) for code in domain.categories[j]]
         elif domain.whole[j]:
             values = [float(v) for v in range(int(domain.low[j]), int(domain.high[j]) + 1)]
         else:
@@ -96,7 +96,11 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
     planes = list[Plane]()
     for row, neuron in product(bases, network.layers[0].neurons):
         projection = neuron.projection
-        if neuron.missing is not None and projection.missing is None and np.isnan(row[list(projection.columns)]).any():
+        if (
+            neuron.missing is not None
+            and projection.missing_as is None
+            and np.isnan(row[list(projection.columns)]).any()
+        ):
             continue
         right, factors = Fraction(neuron.threshold), [Fraction(0)] * len(moving)
         for place, (j, factor) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):

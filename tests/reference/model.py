@@ -17,9 +17,11 @@ def score(network: Network, row: list[Any]) -> list[float]:
     for value, column in zip(row, columns, strict=True):
         missing = value is None or (isinstance(value, float) and math.isnan(value))
         known = column.categories is None or value in column.categories
-        values.append(None if missing or not known else value if column.categories is None else column.categories.index(value))
+        values.append(
+            None if missing or not known else value if column.categories is None else column.categories.index(value)
+        )
     for j, column in enumerate(columns):
-        alone = [neuron.missing is None and neuron.projection.gaps is None
+        alone = [neuron.missing is None and neuron.projection.missing_as is None
                  for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip
         if values[j] is None and (any(alone) or not network.layers[0].takes_missing):
             values[j] = column.typical if column.categories is None else int(column.typical)
@@ -27,7 +29,7 @@ def score(network: Network, row: list[Any]) -> list[float]:
         answers: list[Any] = []
         for neuron in layer.neurons:
             parts = []
-            gaps = neuron.projection.gaps or (math.nan,) * len(neuron.projection.columns)
+            gaps = neuron.projection.missing_as or (math.nan,) * len(neuron.projection.columns)
             asked = zip(neuron.projection.columns, neuron.projection.coefficients, gaps, strict=True)
             for j, coefficient, gap in asked:
                 if values[j] is None:

@@ -14,8 +14,8 @@ import pytest
 
 import bgn
 from bgn.model.dates import TimePart
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.report import card, picture
 from bgn.report.charts import _curves, _outlined
 from bgn.report.controls import controls, typical

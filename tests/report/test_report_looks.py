@@ -36,7 +36,7 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
     categories = tuple(f"quarter number {k} of the town" for k in range(28))
     columns = [Column(LONG.format(k), seen=(0.0, 5000.0), typical=100.0) for k in range(5)]
     schema = Schema((*columns, Column(LONG.format("for quarters"), categories=categories)), "SalePrice", "USD")
-    from bgn.model.layer import Oblique, Projection
+    from bgn.model.term import Oblique, Projection
 
     sides = tuple(float(k % 3 == 0) for k in range(28))
     asked = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn.model.dates import DAY, HOUR, TimePart
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.show.drawing import draw
 
 SINCE = TimePart("sold", "days", "2006-01-15")

@@ -13,8 +13,8 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.reference.sentence import parse
 
 FLAG = {"whole": True, "seen": (0.0, 1.0)}
@@ -93,7 +93,7 @@ def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Ge
     for condition in terms.conditions:
         for case in getattr(condition.reading, "cases", ()):
             ends.add(float(case.threshold))
-        ends |= {condition.threshold, *(condition.gaps or ())}
+        ends |= {condition.threshold, *(condition.missing_as or ())}
     held = []
     for j, column in enumerate(SCHEMA.columns):
         gap = [] if j in complete else [None]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.networks import TABLE, table_networks, table_rows
 from tests.reference.sentence import parse
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from bgn.report.controls import controls
 from bgn.report.facts import Facts
 from bgn.show.drawing import draw
@@ -22,7 +22,7 @@ def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_
     table, path = tmp_path / "t.csv", tmp_path / "m.json"
     lines = [f"{'winter' if i % 3 else 'summer'},{i % 2},{10 * (i % 3 > 0) + 3 * (i % 2)}" for i in range(60)]
     table.write_text("\n".join(["season,x = y,price", *lines]) + "\n")
-    call("fit", table, "-t", "price", "--max-width", 2, "--max-features", 1, "--out", path, "-q")
+    call("fit", table, "-t", "price", "--max-terms", 2, "--max-features", 1, "--out", path, "-q")
     text = call("show", path).out
     assert "[season = winter or season is missing]" in text or "[season is not summer or season is missing]" in text
     assert '["x = y" = 1]' in text

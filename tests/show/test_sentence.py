@@ -10,8 +10,8 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.model.layer import Oblique, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
 from tests.reference.sentence import EXACT, parse
 
 # How far a sum of floats may lie from the exact sum of the printed numbers, relative to their size.

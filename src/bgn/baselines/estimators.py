@@ -24,7 +24,7 @@ from bgn.baselines.network import EPSILON, METHODS, effective_weights
 from bgn.baselines.training import train_many
 from bgn.estimator_base import inherit_parameters, take_over, unfitted
 from bgn.inputs.arguments import chosen, seed_of
-from bgn.inputs.tables import LARGEST_SQUARED, check_representable, table
+from bgn.inputs.frames import LARGEST_SQUARED, check_representable, numeric_table
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -235,10 +235,10 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         ndarray of float64, shape (rows,)
         """
         check_is_fitted(self)
-        return self.folded_.predict(table(self, X, reset=False, dtype=np.float64))
+        return self.folded_.predict(numeric_table(self, X, reset=False, dtype=np.float64))
 
     def _table(self, X: Any, y: Any, **how: Any) -> tuple[Floats, Floats]:
-        X, y = table(self, X, y, dtype=np.float64, **how)
+        X, y = numeric_table(self, X, y, dtype=np.float64, **how)
         names = getattr(self, "feature_names_in_", None)
         check_representable(np.abs(X).max(axis=0), y.min(), y.max(), names, LARGEST_SQUARED)
         return X, y

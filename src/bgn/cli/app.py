@@ -38,7 +38,7 @@ from bgn.text import message
 
 
 class OneLine(click.Group):
-    """Turns a errors into a line per problem on standard error and exit code 1; wrong usage stays 2."""
+    """Turns an error into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():
@@ -84,7 +84,7 @@ def bgn() -> None:
     bgn tutorial                                first: a walk through all of it, on breast tumours
     bgn check houses.csv --target price         what its columns are, and what may be wrong
     bgn fit houses.csv --target price --out model.json
-    bgn show model.json                         its equation; with 5 terms: --width 5
+    bgn show model.json                         its equation; with 5 terms: --size 5
     bgn predict model.json new.csv -o predicted.csv
 
     Exit codes: 0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted.

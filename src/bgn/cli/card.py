@@ -9,26 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bgn
-from bgn.cli.training_rows import TrainingRows
-from bgn.explain.evaluate import LEGEND, Verdict, of_classes, of_numbers, verdict
+from bgn.explain.frontier import size_advice
+from bgn.explain.rivals import LEGEND, NAMES, SHOWN, RivalScores, written_score
 from bgn.inputs.training import labelled
-from bgn.model.network import Network
 from bgn.model.schema import category_name
-from bgn.model.step import Floats
 from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
 if TYPE_CHECKING:
-    from bgn.explain.frontier import Frontier
+    from bgn.training_rows import TrainingRows
 
-_NAMES = {
-    "model": "this model", "linear": "linear model", "mean": "predicting the mean",
-    "logistic": "logistic regression", "majority": "the commonest class",
-}  # fmt: skip
-_RIVALS = _NAMES | {"linear": "a linear model", "majority": "always predicting the shares of the classes"}
-_TITLES = {
-    "mse": {"r2": "R2", "rmse": "RMSE", "mse": "MSE", "mae": "MAE"},
-    "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
-}  # fmt: skip
 MOST_PRINTED = 100
 """Questions of the equation that a card prints; `bgn show` prints all."""
 _SECONDS = 2.0  # to find the lowest prediction
@@ -46,64 +35,6 @@ REASONS = {
     "interrupted": "it was interrupted",
 }
 """Why growth ended, in words."""
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """The scores of a model and of the obvious beside it, and what the rows say of the difference."""
-
-    figures: Mapping[str, Mapping[str, float]]
-    verdicts: tuple[Verdict, ...]
-
-    @classmethod
-    def of(cls, rows: Mapping[str, Mapping[str, Floats]], scores: Mapping[str, Mapping[str, float]]) -> Compared:
-        """Take scores, and the values row by row whose means they are, by model; the first is ours."""
-        (ours, *others), (loss,) = scores, [loss for loss in _TITLES if loss in next(iter(scores.values()))]
-        shown = {who: {name: _cell(name, each[name]) for name in _TITLES[loss]} for who, each in scores.items()}
-        pairs = ((_RIVALS[who], rows[who], (shown[ours], shown[who])) for who in others)
-        return cls(scores, tuple(verdict(name, rows[ours], one, _TITLES[loss], two) for name, one, two in pairs))
-
-
-def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> Compared:
-    """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`.
-
-    For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
-    """
-    from bgn.explain.evaluate import EvaluationRows
-    from bgn.explain.frontier import as_numbers, linear_predictions, logistic_scores, majority_scores
-
-    learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
-    rows, others = (as_numbers(network.schema, each, learnt) for each in (learnt, X))
-    if (classes := network.schema.classes) is not None:
-        guesses = {
-            "model": network.predict_encoded(X, scores=True),
-            "logistic": logistic_scores(rows, train[1], others, len(classes)),
-            "majority": majority_scores(train[1], len(y), len(classes)),
-        }
-        by_row = {who: of_classes(EvaluationRows.scored(classes, guess, y)) for who, guess in guesses.items()}
-        return Compared.of(by_row, {who: class_scores(classes, y, guess) for who, guess in guesses.items()})
-    guesses = {
-        "model": network.predict_encoded(X),
-        "linear": linear_predictions(rows, train[1], others),
-        "mean": np.full(len(y), train[1].mean()),
-    }
-    by_row = {who: of_numbers(y, guess) for who, guess in guesses.items()}
-    by_row = {who: {**each, "rmse": each["mse"]} for who, each in by_row.items()}
-    return Compared.of(by_row, {who: scores(y, guess) for who, guess in guesses.items()})
-
-
-def scores(y: Floats, predicted: Floats) -> dict[str, float]:
-    """Return R2, the mean squared error and its root, and the mean absolute error; R2 is 0 where `y` does not vary."""
-    from bgn.explain.evaluate import regression_evaluation
-
-    return dict(regression_evaluation(y, predicted).scores)
-
-
-def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
-    """Return all scores of classes, NaN where the rows do not tell."""
-    from bgn.explain.evaluate import EvaluationRows, evaluation
-
-    return dict(evaluation(EvaluationRows.scored(classes, scores, codes)).scores)
 
 
 @dataclass(frozen=True)
@@ -225,10 +156,10 @@ class Card:
         some = f"{self.rows_judged} of " if self.rows_judged < (self.rows_test or self.rows_train) else ""
         learnt = "training and validation" if self._apart else "training"
         sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the {learnt} rows")
-        for title in _TITLES[self.loss].values():
+        for title in SHOWN[self.loss].values():
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
-            sheet.add_row(Text(_NAMES[who]), *(_cell(name, figures[name]) for name in _TITLES[self.loss]))
+            sheet.add_row(Text(NAMES[who]), *(written_score(name, figures[name]) for name in SHOWN[self.loss]))
         console.print(sheet)
         line(f"({_LEGENDS[self.loss]}{self._in_unit()})")
         if self.classes_without_rows:
@@ -294,18 +225,11 @@ class Card:
         return f" ({', '.join(shares)})"
 
 
-def _cell(name: str, value: float) -> str:
-    """Write a figure: shares to three digits after the point, errors to four that count."""
-    if value != value:
-        return "-"
-    return people(value) if name in ("mse", "rmse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
-
-
 def make_card(
     model: Any,
     data: str,
     rows: TrainingRows,
-    compared: Compared,
+    compared: RivalScores,
     units: Mapping[str, str],
     seconds: float,
     files: Mapping[str, str],
@@ -319,7 +243,7 @@ def make_card(
     sizes = bgn.frontier(model, **tested)
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
-        judged = set(rows.judged[1].astype(np.intp).tolist())
+        judged = set(rows.evaluation[1].astype(np.intp).tolist())
         lacking = tuple(word for k, word in enumerate(map(category_name, rows.classes)) if k not in judged)
         each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
         counts = dict(zip(map(category_name, rows.classes), each, strict=True))
@@ -331,7 +255,7 @@ def make_card(
         target=network.target_name,
         rows_train=rows.n_train,
         rows_test=rows.n_test,
-        rows_judged=len(rows.judged[1]),
+        rows_judged=len(rows.evaluation[1]),
         equation=bgn.equation(network, units=units, most=MOST_PRINTED),
         figures=compared.figures,
         width=sizes.chosen,
@@ -355,31 +279,7 @@ def make_card(
         proven=tuple(promises(model)),
         lines=len(network.linear_terms),
         verdicts=tuple(map(str, compared.verdicts)),
-        advice=_advice(model, sizes),
+        advice=size_advice(model, sizes, "--size {}", "a larger --size"),
         classes_without_rows=lacking,
         negative="" if ends is None else negative_note(ends, rows.y, "--at-least 0"),
     )
-
-
-def _advice(model: Any, sizes: Frontier) -> str:
-    """Say whether larger models do better: as rows tell that grew none of them, and against no test row.
-
-    Test rows may speak against a larger model, never for one: sizes are not to be chosen by them.
-    """
-    from bgn.explain.frontier import clearly_better
-
-    what, errors = "terms" if model.network_.linear_terms else "rules", sizes.errors
-    last, chosen, best = len(errors["training"]) - 1, sizes.chosen, sizes.best
-    if "validation" not in errors:
-        return ""
-    if last > chosen:
-        if best <= chosen:
-            return f"More {what} do not help."
-        if not clearly_better(model, best, chosen):
-            return f"No clear gain from more {what}."
-        if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
-            return f"The test error does not confirm a gain from more {what}."
-        return f"{best} {what} predict clearly better: --size {best} keeps them."
-    if model.history_.stopped == "max_terms" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
-        return f"The {sizes.name('validation')} error was still falling at {chosen} {what}; a larger --size may help."
-    return ""

@@ -33,14 +33,14 @@ seconds_option = click.option(
     "--within", type=click.Choice(["all", "seen"]), default="seen", show_default=True,
     help="Rows within the ranges seen at fit, or all that can be written down.",
 )  # fmt: skip
-@click.option("--no-gaps", is_flag=True, help="Leave rows with missing values aside.")
+@click.option("--no-missing", is_flag=True, help="Leave rows with missing values aside.")
 @seconds_option
 @class_option
 @width_option
 @json_option
 def certify(
     model: str, columns: tuple[str, ...], within: str, no_gaps: bool, max_seconds: float, label: str | None,
-    width: int | None, as_json: bool,
+    size: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Prove what a saved MODEL can predict at most, and whether it only rises or falls with a column.
 
@@ -53,7 +53,7 @@ def certify(
     bgn certify model.json --column income --within all
     bgn certify penguins.json --class Adelie
     """
-    network = as_told(read_model(model, width).network)
+    network = as_told(read_model(model, size).network)
     about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
     about["output"] = output = output_of(network, label)
     ends, found = bgn.extremes(network, **about), bgn.certify(network, columns or None, **about)
@@ -92,6 +92,6 @@ def _told(each: Certificate) -> str:
 
 def _told_row(network: Network, row: Any) -> str:
     """Write the columns of a row that matter."""
-    coded = network.schema.encode(row[None], gaps=True)[0]
+    coded = network.schema.encode(row[None], missing=True)[0]
     pairs = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
     return ", ".join(f"{quote_name(column.name)} = {cell(column, value)}" for column, value in pairs)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bgn.cli.completion import TableName
-from bgn.cli.source import DataFile, file_options, missing_values_option, json_option
+from bgn.cli.source import DataFile, file_options, json_option, missing_values_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.check import check_opened
 from bgn.inputs.file_format import FileFormat

@@ -38,7 +38,7 @@ _change_options = grouped(
     click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
-    click.option("--fill-gaps", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
+    click.option("--fill-missing", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
 )
 
 

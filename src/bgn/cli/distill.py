@@ -22,7 +22,7 @@ from bgn.text import clean
 
 
 @model_and_data
-@click.option("--max-width", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
+@click.option("--max-terms", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
 )
@@ -39,7 +39,7 @@ def distill(
     and not learned from. The rows of another file than the model was fitted to are all training rows.
 
     \b
-    bgn distill model.json houses.csv --max-width 5 -o small.json
+    bgn distill model.json houses.csv --max-terms 5 -o small.json
     """
     rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
     X, y = _table(file.network, rows.train.X), _labels(rows.train)

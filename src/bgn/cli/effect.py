@@ -71,9 +71,9 @@ def _class_of(file: ModelFile, label: str | None) -> Any:
 
 def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
-    if found.column.levels is not None:
-        levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        told = dict(zip(map(category_name, found.column.levels), levels, strict=True))
+    if found.column.categories is not None:
+        levels = found(np.array(found.column.categories, dtype=object)).tolist()
+        told = dict(zip(map(category_name, found.column.categories), levels, strict=True))
         return {"column": found.feature, "effects": told, "missing": found.missing}
     line = None
     if found.line is not None:
@@ -99,7 +99,7 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     written = [f"{level:.{decimals}f}" for level in lines.levels]
     places = [clean(place) for place in lines.places]
     left, right = max(map(len, places), default=0), max(map(len, written), default=0)
-    number = found.column.levels is None
+    number = found.column.categories is None
     for place, level, bar in zip(places, written, drawn, strict=True):
         at = f"{place:>{left}}" if number else f"{place:<{left}}"
         show(f"  {at}  {level:>{right}}  {bar}".rstrip())

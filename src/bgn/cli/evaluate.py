@@ -9,7 +9,7 @@ import click
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.evaluate import Evaluation, regression_evaluation
+from bgn.explain.evaluate import evaluate_numbers
 from bgn.explain.subject import decoded
 from bgn.inputs.errors import InputError
 from bgn.model.schema import category_name
@@ -44,7 +44,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         return
     if threshold is not None:
         raise InputError("--threshold is for two classes, and the model predicts numbers; leave it out.")
-    found = regression_evaluation(rows.target(""), file.network.predict_encoded(rows.X))
+    found = evaluate_numbers(rows.target(""), file.network.predict_encoded(rows.X))
     if as_json:
         errors = {name: None if value != value else value for name, value in found.errors.items()}
         show_json({"rows": found.rows, **found.scores, "standard_errors": errors})
@@ -55,7 +55,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:
     X = decoded(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
-    assert isinstance(found, Evaluation)
+    assert found.classes is not None and found.confusion is not None
     words = [category_name(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:

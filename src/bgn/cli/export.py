@@ -45,7 +45,7 @@ from bgn.whole_file import check_place
 @width_option
 @json_option
 def export(
-    model: str, target: str, out: str | None, check: str | None, width: int | None, as_json: bool, **options: Any
+    model: str, target: str, out: str | None, check: str | None, size: int | None, as_json: bool, **options: Any
 ) -> None:
     """Write a saved MODEL as a program that predicts the same without bgn.
 
@@ -56,7 +56,7 @@ def export(
     bgn export model.json --to onnx -o model.onnx
     bgn export model.json --to excel -o model.xlsx
     """
-    chosen, file = TARGETS[target], read_model(model, width)
+    chosen, file = TARGETS[target], read_model(model, size)
     given = {name: value for name, value in options.items() if value not in (None, (), False)}
     if given.pop("expression", False):
         given["form"] = "expression"

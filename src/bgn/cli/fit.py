@@ -7,21 +7,19 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from bgn.cli.card import compare, make_card
+from bgn.cli.card import make_card
 from bgn.cli.completion import TableName
-from bgn.cli.large import Clustered, Streamed, too_large
-from bgn.cli.source import DataFile, OpenedData, file_options, missing_values_option, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, grouped, missing_values_option
 from bgn.cli.terminal import note, show_json
-from bgn.cli.training_rows import TrainingRows, Wanted, training_rows
 from bgn.inputs.delimited import available_memory
+from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import InputError
 from bgn.inputs.training import TASKS, labelled
 from bgn.model.categories import RARE
 from bgn.model.network import Network
@@ -29,6 +27,9 @@ from bgn.model.schema import Schema
 from bgn.preparation import MISSING
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
+
+if TYPE_CHECKING:
+    from bgn.training_rows import Clustered, Streamed, TrainingRequest, TrainingRows
 
 # -- Options of ``bgn fit`` for what predictions must do, whatever the rows.
 
@@ -146,7 +147,7 @@ _growth_options = grouped(
         "--accurate, no limit.",
     ),
     click.option(
-        "--max-width", type=click.IntRange(1),
+        "--max-terms", type=click.IntRange(1),
         help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),
@@ -188,7 +189,7 @@ _growth_options = grouped(
         "told.",
     ),
     click.option(
-        "--networks", "ensemble", type=click.IntRange(1),
+        "--ensemble", "ensemble", type=click.IntRange(1),
         help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
@@ -274,15 +275,19 @@ def fit(data: str | None, **options: Any) -> None:
     if numbers and choices.missing == "keep":
         choices = replace(choices, missing="refuse")
     split = options["test"], options["random_state"]
-    rows = _rows(Wanted(source, choices, *split, options["units"], key, numbers), options)
+    from bgn.training_rows import TrainingRequest  # a command starts without numba
+
+    rows = _rows(TrainingRequest(source, choices, *split, options["units"], key, numbers), options)
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
     _fit_and_tell(source, rows, options)
 
 
-def _rows(wanted: Wanted, options: dict[str, Any]) -> TrainingRows | Streamed | Clustered:
+def _rows(wanted: TrainingRequest, options: dict[str, Any]) -> TrainingRows | Streamed | Clustered:
     """Read the rows to learn from, or leave them where they are."""
+    from bgn.training_rows import Clustered, Streamed, too_large, training_rows
+
     if options["scheduler"]:
         if options["stream"]:
             told = "--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one."
@@ -377,6 +382,7 @@ def _tell_of_rare(network: Network) -> None:
 def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
     import bgn
+    from bgn.explain.rivals import compare_with_rivals
 
     started = time.perf_counter()
     model, rows = _fitted(given, options)
@@ -389,7 +395,9 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
-    compared = compare(model.network_, (rows.X, rows.y), rows.judged)
+    encoded = (model.network_.schema.encode(X, missing=True) for X in (rows.X, rows.evaluation[0]))
+    train, test = zip(encoded, (rows.y, rows.evaluation[1]), strict=True)
+    compared = compare_with_rivals(model.network_, train, test)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
     if rows.numbers is not None:

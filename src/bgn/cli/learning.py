@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import click
 import numpy as np
 
-from bgn.cli.card import class_scores, scores
 from bgn.cli.source import CompleteRows
 from bgn.cli.terminal import note
+from bgn.explain.evaluate import evaluate_predictions
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.persist import HeldOut, ModelFile
@@ -94,6 +94,6 @@ class LearningRows:
 def error_on(rows: CompleteRows, network: Network) -> float:
     """Return the mean squared error of a network on rows, or the log loss of classes."""
     assert rows.y is not None
-    if (classes := network.schema.classes) is not None:
-        return class_scores(classes, rows.y, network.predict_encoded(rows.X, scores=True))["log_loss"]
-    return scores(rows.y, network.predict_encoded(rows.X))["mse"]
+    classes = network.schema.classes
+    evaluation = evaluate_predictions(rows.y, network.predict_encoded(rows.X, scores=classes is not None), classes)
+    return evaluation.scores["mse" if classes is None else "log_loss"]

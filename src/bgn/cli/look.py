@@ -35,19 +35,19 @@ _SECONDS = 2.0  # for a line beside the equation
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
 @class_option
 @width_option
-def show_model(model: str, digits: int | None, label: str | None, width: int | None, **forms: bool) -> None:
+def show_model(model: str, digits: int | None, label: str | None, size: int | None, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
     bgn show model.json
     bgn show model.json --latex > equation.tex
-    bgn show model.json --width 20
+    bgn show model.json --size 20
     bgn show churn.json --class No
     """
     chosen = [form for form, wanted in forms.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
-    file = read_model(model, width)
+    file = read_model(model, size)
     several, file = file.network.link == "softmax", replace(file, network=_seen_from(file.network, label))
     network = file.network
     if chosen != ["json"]:
@@ -86,7 +86,7 @@ def _added(network: Network) -> dict[str, Any]:
                 "relation": term.condition.relation,
                 "threshold": term.condition.threshold,
                 "missing": term.condition.missing,
-                "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
+                "gaps": None if term.condition.missing_as is None else list(term.condition.missing_as),
                 "cases": _cases(term.condition.reading),
                 "choices": _choices(term.condition.reading),
             }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.margin import Margin
+if TYPE_CHECKING:
+    from bgn.explain.margin import Margin
 from bgn.explain.subject import decoded
 from bgn.export.numbers import number, whole
 from bgn.model.schema import Column, category_name

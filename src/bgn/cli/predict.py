@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
-from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note, raw_option, table_writer
 from bgn.inputs.errors import InputError
+from bgn.inputs.splits import Recognizer
 from bgn.model.numbers import written
 from bgn.model.readings import as_terms
 from bgn.model.schema import category_name
@@ -65,7 +65,7 @@ def predict(
     for name, kind in own.items():
         if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             raise InputError(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
-    known, target = Recogniser(file.held_out, opened.table.names), file.network.target_name
+    known, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
     there = [target] if file.held_out is not None and target in opened.table.names else []
     read = [*dict.fromkeys([*keep, *known.columns, *there])]
     rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
@@ -89,8 +89,8 @@ def predict(
     if filled:
         stands_in = "the median or the commonest value of the training rows stands in"
         note(f"{filled} of {count_of(total, 'row')} lack a value that no question has an answer for: {stands_in}.")
-    if known.learnt is not None:
-        trained = f"{known.learnt:,} of {count_of(total, 'row')} are training rows"
+    if known.n_training is not None:
+        trained = f"{known.n_training:,} of {count_of(total, 'row')} are training rows"
         note(f"{trained}: errors on them may be smaller than on new rows.")
 
 
@@ -130,7 +130,7 @@ def _can_tell(file: ModelFile, interval: float | None) -> None:
             "validate on."
         )
     if file.intervals.network != file.network:
-        raise InputError("--interval: the model has intervals at its own width only; leave out --width.")
+        raise InputError("--interval: the model has intervals at its own width only; leave out --size.")
     if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
         raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
 

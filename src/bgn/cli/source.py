@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from bgn import datasets
 from bgn.cli.completion import TableName
-from bgn.cli.splits import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
-from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
-from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
+from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
+from bgn.inputs.files import ArrowTable, OpenedData, open_table
+from bgn.inputs.splits import Recognizer
 from bgn.inputs.training import labelled, target_values
 from bgn.model.network import Network
 from bgn.model.schema import category_name
@@ -46,7 +46,7 @@ def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     return {name: mark for name, _, mark in pairs}
 
 
-def _gaps(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _missing_values(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Return the cells that count as missing: the usual ones and more; without the usual ones after "none"."""
     return value[1:] if value[:1] == ("none",) else (*MISSING_VALUES, *value)
 
@@ -70,7 +70,7 @@ rows_option = click.option(
 )  # fmt: skip
 class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
 missing_values_option = click.option(
-    "--gaps", multiple=True, metavar="WORD", callback=_gaps,
+    "--missing-values", multiple=True, metavar="WORD", callback=_missing_values,
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
 )  # fmt: skip
@@ -84,21 +84,21 @@ def model_and_data(command: Callable[..., None]) -> click.Command:
 
 
 width_option = click.option(
-    "--width", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
+    "--size", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
 )
 
 
-def read_model(path: str, width: int | None) -> ModelFile:
+def read_model(path: str, size: int | None) -> ModelFile:
     """Return what a model file holds; with a width, the model as it was with so many neurons in its last layer."""
     from bgn import persist
 
     file = persist.read(path)
-    if width is None:
+    if size is None:
         return file
     if file.history is None:
-        raise InputError(f"--width: {path} was saved without a history: only fitted estimators have one.")
-    model = file.model().with_terms(width)
-    history = {**file.history, "best_width": width}
+        raise InputError(f"--size: {path} was saved without a history: only fitted estimators have one.")
+    model = file.model().with_terms(size)
+    history = {**file.history, "best_width": size}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
 
@@ -109,7 +109,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     def read(
         model: str,
         data: str,
-        width: int | None,
+        size: int | None,
         sep: str | None,
         decimal: str | dict[str, str] | None,
         thousands: str | dict[str, str] | None,
@@ -117,7 +117,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         header: bool | None,
         **options: Any,
     ) -> None:
-        file = read_model(model, width)
+        file = read_model(model, size)
         form = preparation_of(file).later_format(sep, decimal, thousands, sheet, header)
         command(file=file, data=DataFile(data, form), **options)
 
@@ -153,7 +153,7 @@ class DataFile:
         """Return every row that a model can read, and its target where it has one; if `judged`, those alone that do."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
-        known = Recogniser(file.held_out, opened.table.names)
+        known = Recognizer(file.held_out, opened.table.names)
         keep = [*dict.fromkeys([*there, *known.columns])]
         X, y, whole = list[Floats](), list[Floats](), list[NDArray[np.bool_]]()
         rows = ModelRows(file, opened, keep, every=True, form=self.form)
@@ -174,19 +174,9 @@ class DataFile:
             what = repr(target) if np.concatenate(whole).all() else "a value"
             note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         found = None if targets is None else targets[usable]
-        held = None if known.held is None else known.held[usable]
+        held = None if known.test_rows is None else known.test_rows[usable]
         numbers, classes = np.flatnonzero(usable) + 1, file.network.schema.classes
         return CompleteRows(self.name, target, features[usable], found, numbers, held, classes, known.all_training)
-
-
-@dataclass(frozen=True)
-class OpenedData:
-    """A table with what is known about it."""
-
-    name: str
-    table: RawTable
-    target: str | None = None
-    units: Mapping[str, str] | None = None
 
 
 def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
@@ -262,7 +252,7 @@ class CompleteRows:
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
     def target(self, why: str) -> Any:
-        """The target, numbers or labels, or a errors that says why it is needed."""
+        """The target, numbers or labels, or an error that says why it is needed."""
         if self.target_name is None:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:

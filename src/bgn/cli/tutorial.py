@@ -36,12 +36,12 @@ def _lessons(folder: Path) -> Iterator[Lesson]:
     )
     yield Lesson(
         "Would five questions do? The file has every size. Choose by the cross-validated errors, not by test rows, or\n"
-        "these are no test any more. 'bgn show' with --width 5 prints the smaller model.",
+        "these are no test any more. 'bgn show' with --size 5 prints the smaller model.",
         ("path", model),
     )
     yield Lesson(
         "How good are five? The test rows, a fifth of the file, tell: no command has learned from them.",
-        ("evaluate", model, table, "--width", "5"),
+        ("evaluate", model, table, "--size", "5"),
     )
     yield Lesson("Why did the first patient get this prediction?", ("explain", model, table, "--row", "1"))
     yield Lesson(

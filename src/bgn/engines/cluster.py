@@ -49,13 +49,12 @@ from bgn.engines.protocol import (
 )
 from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.reduce import CellEngine
-from bgn.inputs.classes import Classes, Label, labels_in, tally
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
-from bgn.inputs.frames import FROM_DTYPE, TableKinds, chosen_columns
-from bgn.inputs.kinds import ColumnKind
-from bgn.inputs.tables import LARGEST_VALUE
-from bgn.model.layer import Oblique
+from bgn.inputs.frames import LARGEST_VALUE
+from bgn.inputs.kinds import FROM_DTYPE, ColumnKind, TableKinds, chosen_columns
+from bgn.inputs.target import Classes, Label, labels_in, tally
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 from bgn.model.values import rows_where
 from bgn.require import require
 
@@ -405,19 +404,20 @@ def schema_on_cluster(
 ) -> Schema:
     """Decide what every column of a collection is; the workers look at those whose type does not tell.
 
-    `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`. Rows of `weight` 0 tell nothing.
+    `categorical_features` is as for :func:`bgn.inputs.kinds.schema_of`. Rows of `weight` 0 tell nothing.
     """
     X = whole_rows(X)
     types = TableKinds.of(no_rows(X), categorical_features)
     if not types.undecided:
         return types.schema(target)
     # What Dask knows of categories before it has read them may not be so.
-    kinds = replace(types, columns=tuple(each if each.settled else ColumnKind(each.name) for each in types.columns))
+    decided = (kind if kind.decided_by_type else ColumnKind(kind.name) for kind in types.columns)
+    kinds = replace(types, columns=tuple(decided))
     told = categorical_features
     if types.named:
         names = tuple(each.name for each in types.columns)
         chosen = chosen_columns(told, names, len(names))
-        X, told = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.words else None
+        X, told = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.text else None
     look = dask.delayed(_kinds_of, pure=False)
     if weight is None:
         parts = _delayed(X)
@@ -466,7 +466,7 @@ def labels_on_cluster(tasks: ClusterTasks, y: Any) -> list[Counter[Label]]:
 
 
 def tallies_on_cluster(tasks: ClusterTasks, y: Any) -> Iterator[tuple[list[Any], int]]:
-    """Yield what :func:`bgn.inputs.classes.tally` says of every partition; the first is asked before the others."""
+    """Yield what :func:`bgn.inputs.target.tally` says of every partition; the first is asked before the others."""
     count, parts = dask.delayed(tally, pure=False), _delayed(y)
     yield from tasks.results("targets", [count(part) for part in parts[:1]])
     yield from tasks.results("targets", [count(part) for part in parts[1:]])
@@ -571,7 +571,7 @@ def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:
 
 def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any]:
     try:
-        rows = schema.encode(X, gaps=True)
+        rows = schema.encode(X, missing=True)
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from None
     return np.ascontiguousarray(rows.T, layout.dtype if schema.all_numbers else np.float64)

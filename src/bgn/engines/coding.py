@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bgn.engines.protocol import Integers
 from bgn.model.categories import RARE
-from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.schema import Column
+from bgn.model.term import Coefficient, Oblique, Projection
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Coding:
 
     Parameters
     ----------
-    levels : tuple of int or None
+    categories : tuple of int or None
         For every column of the table the number of its levels, None for a number.
     ordered : tuple of bool
         For every column whether its levels have an order.

@@ -55,7 +55,7 @@ from bgn.engines.reduce import (
     merge_regions,
     region_keys,
 )
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 
 class ThreadPool:

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 if TYPE_CHECKING:
-    from bgn.engines.raw_rows import Hashes, Inside, Plan, Sample, Survey, Weights
+    from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
     from bgn.engines.reduce import CellSums, Regions, RowsInCells, Sieve
+    from bgn.inputs.splits import Hashes, Inside
 
 
 Integers = NDArray[np.int64]

@@ -40,7 +40,8 @@ from bgn.engines.protocol import (
     RowPart,
     whole,
 )
-from bgn.model.layer import Oblique, Projection
+from bgn.inputs.splits import mix
+from bgn.model.term import Oblique, Projection
 
 # Keys of regions; their weights and target sums, or the weights of their classes.
 Regions = tuple[NDArray[np.uint64], Integers]
@@ -71,13 +72,6 @@ def region_keys(width: int) -> NDArray[np.uint64]:
     if width & 7:
         keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
     return keys
-
-
-def mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
 
 
 _HALF = 31

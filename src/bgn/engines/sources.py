@@ -17,10 +17,9 @@ from bgn.engines.disk.files import Npy, in_memory, load
 from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_disk
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.inputs import tables
-from bgn.inputs.classes import Classes
-from bgn.inputs.frames import FROM_DTYPE, schema_of
-from bgn.inputs.tables import to_array, weights
+from bgn.inputs import frames
+from bgn.inputs.kinds import FROM_DTYPE, schema_of
+from bgn.inputs.target import Classes, to_array, weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
@@ -74,7 +73,8 @@ class RowArguments:
         X: Any = dense(self.X)
         if self.target is None and self.columns is None:
             return replace(self, X=X, y=y, weight=weight)
-        frame = bool(labels := tables.different_columns(X))
+        labels = labels_of(X) or []
+        frame = bool(labels)
         X = X if frame else np.asarray(X)
         there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
@@ -143,17 +143,17 @@ def source_of(
     if on_gpu(given.X):
         return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
-        reading = {"schema": schema, "gaps": estimator.direction == "search"}
+        reading = {"schema": schema, "missing": estimator.direction == "search"}
         reading["categorical_features"] = estimator.categorical_features
         table = given.opened(None if schema is None else names_of(estimator), **reading)
         rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
         found = replace(table.schema, target=table.target_name or given.target_name)
-        tables.check_representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
+        frames.check_representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
         return rows, schema or found
     given = given.in_memory()
     X, y, schema = _in_memory(estimator, given, schema)
     reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
-    tables.check_representable(reach, y.min(), y.max(), schema.names if schema.named else None)
+    frames.check_representable(reach, y.min(), y.max(), schema.names if schema.named else None)
     weight = None if given.weight is None else weights(given.weight, len(X))
     return RowsInMemory(X, y, weight, scratch.threads), schema
 
@@ -169,9 +169,9 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
-        rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, missing=searches)
+        rows, y = frames.numeric_table(estimator, X, given.y, reset=reset, least=least, missing=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
-    return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
+    return *frames.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
 
 
 def that_count(weight: Any) -> NDArray[np.bool_] | None:
@@ -202,12 +202,12 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
     X = tensors.table_of(given.X, None if schema is None else estimator.n_features_in_)
     if schema is None:
-        tables.check_row_count(len(X))
+        frames.check_row_count(len(X))
         estimator.n_features_in_ = X.shape[1]
         keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
         schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
-    tables.check_representable(largest, *reach, names_of(estimator))
+    frames.check_representable(largest, *reach, names_of(estimator))
     return source, schema
 
 
@@ -218,11 +218,11 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
     """
     X, schema = dense(to_array(X)), estimator.network_.schema
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
-        X = tables.pick_known_columns(X, names_of(estimator) or ())
+        X = frames.pick_known_columns(X, names_of(estimator) or ())
         if schema.plain and not _is_mixed(X):
-            X = tables.table(estimator, X, reset=False, missing=True)
+            X = frames.numeric_table(estimator, X, reset=False, missing=True)
         else:
-            tables.check_known_columns(estimator, X)
+            frames.check_known_columns(estimator, X)
     unseen: dict[str, Unseen] = {}
     rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
     schema = estimator.network_.schema
@@ -249,7 +249,7 @@ def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> 
     """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
     raws = table.schema.raws
     if reset:
-        tables.check_row_count(table.n_rows)
+        frames.check_row_count(table.n_rows)
         estimator.n_features_in_ = len(raws)
         if table.schema.named:
             estimator.feature_names_in_ = np.array(raws, dtype=object)
@@ -266,7 +266,7 @@ def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> B
     schema = estimator.network_.schema
     known = names_of(estimator)
     if isinstance(given.X, np.memmap):
-        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
+        frames.numeric_table(estimator, in_memory(given.X[:1], "X"), reset=False, missing=True)
     missing = any(column.typical is not None for column in schema.columns)
     return given.opened(known, targets=scored, schema=schema, missing=missing)
 

@@ -17,11 +17,11 @@ from bgn.explain.optimize.problem import Domain, ScoreProblem, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.explain.subject import columns_of, table_row
 from bgn.inputs.arguments import monotone_columns
-from bgn.model.layer import Oblique, Projection
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
+from bgn.model.term import Oblique, Projection
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 from bgn.text import quote_category, quote_name, upper_end
@@ -123,7 +123,7 @@ def certify(
     within : {"all", "seen"} or mapping, default "all"
         Which rows: all that can be written down; those within the ranges seen at fit (``Column.seen``), whole numbers
         where those were whole; or bounds by column, ``(low, high)`` with None for an open end, or levels of a category.
-    gaps : bool, default True
+    missing : bool, default True
         Whether the other columns may have gaps, where the questions see them.
     output : int, optional
         Of a model of several classes, the one whose raw score is asked for.
@@ -272,7 +272,7 @@ def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
     domain, copy = problem.domain, len(problem.slopes)
     twice: dict[str, Any] = {
         name: np.append(getattr(domain, name), getattr(domain, name)[column])
-        for name in ("low", "high", "whole", "gaps", "start")
+        for name in ("low", "high", "whole", "missing", "start")
     }
     after = replace(domain, **twice, categories=(*domain.categories, domain.categories[column]))
     categories = domain.categories[column]

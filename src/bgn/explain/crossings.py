@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.compiling import compiled
-from bgn.model.layer import Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats
+from bgn.model.term import Oblique, Projection
 
 _LARGEST = np.finfo(np.float64).max
 # Floats as whole numbers in the same order: 0.0 is 0, the next float above it 1, the largest float this.
@@ -237,7 +238,7 @@ def lines_in_plane(neuron: Oblique, pair: list[int], rows: Floats) -> Floats:
     first, second = (factor(neuron, column) for column in pair)
     whole = neuron.projection
     others = [place for place, column in enumerate(whole.columns) if column not in pair]
-    gaps = None if whole.gaps is None else tuple(whole.gaps[place] for place in others)
+    gaps = None if whole.missing_as is None else tuple(whole.missing_as[place] for place in others)
     columns = tuple(whole.columns[place] for place in others)
     each = tuple(whole.coefficients[place] for place in others)
     offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))

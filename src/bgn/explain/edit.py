@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
 from bgn.explain.subject import column_of, gap_of, rows_and_target
-from bgn.inputs.classes import codes_of
-from bgn.inputs.tables import rows_of
-from bgn.model.layer import Coefficient, Layer, Oblique, Projection
+from bgn.inputs.frames import rows_of
+from bgn.inputs.target import codes_of
+from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Term, as_terms, as_told, is_turned, network_of, swapped
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -240,7 +241,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
             target = None if y is None else codes_of(network, y, len(rows))
         else:
             rows, target = rows_and_target(network, X, y, "X", "y")
-        raw = rows if on_gpu(X) else network.schema.encode(X, gaps=True)
+        raw = rows if on_gpu(X) else network.schema.encode(X, missing=True)
     answers = answered(network, rows, {})
     log = tuple(getattr(model, "edits_", ()))
     gaps = bool(np.isnan(raw).any())

@@ -51,7 +51,7 @@ class Effect(Tabular):
     column : Column
         The feature, as in the network's schema; `feature` is its name.
     breakpoints : ndarray, shape (steps,)
-        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
+        The first value of every new level, in order; for a category the number of the value in ``column.categories``.
     levels : ndarray, shape (steps + 1,)
         Mean prediction below the first breakpoint, from it on, and so forth.
     missing : float or None
@@ -92,9 +92,9 @@ class Effect(Tabular):
 
     def _columns(self) -> Columns:
         mean = f"mean {self.target}" if self.target else "mean prediction"
-        if self.column.levels is not None:
-            levels = np.array(self.column.levels, dtype=object)
-            words, means = list(map(category_name, self.column.levels)), self(levels).tolist()
+        if self.column.categories is not None:
+            levels = np.array(self.column.categories, dtype=object)
+            words, means = list(map(category_name, self.column.categories)), self(levels).tolist()
             gap = self.missing is not None
             return {self.feature: [*words, *["missing"] * gap], mean: [*means, *[self.missing] * gap]}
         told: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}
@@ -148,7 +148,7 @@ class Effect(Tabular):
 
 def encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
     """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
-    if column.levels is None:
+    if column.categories is None:
         codes = np.asarray(values, dtype=np.float64)
         words: Any = codes
     else:
@@ -156,7 +156,7 @@ def encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
         codes = column.codes(words.ravel()).reshape(words.shape)
     missing = np.isnan(codes)
     if missing.any() and gap is None:
-        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
+        known = "finite numbers" if column.categories is None else "among " + ", ".join(map(repr, column.categories))
         raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
     return np.where(missing, gap, codes) if gap is not None else codes
 
@@ -196,7 +196,7 @@ class PairEffect(Tabular):
         for part, column in zip((self.first, self.second), drawn.T, strict=True):
             values = column[~np.isnan(column)]
             deciles = np.unique(np.quantile(values, np.linspace(0.0, 1.0, 11))).tolist() if len(values) else []
-            ends.append(list(part.column.levels) if part.column.levels is not None else deciles)
+            ends.append(list(part.column.categories) if part.column.categories is not None else deciles)
         pairs = [(a, b) for a in ends[0] for b in ends[1]]
         first, second = [a for a, _ in pairs], [b for _, b in pairs]
         of_words = [np.array(each, dtype=object if each and isinstance(each[0], str) else None)
@@ -240,7 +240,7 @@ class PairEffect(Tabular):
         list of Cell
         """
         for part in (self.first, self.second):
-            if part.column.levels is not None:
+            if part.column.categories is not None:
                 raise ValueError(f"cells need two columns of numbers; {part.feature!r} is a category. Call the effect.")
         if bounds is None:
             drawn = self.background[:, [self.network.names.index(name) for name in self.features]]
@@ -383,8 +383,8 @@ def _means_at(network: Network, neurons: list[int], columns: list[int], values: 
 def _effect(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> Effect:
     """Return the effect of a column through some neurons of the last layer, added to `base`."""
     kind, missing = network.schema.columns[column], None
-    if kind.levels is not None:
-        points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
+    if kind.categories is not None:
+        points = np.arange(max(len(kind.categories), 1), dtype=np.float64)
         levels = base + _means_at(network, neurons, [column], points[:, np.newaxis], rows)
     elif network.depth > 1 and neurons:
         points, levels = _walked(network, column, rows)
@@ -412,8 +412,8 @@ def _stepping(
 def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
     """Return the effect of a column on the probability of a class, or on a number within bounds."""
     kind = network.schema.columns[column]
-    if kind.levels is not None:
-        points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
+    if kind.categories is not None:
+        points = np.arange(max(len(kind.categories), 1), dtype=np.float64)
         levels = mean_predictions(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
@@ -470,7 +470,7 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
         still = [k for k in range(network.widths[-1]) if k not in _readers(network, pair, every=False)]
         means = network.layers[0].fire(rows)[:, still].mean(axis=0)
         base += float(network.base + means @ network.output_weights[still])
-    if all(part.column.levels is None for part in parts):
+    if all(part.column.categories is None for part in parts):
         lines += [lines_in_plane(network.layers[0].neurons[k], pair, rows) for k in joint]
     return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows, number)
 

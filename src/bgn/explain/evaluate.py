@@ -1,4 +1,9 @@
-"""How well a model predicts: a table of scores with standard errors and, for classes, the confusion matrix."""
+"""How well a model predicts: one table of scores with standard errors, for regression and classification.
+
+Every score is the mean of one value per row. Its standard error, and that of a difference between two models
+(:mod:`bgn.explain.rivals`), follow from these values. :class:`EvaluationRows` holds the rows of a classification, from
+which curves are drawn, too.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,7 @@ from numpy.typing import NDArray
 
 from bgn.explain.subject import class_labels, rows_and_target, rows_of
 from bgn.inputs.arguments import real
-from bgn.inputs.classes import codes_of
-from bgn.inputs.tables import numbers_per_row, weights
+from bgn.inputs.target import codes_of, numbers_per_row, weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.readings import is_turned, network_of
@@ -24,12 +28,287 @@ from bgn.pipelines import is_wrapped, network_within, through_pipelines
 from bgn.require import require
 from bgn.text import clean, count_of, people, quote_category
 
-# -- Rows whose class is known, with what a network says of them, and the curves that judge it.
+BINS = 10
+"""Bins of the calibration error."""
+LARGER_IS_BETTER = frozenset({"auc", "accuracy", "r2"})
+"""Scores of which more is better; of all others, less."""
+TITLES = {
+    "r2": "R2, share of the variance explained", "rmse": "RMSE, root mean squared error",
+    "mse": "MSE, mean squared error", "mae": "MAE, mean absolute error",
+    "auc": "AUC", "log_loss": "log loss", "brier": "Brier score", "calibration_error": "calibration error",
+    "accuracy": "accuracy", "sensitivity": "sensitivity", "specificity": "specificity", "precision": "precision",
+}  # fmt: skip
+
+
+def evaluate(
+    model: Any, X: Any, y: Any, *, threshold: float = 0.5, sample_weight: Any = None, bins: int = BINS
+) -> Evaluation:
+    """Return how well a model predicts rows whose target is known: scores with standard errors.
+
+    For regression R2, the mean squared error and its root, and the mean absolute error; for classification AUC, log
+    loss, Brier score, calibration error, accuracy and more, and the confusion matrix.
+
+    The calibration error is the mean distance between predicted probabilities and observed shares, over bins of equally
+    many rows by the predicted probability (with several classes, that of the predicted one). Even exact probabilities
+    have one on a finite number of rows; brackets give that expected error. Standard errors are those of a mean over
+    independent rows; of the AUC, DeLong's.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+        Or a pipeline around one.
+    X : array_like or frame of shape (rows, columns)
+    y : array_like of shape (rows,)
+        The targets: numbers, or labels.
+    threshold : float, default 0.5
+        With two classes, the probability of the second ("ja" of "ja" and "nein") above which it is predicted: accuracy,
+        sensitivity, specificity, precision and the confusion matrix depend on it.
+    sample_weight : array_like of shape (rows,), optional
+        What every row counts for.
+    bins : int, default 10
+        Most bins of the calibration error.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import bgn
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
+    >>> evaluation = bgn.evaluate(model, X[400:], y[400:])
+    >>> evaluation.scores["auc"] > 0.95, evaluation.confusion.shape
+    (True, (2, 2))
+    >>> print(str(evaluation).splitlines()[0])
+    169 rows; positive: 1 (the other: 0)
+    >>> numbers = bgn.Network.of_layers([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
+    >>> bgn.evaluate(numbers, [[1.0], [2.0], [3.0]], [4.0, 6.0, 7.0])
+    3 rows
+    R2, share of the variance explained    0.7857  ± 0.18
+    RMSE, root mean squared error          0.5774  ± 0.24
+    MSE, mean squared error                0.3333  ± 0.27
+    MAE, mean absolute error               0.3333  ± 0.27
+    """
+    real("threshold", threshold, 0.0, 1.0)
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
+    network = network_within(model) if is_wrapped(model) else network_of(model, plain=False)
+    assert network is not None
+    if network.link != "identity":
+        rows = evaluation_rows(model, X, y, sample_weight)
+        return evaluate_classes(rows.swapped() if is_turned(network) else rows, threshold, bins)
+    if threshold != 0.5:
+        only = "threshold is for two classes, and the model predicts numbers; leave it out."
+        raise ValueError(f"{only} Got {threshold!r}.")
+    if is_wrapped(model):  # which predicts the target in its own units
+        predicted = np.asarray(model.predict(X), np.float64).reshape(-1)
+        target = numbers_per_row(y, "y", len(predicted))
+    else:
+        encoded, target = rows_and_target(network, X, y, "X", "y")
+        predicted = network.predict_encoded(encoded)
+    return evaluate_numbers(target, predicted, weights_of(sample_weight, len(target)))
+
+
+def weights_of(sample_weight: Any, n_rows: int) -> Floats:
+    """Return what every row counts for, or say what is wrong."""
+    weight = np.ones(n_rows) if sample_weight is None else np.asarray(weights(sample_weight, n_rows), np.float64)
+    if not weight.sum() > 0:
+        raise ValueError("sample_weight must be positive for some row; it is zero for all.")
+    return weight
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """How well targets are predicted on some rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    scores : mapping of str to float
+        For regression ``r2``, the share of the variance that is explained, 0 where the target does not vary; ``rmse``,
+        ``mse`` and ``mae``, the mean squared error, its root, and the mean absolute error. For classification ``auc``
+        (with several classes the mean of one class against the others), ``log_loss``, ``brier``, ``calibration_error``
+        and ``accuracy``; with two classes also ``sensitivity``, ``specificity`` and ``precision`` at the threshold,
+        with more ``recall of ...`` and ``precision of ...`` every class. NaN where the rows are too few.
+    errors : mapping of str to float
+        Standard errors of the scores; NaN where none is known.
+    by_row : mapping of str to ndarray of float64, shape (rows,)
+        The values whose means the scores are; under ``rmse`` those of ``mse``. A difference between two models is
+        measured row by row. Scores that only some rows count for are not among them.
+    classes : tuple or None
+        The labels, in order; None for regression.
+    threshold : float
+        With two classes, the probability of the second above which it is predicted.
+    by_chance : float
+        The calibration error that exact probabilities, such as these, would have on so many rows, on average.
+    confusion : ndarray of float64, shape (classes, classes), or None
+        Weight of the rows by actual class (down) and predicted class (across).
+    """
+
+    rows: int
+    scores: Mapping[str, float]
+    errors: Mapping[str, float]
+    by_row: Mapping[str, Floats]
+    classes: tuple[Any, ...] | None = None
+    threshold: float = 0.5
+    by_chance: float = np.nan
+    confusion: Floats | None = None
+
+    def __str__(self) -> str:
+        """One line per score."""
+        lines = self._lines()
+        wide, long = max(len(name) for name, _, _ in lines), max(8, *(len(value) for _, value, _ in lines))
+        return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>{long}}  {c}".rstrip() for a, b, c in lines)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        cells = "".join(
+            f"<tr><td>{html.escape(a)}</td><td style='text-align:right'>{b}</td><td>{c}</td></tr>"
+            for a, b, c in self._lines()
+        )
+        return f"<table><caption>{html.escape(self._heading())}</caption><tbody>{cells}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame: one row per score, with its standard error.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = require("pandas", extra="cli")
+        return pandas.DataFrame({"value": dict(self.scores), "standard error": dict(self.errors)})
+
+    def _heading(self) -> str:
+        rows = count_of(self.rows, "row")
+        if self.classes is None:
+            return rows
+        names = [quote_category(category_name(label), 24) for label in self.classes]
+        return f"{rows}; positive: {names[1]} (the other: {names[0]})" if len(names) == 2 else (
+            f"{rows} of {len(names)} classes")  # fmt: skip
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Return title, value and error of every score, written."""
+        lines = []
+        for name, value in self.scores.items():
+            title, error = TITLES.get(name, clean(name, 40)), self.errors[name]
+            if self.classes is None:
+                lines.append((title, people(value), "" if np.isnan(error) else f"± {people(error, 2)}"))
+                continue
+            if name in ("sensitivity", "specificity", "precision"):
+                title = f"{name} at {self.threshold:g}"
+            if name == "calibration_error":
+                note = f"({self.by_chance:.4f} by chance alone)"
+            elif np.isnan(value):
+                note = "(never predicted)" if name.startswith("precision") else f"(no test rows{self._without(name)})"
+            else:
+                note = "" if np.isnan(error) else f"± {error:.4f}"
+            lines.append((title, "-" if np.isnan(value) else f"{value:.4f}", note))
+        return lines
+
+    def _without(self, name: str) -> str:
+        """Say which classes have no test rows, where the score does not name its own."""
+        if name.startswith("recall of ") or self.confusion is None:
+            return ""
+        without = np.flatnonzero(self.confusion.sum(axis=1) == 0)
+        return f" of {', '.join(quote_category(category_name((self.classes or ())[k]), 24) for k in without)}"
+
+
+# -- The scores of regression and of classification.
+
+
+def evaluate_predictions(target: Floats, predicted: Floats, classes: Sequence[Any] | None = None) -> Evaluation:
+    """Return how well numbers are predicted or, with `classes`, numbers of classes by scores."""
+    if classes is None:
+        return evaluate_numbers(target, predicted)
+    return evaluate_classes(EvaluationRows.of_scores(classes, predicted, target))
+
+
+def evaluate_numbers(target: Floats, predicted: Floats, weight: Floats | None = None) -> Evaluation:
+    """Return how well numbers are predicted; R2 is 0 where the target does not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> evaluation = evaluate_numbers(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 2.0]))
+    >>> {name: round(score, 3) for name, score in evaluation.scores.items()}
+    {'r2': 0.875, 'rmse': 0.289, 'mse': 0.083, 'mae': 0.167}
+    """
+    weight = np.ones(len(target)) if weight is None else weight
+    squares, deviations = (target - predicted) ** 2, (target - np.average(target, weights=weight)) ** 2
+    variance, mse = (float(np.average(values, weights=weight)) for values in (deviations, squares))
+    explained = np.zeros(len(target))
+    if variance:
+        explained += 1.0 - mse / variance  # the mean of the next line is zero
+        explained += (mse / variance * deviations - squares) / variance
+    by_row = {"r2": explained, "rmse": squares, "mse": squares, "mae": np.abs(target - predicted)}
+    measured = {name: mean_and_error(values, weight) for name, values in by_row.items()}
+    root = float(np.sqrt(measured["mse"][0]))
+    measured["rmse"] = root, measured["mse"][1] / (2 * root) if root else 0.0
+    known = np.count_nonzero(weight) > 1
+    errors = {name: error if known else np.nan for name, (_, error) in measured.items()}
+    return Evaluation(len(target), {name: score for name, (score, _) in measured.items()}, errors, by_row)
+
+
+def evaluate_classes(rows: EvaluationRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:
+    """Return how well classes are predicted."""
+    count, weight, codes, probabilities = len(rows.classes), rows.weight, rows.codes, rows.probabilities
+    two, places = count == 2, np.arange(len(codes))
+    squares = (probabilities - np.eye(count)[codes]) ** 2
+    if two:
+        ranks = rows.of_class(1).auc_values()
+        chance, happened = probabilities[:, 1], codes == 1
+    else:
+        ranks = np.mean([rows.of_class(k).auc_values() for k in range(count)], axis=0)
+        chance, happened = probabilities[places, rows.predicted], rows.predicted == codes
+    predicted = rows.predicted if not two or threshold == 0.5 else (chance > threshold).astype(np.intp)
+    # A row counts for the calibration error with its own error, with the sign that its bin's has.
+    numbers, errors = bin_numbers(chance, weight, bins), chance - happened
+    by_row = {
+        "auc": ranks,
+        "log_loss": -rows.log_probabilities[places, codes],
+        "brier": squares[:, 1] if two else squares.sum(axis=1),
+        "calibration_error": np.sign(np.bincount(numbers, weight * errors))[numbers] * errors,
+        "accuracy": (predicted == codes).astype(np.float64),
+    }
+    measured = {name: mean_and_error(values, weight) for name, values in by_row.items()}
+    measured["calibration_error"] = measured["calibration_error"][0], np.nan
+    if not two:
+        measured["auc"] = measured["auc"][0], np.nan
+    names = rows.class_names
+    shares = [("sensitivity", codes == 1, predicted == 1), ("specificity", codes == 0, predicted == 0),
+              ("precision", predicted == 1, codes == 1)] if two else [
+        (name, *pair) for k in range(count) for name, *pair in (
+            (f"recall of {names[k]}", codes == k, predicted == k),
+            (f"precision of {names[k]}", predicted == k, codes == k))]  # fmt: skip
+    measured |= {name: mean_and_error(holds[among], weight[among]) for name, among, holds in shares}
+    confusion = np.bincount(codes * count + predicted, weight, minlength=count * count).reshape(count, count)
+    return Evaluation(
+        len(codes), {name: score for name, (score, _) in measured.items()},
+        {name: error for name, (_, error) in measured.items()}, by_row, rows.classes, threshold,
+        calibration_bins(chance, happened, weight, bins).by_chance, np.asarray(confusion, np.float64),
+    )  # fmt: skip
+
+
+def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:
+    """Return the weighted mean and its standard error; NaN where nothing counts."""
+    total = float(weight.sum())
+    if not total:
+        return np.nan, np.nan
+    mean = float(np.sum(weight * values) / total)
+    return mean, float(np.sqrt(np.sum((weight * (values - mean)) ** 2)) / total)
+
+
+# -- Rows whose class is known, with the scores that a network gives them, and the curves of each class.
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationRows:
-    """What became of rows and what was said of them.
+    """Rows of known classes and what is predicted of them.
 
     Parameters
     ----------
@@ -41,53 +320,43 @@ class EvaluationRows:
         Up to a number per row the logarithm of the probabilities.
     weight : ndarray of float64, shape (rows,)
         What every row counts for.
-    evenly : int
-        Which of two equally probable classes is said.
+    tie : int
+        Which of two equally probable classes is predicted.
     """
 
     classes: tuple[Any, ...]
     codes: NDArray[np.intp]
     scores: Floats
     weight: Floats
-    evenly: int = 0
+    tie: int = 0
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> EvaluationRows:
-        """Ask a model about rows, and check the arguments."""
-        network = network_with_classes(model)
-        rows = rows_of(network, X, "X")
-        return cls.encoded(network, rows, codes_of(network, y, len(rows)), sample_weight)
+    def of_encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
+        """Return what a network predicts of rows and classes that are numbers already."""
+        return cls.of_scores(class_labels(network), network.predict_encoded(rows, scores=True), codes, sample_weight)
 
     @classmethod
-    def encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
-        """Ask a network about rows and classes that are numbers already."""
-        scores = network.predict_encoded(rows, scores=True)
-        return cls.scored(class_labels(network), scores, codes, sample_weight)
-
-    @classmethod
-    def scored(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
+    def of_scores(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
         """Take the scores of two classes as log-odds of the second, or one column per class."""
         if scores.ndim == 2 and len(classes) == 2:
             scores = scores[:, 1] - scores[:, 0]
         columns = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
-        weight = np.ones(len(codes)) if sample_weight is None else weights(sample_weight, len(codes))
-        if not weight.sum() > 0:
-            raise ValueError("sample_weight must be positive for some row; it is zero for all.")
-        return cls(tuple(classes), np.asarray(codes).astype(np.intp), columns, np.asarray(weight, np.float64))
+        weight = weights_of(sample_weight, len(codes))
+        return cls(tuple(classes), np.asarray(codes).astype(np.intp), columns, weight)
 
     @property
-    def words(self) -> list[str]:
-        """The labels, as words."""
+    def class_names(self) -> list[str]:
+        """The labels as text."""
         return [category_name(label) for label in self.classes]
 
     @cached_property
     def log_probabilities(self) -> Floats:
-        """Of every class, one column each."""
+        """One column per class."""
         return np.asarray(self.scores - np.logaddexp.reduce(self.scores, axis=1, keepdims=True))
 
     @cached_property
     def probabilities(self) -> Floats:
-        """Of every class, one column each: those that are predicted."""
+        """One column per class: those that are predicted."""
         if len(self.classes) > 2:
             return LINKS["softmax"](self.scores)
         second = LINKS["logistic"](self.scores[:, 1])
@@ -95,19 +364,15 @@ class EvaluationRows:
 
     @cached_property
     def predicted(self) -> NDArray[np.intp]:
-        """The most probable class of every row; of equally probable ones the first."""
-        if self.evenly:
+        """The most probable class of every row; of equally probable ones the first, or `tie`."""
+        if self.tie:
             return (self.scores[:, 1] >= self.scores[:, 0]).astype(np.intp)
         return self.scores.argmax(axis=1)
 
-    def turned(self) -> EvaluationRows:
+    def swapped(self) -> EvaluationRows:
         """Return the same, of two classes, with the first as the second."""
         scores = np.stack([np.zeros(len(self.scores)), -self.scores[:, 1]], axis=1)
-        return EvaluationRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.evenly)
-
-    def is_class(self, k: int) -> Bools:
-        """Which rows are of a class."""
-        return np.asarray(self.codes == k)
+        return EvaluationRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.tie)
 
     def of_class(self, k: int) -> OneClass:
         """One class against the others."""
@@ -116,7 +381,23 @@ class EvaluationRows:
             order = self.scores[:, 1] if k else -self.scores[:, 1]
         else:
             order = self.log_probabilities[:, k]
-        return OneClass(order, self.probabilities[:, k], self.is_class(k), self.weight)
+        return OneClass(order, self.probabilities[:, k], np.asarray(self.codes == k), self.weight)
+
+
+@through_pipelines("X", targets=("y",), undone=False)
+def evaluation_rows(model: Any, X: Any, y: Any, sample_weight: Any = None) -> EvaluationRows:
+    """Return what a model predicts of rows, and check the arguments."""
+    network = network_with_classes(model)
+    rows = rows_of(network, X, "X")
+    return EvaluationRows.of_encoded(network, rows, codes_of(network, y, len(rows)), sample_weight)
+
+
+def network_with_classes(model: Any) -> Network:
+    """Return a model's network if it predicts classes."""
+    network = network_of(model, plain=False)
+    if network.link == "identity":
+        raise ValueError("model must predict classes; this one predicts numbers. Fit a BGNClassifier.")
+    return network
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,66 +410,60 @@ class OneClass:
     weight: Floats
 
     @cached_property
-    def steps(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    def _steps(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
         """The weight of members and of others at every different score, from the lowest; and each row's place."""
         _, place = np.unique(self.order, return_inverse=True)
-        count = int(place.max()) + 1
-        parts = (np.bincount(place, self.weight * each, count) for each in (self.member, ~self.member))
-        members, others = (np.asarray(each, np.float64) for each in parts)
-        return members, others, place
+        members, others = (np.bincount(place, self.weight * of) for of in (self.member, ~self.member))
+        return np.asarray(members, np.float64), np.asarray(others, np.float64), place
 
     def roc(self) -> tuple[Floats, Floats]:
-        """The false and true positive rates, from none called positive to all."""
-        members, others, _ = self.steps
-        rates = (np.concatenate([[0.0], np.cumsum(each[::-1])]) for each in (others, members))
-        found = [each / each[-1] if each[-1] else np.full(len(each), np.nan) for each in rates]
-        return found[0], found[1]
+        """Return the false and true positive rates, from none called positive to all."""
+        members, others, _ = self._steps
+        sums = (np.concatenate([[0.0], np.cumsum(part[::-1])]) for part in (others, members))
+        false, true = (part / part[-1] if part[-1] else np.full(len(part), np.nan) for part in sums)
+        return false, true
 
-    def placements(self) -> tuple[Floats, Floats]:
-        """For every row the share of the others that score below it, and of the members above, ties as half; NaN
-        where there are none."""
-        members, others, place = self.steps
-        with np.errstate(invalid="ignore"):
-            below = (np.cumsum(others) - 0.5 * others) / others.sum()
-            above = 1.0 - (np.cumsum(members) - 0.5 * members) / members.sum()
-        return below[place], above[place]
+    def auc_values(self) -> Floats:
+        """Return a value per row whose mean is the AUC, the chance that a member scores higher than another row, ties
+        as half; its standard error is DeLong's. NaN where rows of either are lacking."""
+        members, others, place = self._steps
+        total, of_members = self.weight.sum(), self.weight[self.member].sum()
+        if not 0 < of_members < total:
+            return np.full(len(self.order), np.nan)
+        below = ((np.cumsum(others) - 0.5 * others) / others.sum())[place]
+        higher = (1.0 - (np.cumsum(members) - 0.5 * members) / members.sum())[place]
+        auc = np.average(below[self.member], weights=self.weight[self.member])
+        heavier = np.where(self.member, total / of_members, total / (total - of_members))
+        return np.asarray(auc + heavier * (np.where(self.member, below, higher) - auc))
 
     def auc(self) -> tuple[float, float]:
-        """The chance that a member scores above another row, ties as half, and its standard error (DeLong)."""
-        members, others, _ = self.steps
-        if not members.any() or not others.any():
-            return np.nan, np.nan
-        below, above = self.placements()
-        parts = [(below[self.member], self.weight[self.member])]
-        parts += [(above[~self.member], self.weight[~self.member])]
-        errors = [mean_and_error(*each) for each in parts]
-        return errors[0][0], float(np.hypot(errors[0][1], errors[1][1]))
+        """Return the AUC and its standard error."""
+        return mean_and_error(self.auc_values(), self.weight)
 
     def precision_recall(self) -> tuple[Floats, Floats]:
-        """Precision and recall as ever more rows are called positive; before the first, precision is 1."""
-        members, others, _ = self.steps
+        """Return precision and recall as ever more rows are called positive; before the first, precision is 1."""
+        members, others, _ = self._steps
         hits, called = np.cumsum(members[::-1]), np.cumsum((members + others)[::-1])
         precision = np.divide(hits, called, out=np.ones_like(hits), where=called > 0)
         recall = hits / hits[-1] if hits[-1] else np.full(len(hits), np.nan)
         return np.concatenate([[1.0], precision]), np.concatenate([[0.0], recall])
 
     def average_precision(self) -> float:
-        """The mean of the precision over the steps of the recall."""
+        """Return the mean of the precision over the steps of the recall."""
         precision, recall = self.precision_recall()
         return float(np.sum(np.diff(recall) * precision[1:]))
 
     def net_benefit(self, thresholds: Floats) -> Floats:
-        """True positives less false ones at the odds of each threshold, per row; above a threshold acts."""
-        total, found = self.weight.sum(), []
+        """Return true positives less false ones at the odds of a threshold, per row, for all thresholds."""
+        benefits = []
         for threshold in thresholds:
-            acted = self.probability > threshold
-            hits = self.weight[acted & self.member].sum()
-            false = self.weight[acted & ~self.member].sum()
-            found.append((hits - false * threshold / (1.0 - threshold)) / total)
-        return np.array(found)
+            positive = self.probability > threshold
+            hits, false = (self.weight[positive & of].sum() for of in (self.member, ~self.member))
+            benefits.append((hits - false * threshold / (1.0 - threshold)) / self.weight.sum())
+        return np.array(benefits)
 
     def bins(self, count: int) -> CalibrationBins:
-        """Rows in bins of about the same weight by their probability; equal ones stay together."""
+        """Return the rows in bins of about the same weight by their probability; equal ones stay together."""
         return calibration_bins(self.probability, self.member, self.weight, count)
 
 
@@ -210,8 +485,8 @@ class CalibrationBins:
 
     @property
     def by_chance(self) -> float:
-        """What the same would be, on average, if exactly these probabilities were the true ones: shares of so few rows
-        are never what was said. The mean distance of a normal variable from its mean is 0.798 standard errors."""
+        """What the same would be, on average, if exactly these probabilities were the true ones: shares of few rows
+        vary. The mean distance of a normal variable from its mean is 0.798 standard errors."""
         return float(np.average(np.sqrt(2.0 / np.pi) * self.exact_error, weights=self.weight))
 
 
@@ -221,9 +496,8 @@ def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count
     probability, happened, weight = probability[counted], happened[counted], weight[counted]
     which = bin_numbers(probability, weight, count)
     total = np.bincount(which, weight)
-    predicted, observed = (np.bincount(which, weight * each) / total for each in (probability, happened))
-    squares = np.bincount(which, weight**2)
-    error = np.sqrt(observed * (1 - observed) * squares) / total
+    predicted, observed = (np.bincount(which, weight * values) / total for values in (probability, happened))
+    error = np.sqrt(observed * (1 - observed) * np.bincount(which, weight**2)) / total
     exact = np.sqrt(np.bincount(which, weight**2 * probability * (1 - probability))) / total
     return CalibrationBins(predicted, observed, error, exact, np.asarray(total, np.float64))
 
@@ -235,482 +509,3 @@ def bin_numbers(probability: Floats, weight: Floats, count: int) -> NDArray[np.i
     middle = (np.cumsum(heavy) - 0.5 * heavy) / heavy.sum()
     _, bin_of_value = np.unique(np.minimum((middle * count).astype(int), count - 1), return_inverse=True)
     return np.asarray(bin_of_value[place])
-
-
-def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:
-    """The weighted mean and its standard error; NaN where nothing counts."""
-    total = float(weight.sum())
-    if not total:
-        return np.nan, np.nan
-    mean = float(np.sum(weight * values) / total)
-    return mean, float(np.sqrt(np.sum((weight * (values - mean)) ** 2)) / total)
-
-
-def network_with_classes(model: Any) -> Network:
-    """Return a model's network if it tells classes apart."""
-    network = network_of(model, plain=False)
-    if network.link == "identity":
-        raise ValueError("model must predict classes; this one predicts numbers. Fit a BGNClassifier.")
-    return network
-
-
-# -- Every measure of a model as one value per row, whose mean it is: what pairs two models row by row, and what its
-# standard error comes of.
-
-LARGER_IS_BETTER = frozenset({"auc", "accuracy", "r2"})
-"""Measures of which more is better; of all others, less."""
-BINS = 10
-"""Bins of the calibration error."""
-
-
-def of_numbers(y: Floats, predicted: Floats, weight: Floats | None = None) -> dict[str, Floats]:
-    """Return the values of ``r2``, ``mse`` and ``mae``; R2 is 0 where the target does not vary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = of_numbers(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 2.0]))
-    >>> {name: round(float(values.mean()), 3) for name, values in rows.items()}
-    {'r2': 0.875, 'mse': 0.083, 'mae': 0.167}
-    """
-    weight = np.ones(len(y)) if weight is None else weight
-    squares, off = (y - predicted) ** 2, (y - np.average(y, weights=weight)) ** 2
-    variance, mse = float(np.average(off, weights=weight)), float(np.average(squares, weights=weight))
-    share = np.zeros(len(y))
-    if variance:
-        share += 1.0 - mse / variance  # the mean of the next line is zero
-        share += (mse / variance * off - squares) / variance
-    return {"r2": share, "mse": squares, "mae": np.abs(y - predicted)}
-
-
-def of_classes(judged: EvaluationRows, bins: int = BINS) -> dict[str, Floats]:
-    """Return the values of ``auc``, ``log_loss``, ``brier``, ``calibration_error`` and ``accuracy``."""
-    rows, count = np.arange(len(judged.codes)), len(judged.classes)
-    off = (judged.probabilities - np.eye(count)[judged.codes]) ** 2
-    right = judged.predicted == judged.codes
-    if count == 2:
-        order = auc_values(judged, 1)
-        surprise = _surprise(judged.probabilities[:, 1], judged.is_class(1), judged.weight, bins)
-    else:
-        order = np.mean([auc_values(judged, k) for k in range(count)], axis=0)
-        surprise = _surprise(judged.probabilities[rows, judged.predicted], right, judged.weight, bins)
-    return {
-        "auc": order,
-        "log_loss": -judged.log_probabilities[rows, judged.codes],
-        "brier": off[:, 1] if count == 2 else off.sum(axis=1),
-        "calibration_error": surprise,
-        "accuracy": right.astype(np.float64),
-    }
-
-
-def auc_values(judged: EvaluationRows, k: int) -> Floats:
-    """Return values whose mean is the AUC of a class against the others; NaN where rows of either are lacking."""
-    one = judged.of_class(k)
-    below, above = one.placements()
-    found = np.where(one.member, below, above)
-    total, of_members = one.weight.sum(), one.weight[one.member].sum()
-    if not 0 < of_members < total:
-        return np.full(len(found), np.nan)
-    auc = np.average(below[one.member], weights=one.weight[one.member])
-    heavier = np.where(one.member, total / of_members, total / (total - of_members))
-    return np.asarray(auc + heavier * (found - auc))
-
-
-def _surprise(probability: Floats, happened: Bools, weight: Floats, bins: int) -> Floats:
-    """Return values whose mean is the calibration error: a row's own error, with the sign that its bin's has."""
-    which, error = bin_numbers(probability, weight, bins), probability - happened
-    return np.asarray(np.sign(np.bincount(which, weight * error))[which] * error)
-
-
-TITLES = {
-    "r2": "R2, share of the variance explained", "rmse": "RMSE, root mean squared error",
-    "mse": "MSE, mean squared error", "mae": "MAE, mean absolute error",
-    "auc": "AUC", "log_loss": "log loss", "brier": "Brier score", "calibration_error": "calibration error",
-    "accuracy": "accuracy", "sensitivity": "sensitivity", "specificity": "specificity", "precision": "precision",
-}  # fmt: skip
-
-
-class ScoreTable:
-    """A table of scores with standard errors, as text, in notebooks and as a frame."""
-
-    scores: Mapping[str, float]
-    errors: Mapping[str, float]
-
-    def _lines(self) -> list[tuple[str, str, str]]:
-        """Return name, value and error of every score, written."""
-        raise NotImplementedError
-
-    def _heading(self) -> str:
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        """One line per score."""
-        lines = self._lines()
-        wide, long = max(len(name) for name, _, _ in lines), max(8, *(len(value) for _, value, _ in lines))
-        return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>{long}}  {c}".rstrip() for a, b, c in lines)])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        cells = "".join(
-            f"<tr><td>{html.escape(a)}</td><td style='text-align:right'>{b}</td><td>{c}</td></tr>"
-            for a, b, c in self._lines()
-        )
-        return f"<table><caption>{html.escape(self._heading())}</caption><tbody>{cells}</tbody></table>"
-
-    def to_frame(self) -> Any:
-        """Return a pandas frame: one row per score, with its standard error.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        pandas = require("pandas", extra="cli")
-        return pandas.DataFrame({"value": dict(self.scores), "standard error": dict(self.errors)})
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RegressionEvaluation(ScoreTable):
-    """How well numbers are predicted on some rows.
-
-    Attributes
-    ----------
-    rows : int
-        Number of rows.
-    scores : mapping of str to float
-        ``r2``, the share of the variance that is explained, 0 where the target does not vary; ``rmse``, ``mse`` and
-        ``mae``, the mean squared error, its root, and the mean absolute error.
-    errors : mapping of str to float
-        Standard errors of the scores; NaN of one row.
-    """
-
-    rows: int
-    scores: Mapping[str, float]
-    errors: Mapping[str, float]
-
-    def _lines(self) -> list[tuple[str, str, str]]:
-        return [
-            (TITLES[name], people(value), "" if np.isnan(self.errors[name]) else f"± {people(self.errors[name], 2)}")
-            for name, value in self.scores.items()
-        ]
-
-    def _heading(self) -> str:
-        return count_of(self.rows, "row")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(ScoreTable):
-    """How well classes are predicted on some rows.
-
-    Attributes
-    ----------
-    classes : tuple
-        The labels, in order.
-    rows : int
-        Number of rows.
-    threshold : float
-        Of two classes, the probability of the second above which it is said.
-    scores : mapping of str to float
-        ``auc`` (of several classes the mean of each against the others), ``log_loss``, ``brier``,
-        ``calibration_error`` and ``accuracy``; of two classes also ``sensitivity``, ``specificity`` and ``precision``
-        at the threshold, of more ``recall of ...`` and ``precision of ...`` each class. NaN where the rows do not tell.
-    errors : mapping of str to float
-        Standard errors of the scores; NaN where none is known.
-    by_chance : float
-        The calibration error that exact probabilities, such as these, would have on so many rows, on average.
-    confusion : ndarray of float64, shape (classes, classes)
-        Weight of the rows of each class (down) by what was said of them (across).
-    """
-
-    classes: tuple[Any, ...]
-    rows: int
-    threshold: float
-    scores: Mapping[str, float]
-    errors: Mapping[str, float]
-    by_chance: float
-    confusion: Floats
-
-    def _lines(self) -> list[tuple[str, str, str]]:
-        """Return name, value and error of every score, written."""
-        return [
-            (self._title(name), "-" if np.isnan(value) else f"{value:.4f}", self._beside(name))
-            for name, value in self.scores.items()
-        ]
-
-    def _beside(self, name: str) -> str:
-        """What stands beside a score: its standard error, or why there is none."""
-        if name == "calibration_error":
-            return f"({self.by_chance:.4f} by chance alone)"
-        if np.isnan(self.scores[name]):
-            return "(never predicted)" if name.startswith("precision") else f"({self._without_rows(name)})"
-        return "" if np.isnan(self.errors[name]) else f"± {self.errors[name]:.4f}"
-
-    def _without_rows(self, name: str) -> str:
-        """Say which classes have no test rows, where the score does not name its own."""
-        rows = self.confusion.sum(axis=1)
-        found = [quote_category(category_name(self.classes[k]), 24) for k in np.flatnonzero(rows == 0)]
-        return "no test rows" if name.startswith("recall of ") else f"no test rows of {', '.join(found)}"
-
-    def _title(self, name: str) -> str:
-        if name in ("sensitivity", "specificity", "precision"):
-            return f"{name} at {self.threshold:g}"
-        return TITLES.get(name, clean(name, 40))
-
-    def _heading(self) -> str:
-        words = [quote_category(category_name(label), 24) for label in self.classes]
-        if len(words) == 2:
-            return f"{count_of(self.rows, 'row')}; positive: {words[1]} (the other: {words[0]})"
-        return f"{count_of(self.rows, 'row')} of {len(words)} classes"
-
-
-def evaluate(
-    model: Any, X: Any, y: Any, *, threshold: float = 0.5, sample_weight: Any = None, bins: int = BINS
-) -> Evaluation | RegressionEvaluation:
-    """Return how well a model predicts rows whose target is known: scores with standard errors.
-
-    For regression R2, the mean squared error and its root, and the mean absolute error; for classification AUC, log
-    loss, Brier score, calibration error, accuracy and more, and the confusion matrix.
-
-    The calibration error is the mean distance between what was said and what happened, over bins of equally many rows
-    by the predicted probability (of several classes: of the one that is predicted). Even exact probabilities have one
-    on a finite number of rows; how large that would be is told beside it. Standard errors are those of a mean
-    over independent rows; of the AUC, DeLong's.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-        Or a pipeline around one.
-    X : array_like or frame of shape (rows, columns)
-    y : array_like of shape (rows,)
-        The targets: numbers, or labels.
-    threshold : float, default 0.5
-        Of two classes, the probability of the second ("ja" beside "nein") above which it is said: accuracy,
-        sensitivity, specificity, precision and the confusion matrix depend on it.
-    sample_weight : array_like of shape (rows,), optional
-        What every row counts for.
-    bins : int, default 10
-        Most bins of the calibration error.
-
-    Returns
-    -------
-    Evaluation or RegressionEvaluation
-        The second for regression.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import bgn
-    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X[:400], y[:400])
-    >>> found = bgn.evaluate(model, X[400:], y[400:])
-    >>> found.scores["auc"] > 0.95, found.confusion.shape
-    (True, (2, 2))
-    >>> print(str(found).splitlines()[0])
-    169 rows; positive: 1 (the other: 0)
-    >>> numbers = bgn.Network.of_layers([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
-    >>> bgn.evaluate(numbers, [[1.0], [2.0], [3.0]], [4.0, 6.0, 7.0])
-    3 rows
-    R2, share of the variance explained    0.7857  ± 0.18
-    RMSE, root mean squared error          0.5774  ± 0.24
-    MSE, mean squared error                0.3333  ± 0.27
-    MAE, mean absolute error               0.3333  ± 0.27
-    """
-    real("threshold", threshold, 0.0, 1.0)
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
-    network = network_within(model) if is_wrapped(model) else network_of(model, plain=False)
-    assert network is not None
-    if network.link != "identity":
-        return _of_classes(model, X, y, threshold, sample_weight, bins)
-    if threshold != 0.5:
-        told = "threshold is for two classes, and the model predicts numbers; leave it out."
-        raise ValueError(f"{told} Got {threshold!r}.")
-    if is_wrapped(model):  # which predicts the target as it was
-        predicted = np.asarray(model.predict(X), np.float64).reshape(-1)
-        return _of_numbers(numbers_per_row(y, "y", len(predicted)), predicted, sample_weight)
-    rows, target = rows_and_target(network, X, y, "X", "y")
-    return _of_numbers(target, network.predict_encoded(rows), sample_weight)
-
-
-def _of_numbers(y: Floats, predicted: Floats, sample_weight: Any) -> RegressionEvaluation:
-    weight = np.ones(len(y)) if sample_weight is None else np.asarray(weights(sample_weight, len(y)), np.float64)
-    if not weight.sum() > 0:
-        raise ValueError("sample_weight must be positive for some row; it is zero for all.")
-    return regression_evaluation(y, predicted, weight)
-
-
-def regression_evaluation(y: Floats, predicted: Floats, weight: Floats | None = None) -> RegressionEvaluation:
-    """Return how well numbers are predicted."""
-    weight = np.ones(len(y)) if weight is None else weight
-    found = {name: mean_and_error(values, weight) for name, values in of_numbers(y, predicted, weight).items()}
-    mse, error = found["mse"]
-    root = float(np.sqrt(mse))
-    found = {"r2": found["r2"], "rmse": (root, error / (2 * root) if root else 0.0)} | found
-    several = np.count_nonzero(weight) > 1
-    errors = {name: each[1] if several else np.nan for name, each in found.items()}
-    return RegressionEvaluation(len(y), {name: each[0] for name, each in found.items()}, errors)
-
-
-@through_pipelines("X", targets=("y",), undone=False)
-def _of_classes(model: Any, X: Any, y: Any, threshold: float, sample_weight: Any, bins: int) -> Evaluation:
-    judged = EvaluationRows.of(model, X, y, sample_weight)
-    return evaluation(judged.turned() if is_turned(network_with_classes(model)) else judged, threshold, bins)
-
-
-def evaluation(judged: EvaluationRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:
-    """Return how well classes are predicted on rows that were judged."""
-    count, weight, rows = len(judged.classes), judged.weight, np.arange(len(judged.codes))
-    two = count == 2
-    said = judged.predicted
-    if two and threshold != 0.5:
-        said = (judged.probabilities[:, 1] > threshold).astype(np.intp)
-    known = np.eye(count)[judged.codes]
-    off, calibrated = (judged.probabilities - known) ** 2, _calibration(judged, bins)
-    measured: dict[str, tuple[float, float]] = {
-        "auc": judged.of_class(1).auc() if two else _mean_auc(judged),
-        "log_loss": mean_and_error(-judged.log_probabilities[rows, judged.codes], weight),
-        "brier": mean_and_error(off[:, 1] if two else off.sum(axis=1), weight),
-        "calibration_error": (calibrated.expected_error, np.nan),
-        "accuracy": mean_and_error(said == judged.codes, weight),
-    }
-    if two:
-        measured["sensitivity"] = _share(said == 1, judged.codes == 1, weight)
-        measured["specificity"] = _share(said == 0, judged.codes == 0, weight)
-        measured["precision"] = _share(judged.codes == 1, said == 1, weight)
-    else:
-        for k, word in enumerate(judged.words):
-            measured[f"recall of {word}"] = _share(said == k, judged.codes == k, weight)
-            measured[f"precision of {word}"] = _share(judged.codes == k, said == k, weight)
-    confusion = np.bincount(judged.codes * count + said, weight, minlength=count * count).reshape(count, count)
-    scores = {name: each[0] for name, each in measured.items()}
-    errors = {name: each[1] for name, each in measured.items()}
-    known = np.asarray(confusion, np.float64)
-    return Evaluation(judged.classes, len(rows), threshold, scores, errors, calibrated.by_chance, known)
-
-
-def _share(holds: Any, among: Any, weight: Floats) -> tuple[float, float]:
-    """The share of some rows for which something holds."""
-    return mean_and_error(holds[among], weight[among])
-
-
-def _mean_auc(judged: EvaluationRows) -> tuple[float, float]:
-    """The mean over classes of the AUC of each against the others; its error is not known."""
-    found = [judged.of_class(k).auc()[0] for k in range(len(judged.classes))]
-    return float(np.mean(found)), np.nan
-
-
-def _calibration(judged: EvaluationRows, bins: int) -> CalibrationBins:
-    """Rows in bins by the probability of the second class, or of the one that is predicted."""
-    if len(judged.classes) == 2:
-        return judged.of_class(1).bins(bins)
-    top = judged.probabilities[np.arange(len(judged.codes)), judged.predicted]
-    return calibration_bins(top, judged.predicted == judged.codes, judged.weight, bins)
-
-
-# -- What may be said of a model beside others: only what the rows carry.
-
-LEGEND = (
-    "Better or worse: by more than one standard error of the difference, row by row. That is weak "
-    "evidence: of equal models about one in three differs by as much."
-)
-"""What the words of a verdict mean."""
-
-
-def paired_difference(first: Floats, second: Floats) -> tuple[float, float]:
-    """Return the mean of what `first` has more than `second`, row by row, and its standard error; NaN of one row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> paired_difference(np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 1.0]))
-    (1.0, 0.5773502691896258)
-    """
-    apart = np.asarray(first, np.float64) - second
-    if len(apart) < 2:
-        return float(apart.mean()) if len(apart) else np.nan, np.nan
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
-
-
-def is_clearly_larger(first: Floats, second: Floats) -> bool:
-    """Tell whether the mean of `first` exceeds that of `second` by more than the standard error of the difference."""
-    difference, error = paired_difference(first, second)
-    return bool(difference > error)  # False where either is NaN
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """How a model does beside another.
-
-    Attributes
-    ----------
-    rival : str
-        The other model, as in "a linear model".
-    better, worse, unclear, unknown : tuple of str
-        Titles of the measures on which the model is clearly better, clearly worse, neither, and those that the rows
-        do not tell.
-    """
-
-    rival: str
-    better: tuple[str, ...]
-    worse: tuple[str, ...]
-    unclear: tuple[str, ...]
-    unknown: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """One sentence, about every measure that is shown."""
-        known = [each for each in (self.better, self.worse, self.unclear) if each]
-        if not known:
-            return f"These rows do not tell this model from {self.rival}."
-        every = "on every measure" if not self.unknown else f"on every measure but {_together(self.unknown)}"
-        if len(known) == 1:
-            if self.better:
-                return f"Better than {self.rival} {every}."
-            if self.worse:
-                return f"Worse than {self.rival} {every}: consider {self.rival}."
-            return f"No clear difference from {self.rival} {every.replace('every', 'any')}."
-        parts = []
-        for words, titles in (("better", self.better), ("worse", self.worse), ("no clear difference", self.unclear)):
-            if titles:
-                parts.append(f"{words} in {_together(titles)}")
-        more = f": consider {self.rival}" if self.worse and not self.better else ""
-        return f"Compared with {self.rival}: {'; '.join(parts)}{more}."
-
-
-def verdict(
-    rival: str, model: Mapping[str, Floats], other: Mapping[str, Floats], titles: Mapping[str, str],
-    written: tuple[Mapping[str, str], Mapping[str, str]] | None = None,
-) -> Verdict:  # fmt: skip
-    """Compare a model with another on the measures that are shown.
-
-    Parameters
-    ----------
-    rival : str
-        What the other is called.
-    model, other : mapping of str to ndarray
-        A value per row for each measure, whose mean it is.
-    titles : mapping of str to str
-        What the measures are called.
-    written : (mapping of str to str, mapping of str to str), optional
-        The figures of the two as they are shown.
-    """
-    found: dict[str, list[str]] = {"better": [], "worse": [], "unclear": [], "unknown": []}
-    for name, title in titles.items():
-        sign = 1.0 if name in LARGER_IS_BETTER else -1.0
-        ours, theirs = sign * model[name], sign * other[name]
-        same = written is not None and written[0][name] == written[1][name]
-        if not np.isfinite(ours - theirs).all():
-            found["unknown"].append(title)
-        elif not same and is_clearly_larger(ours, theirs):
-            found["better"].append(title)
-        elif not same and is_clearly_larger(theirs, ours):
-            found["worse"].append(title)
-        else:
-            found["unclear"].append(title)
-    return Verdict(rival, **{name: tuple(each) for name, each in found.items()})
-
-
-def _together(titles: Sequence[str]) -> str:
-    """Write a list of words."""
-    return titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"

@@ -87,7 +87,7 @@ def extremes(
     within : {"all", "seen"} or mapping, default "all"
         Which rows: all that can be written down; those within the ranges seen at fit (``Column.seen``), whole numbers
         where those were whole; or bounds by column, ``(low, high)`` with None for an open end, or levels of a category.
-    gaps : bool, default True
+    missing : bool, default True
         Whether rows with gaps count, in columns whose gaps the questions see.
     output : int, optional
         Of a model of several classes, the one whose raw score is asked for.

@@ -11,10 +11,10 @@ import numpy as np
 from bgn.explain.crossings import summands
 from bgn.explain.shap import SortedColumns, coalition_counts, count_differing, explain_rows, shapley_weights
 from bgn.explain.subject import background_of, rows_of
-from bgn.model.layer import Oblique
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of
 from bgn.model.step import Floats
+from bgn.model.term import Oblique
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 from bgn.text import quote_name

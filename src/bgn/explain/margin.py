@@ -13,13 +13,14 @@ from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
 from bgn.explain.subject import positive_of, rows_of, slopes_at
-from bgn.model.layer import Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.link import bounded
 from bgn.model.network import Network, on_gpu
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import network_of
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Oblique, Projection
 from bgn.model.values import as_rows
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -76,7 +77,7 @@ def margin(
         network = network.changed(bounds=None)
     X = as_rows(X)
     rows = rows_of(whole, X, "X")
-    gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
+    gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, missing=True))
     scale = positive_of(network, units, "units")
     other = change_of(network, change)
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
@@ -309,7 +310,7 @@ class Margin(Tabular):
         The point of the threshold at that distance; NaN where there is none. Categories and gaps stay.
     exact : ndarray of bool, shape (rows,)
         False where the search in a deeper network ended early: `euclidean` is then a lower bound.
-    levels : dict of str to ndarray of bool, shape (rows, levels)
+    categories : dict of str to ndarray of bool, shape (rows, levels)
         By category: at which of its levels the prediction is another, all other columns as they are; none where the
         row has a gap.
     slopes : ndarray, shape (rows, features), or None

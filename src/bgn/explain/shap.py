@@ -31,11 +31,11 @@ from bgn.explain.subject import (
     score_of,
     straight_values,
 )
-from bgn.model.layer import Oblique
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
-from bgn.model.schema import Column, Category, category_name
+from bgn.model.schema import Category, Column, category_name
 from bgn.model.step import Bools, Floats, any_output
+from bgn.model.term import Oblique
 from bgn.pipelines import through_pipelines
 from bgn.require import require
 from bgn.tabular import Columns, Tabular

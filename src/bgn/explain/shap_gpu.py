@@ -14,9 +14,9 @@ from torch import Tensor
 
 from bgn.engines.gpu import tensors
 from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, coalition_counts
-from bgn.model.layer import Oblique
 from bgn.model.network import Network
 from bgn.model.step import Floats
+from bgn.model.term import Oblique
 
 
 def exact_shares(

@@ -22,12 +22,13 @@ from sklearn.base import clone
 from bgn.explain.certify import signs_of, wanted_of
 from bgn.explain.points import LogLoss, SquaredError
 from bgn.explain.subject import clipped_network, of_codes, straight_values
-from bgn.inputs.classes import codes_of
-from bgn.inputs.tables import LARGEST_SQUARED, rows_of
-from bgn.model.layer import Layer, Oblique, Projection
+from bgn.inputs.frames import LARGEST_SQUARED, rows_of
+from bgn.inputs.target import codes_of
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, asks_as_written, between, shortest, written
 from bgn.model.step import Floats
+from bgn.model.term import Oblique, Projection
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -225,7 +226,7 @@ def _round_neuron(neuron: Oblique, inputs: Floats, fires: Any, choose: Callable[
     if all(isinstance(each, tuple) or each == 0.0 for each in projection.coefficients):
         return neuron  # about levels or gaps alone
     # Where a category takes part, or a gap counts as something, only the threshold moves.
-    plain = projection.numeric and projection.gaps is None
+    plain = projection.numeric and projection.missing_as is None
     for divisor, numbers in _rounder(projection.factors) if plain else [(1.0, projection.coefficients)]:
         projection, near = replace(projection, coefficients=numbers), neuron.threshold / divisor
         projections = projection.values(inputs)
@@ -242,7 +243,7 @@ def _shifts(projection: Projection, inputs: Floats) -> tuple[float, ...]:
     """Return what 0/1 columns, levels and gaps may add to the one number of a sum; nothing where it has no such one."""
     found: list[float] = []
     numbers = 0
-    gaps = projection.gaps or (0.0,) * len(projection.columns)
+    gaps = projection.missing_as or (0.0,) * len(projection.columns)
     for j, each, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
         if isinstance(each, tuple) or each == 0.0:
             found += [*(each if isinstance(each, tuple) else ()), gap]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bgn.inputs.errors import did_you_mean
-from bgn.inputs.tables import numbers_per_row, rows_of
+from bgn.inputs.frames import rows_of
+from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Column, Category, category_name
+from bgn.model.schema import Category, Column, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.protocol import Integers, Ramp
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Constraints:
     Examples
     --------
     >>> from bgn.grow.constraints import Constraints
-    >>> from bgn.model.layer import Projection
+    >>> from bgn.model.term import Projection
     >>> wanted = Constraints((1, -1, 0))
     >>> [wanted.sign(Projection((0, 1), each)) for each in ((1.0, -2.0), (-1.0, 2.0), (1.0, 2.0))]
     [1, -1, None]

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.layer import Layer, Oblique
+from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 from bgn.tabular import Columns, Tabular
 
 

@@ -21,9 +21,9 @@ from bgn.grow.out_of_fold import stretched
 from bgn.grow.refit import OutputRule, State
 from bgn.grow.rounding import Shortener
 from bgn.grow.rows import Roles
-from bgn.model.layer import Oblique
 from bgn.model.linear_term import LinearTerm
 from bgn.model.numbers import EXACT, written
+from bgn.model.term import Oblique
 
 _AT_A_TIME = 3
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.

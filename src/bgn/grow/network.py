@@ -24,8 +24,9 @@ from bgn.grow.search import (
     noise_of,
     penalties,
 )
-from bgn.model.layer import Layer, Oblique
+from bgn.model.layer import Layer
 from bgn.model.schema import Schema
+from bgn.model.term import Oblique
 
 
 def grow_network(

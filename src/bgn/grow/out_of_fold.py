@@ -17,9 +17,9 @@ from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.rows import Roles
-from bgn.model.layer import Oblique
 from bgn.model.link import LINKS, bounded
 from bgn.model.step import Floats
+from bgn.model.term import Oblique
 
 # Gains count from so many of their standard errors on.
 _CLEAR = 1

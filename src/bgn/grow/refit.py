@@ -14,7 +14,7 @@ import numpy as np
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output, Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
-from bgn.model.layer import Oblique
+from bgn.model.term import Oblique
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64

@@ -17,8 +17,8 @@ import numpy as np
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question, Ramp
-from bgn.model.layer import Oblique, Projection
 from bgn.model.numbers import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
+from bgn.model.term import Oblique, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
 _MOST_MORE = 8  # where no shorter one will do
@@ -274,7 +274,7 @@ def sayable(line: Projection, digits: int, reach: Mapping[int, float]) -> tuple[
 
     Examples
     --------
-    >>> from bgn.model.layer import Projection
+    >>> from bgn.model.term import Projection
     >>> longitude_and_households = Projection((0, 1), (1.0, -0.000144))
     >>> sayable(longitude_and_households, 3, {0: 124.0, 1: 6000.0})[0].coefficients
     (1.0, -0.0001)

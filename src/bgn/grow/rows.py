@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from bgn.engines.coding import Coding, coding_of, rare_categories
 from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
 from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
-from bgn.engines.raw_rows import Hashes, Plan, Sample, find_edge, weight_exponent
+from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.grow.losses import LOSSES, judging
-from bgn.model.layer import Oblique
+from bgn.inputs.splits import Hashes, find_edge
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384

@@ -19,7 +19,7 @@ from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.refit import Full, OutputRule, Signed, Stagewise, State, changed
 from bgn.grow.rows import Roles
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells as numerals
-from bgn.inputs.file_format import MISSING_VALUES, PLAIN, Numerals
 from bgn.inputs.errors import InputError, option, option_of
+from bgn.inputs.file_format import MISSING_VALUES, PLAIN, Numerals
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
@@ -356,7 +356,7 @@ class Met:
 
     Parameters
     ----------
-    decimal, written, gaps
+    decimal, written, missing_values
         As :class:`bgn.preparation.Preparation` keeps them.
     notes : tuple of str
         What a user may want to know.
@@ -368,7 +368,7 @@ class Met:
 
     decimal: str = "."
     written: tuple[Numerals, ...] = ()
-    gaps: tuple[str, ...] = MISSING_VALUES
+    missing_values: tuple[str, ...] = MISSING_VALUES
     notes: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bgn.inputs.arguments import chosen
-from bgn.inputs.file_format import MISSING_VALUES, FileFormat
 from bgn.inputs.errors import check_there
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat
 from bgn.require import require
 from bgn.text import clean, quote_name, visible
 
@@ -152,7 +152,7 @@ def check(
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
-    gaps: Sequence[str] = MISSING_VALUES,
+    missing_values: Sequence[str] = MISSING_VALUES,
     sheet: str | None = None,
     date_format: str | None = None,
     header: bool | None = None,
@@ -167,7 +167,7 @@ def check(
         columns by name.
     target : str, optional
         The column to predict. With it, columns are looked for from which alone it follows.
-    sep, decimal, thousands, gaps, sheet, date_format, header : optional
+    sep, decimal, thousands, missing_values, sheet, date_format, header : optional
         How a file is written, as for :func:`bgn.preparation.fit`.
     task : {"regression", "classification"}, optional
         What the target is for.
@@ -192,7 +192,7 @@ def check(
     require("pyarrow", extra="parquet")
     from bgn.inputs.files import open_any
 
-    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header))
+    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(missing_values), header))
     return check_opened(table, origin, target, task, date_format)
 
 

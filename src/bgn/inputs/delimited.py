@@ -26,8 +26,8 @@ import pyarrow.csv as pa_csv
 
 from bgn.inputs import cells
 from bgn.inputs.cells import DoubtfulColumns, Met
-from bgn.inputs.file_format import AS_FOUND, FileFormat, Numerals
 from bgn.inputs.errors import InputError, listed, listing, named, numbered_names, option, option_of
+from bgn.inputs.file_format import AS_FOUND, FileFormat, Numerals
 from bgn.text import clean
 from bgn.whole_file import Stamp
 
@@ -48,7 +48,7 @@ def without_gaps(table: pa.Table, gaps: Sequence[str]) -> tuple[pa.Table, GapCou
 
 def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table, Met]:
     """Return columns of text as what all of their cells can be read as, and what was met on the way."""
-    table, gaps = without_gaps(table, form.gaps)
+    table, gaps = without_gaps(table, form.missing_values)
     doubtful = DoubtfulColumns(separator, form.decimal if isinstance(form.decimal, str) else None)
     columns, told_of = {}, form.decimal if isinstance(form.decimal, Mapping) else {}
     codes = [name for name in table.column_names if name not in told_of and cells.are_codes(table.column(name))]
@@ -74,7 +74,7 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
         f"column{'s' * (len(infinite) > 1)} {listed(infinite)}: numbers beyond what a float can hold count as missing."
     )
     notes = (*_gap_notes(gaps), *_code_notes(codes), *met.notes, *([told] if infinite else []), *_break_notes(columns))
-    return pa.table(columns), replace(met, notes=notes, gaps=form.gaps)
+    return pa.table(columns), replace(met, notes=notes, missing_values=form.missing_values)
 
 
 def _different(text: pa.ChunkedArray) -> pa.Array:
@@ -110,7 +110,7 @@ def _gap_notes(gaps: GapCounts) -> list[str]:
     most = sorted(gaps, key=lambda name: -sum(gaps[name].values()))[:_MOST_TOLD]
     told = [f"{_words(gaps[name])} in {clean(name, 40)!r}" for name in gaps if name in most]
     more = [f"others in {len(gaps) - len(most)} more columns"] if len(gaps) > len(most) else []
-    remedy = f"If one of these is a value, list those that are none: {listing('gaps')}."
+    remedy = f"If one of these is a value, list those that are none: {listing('missing_values')}."
     return [f"read as missing: {'; '.join(told + more)}. {remedy}"]
 
 
@@ -586,7 +586,7 @@ class Delimited:
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for batch in self._batches(names):
-            yield without_gaps(batch, self._form.gaps)[0]
+            yield without_gaps(batch, self._form.missing_values)[0]
         self.met = Met(notes=(*self._encoding_note(), *self._blank_note(self._text.blank_lines.places)))
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.Table]:

@@ -87,7 +87,7 @@ class FileFormat:
         Sheet of a workbook.
     date_format : str, optional
         How dates are written, as for ``strptime``.
-    gaps : tuple of str
+    missing_values : tuple of str
         Cells that count as missing, the empty one among them in any case.
     header : bool, optional
         Whether the first row of a text file or a sheet names the columns; it does unless told. Columns without a header
@@ -99,7 +99,7 @@ class FileFormat:
     thousands: str | Mapping[str, str] | None = None
     sheet: str | None = None
     date_format: str | None = None
-    gaps: tuple[str, ...] = MISSING_VALUES
+    missing_values: tuple[str, ...] = MISSING_VALUES
     header: bool | None = None
 
     def marks(self, column: str) -> tuple[str | None, str | None]:

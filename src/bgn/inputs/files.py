@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -21,9 +21,9 @@ import pyarrow as pa
 from bgn.inputs import cells
 from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
-from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
 from bgn.inputs.errors import InputError, check_characters, named, option
-from bgn.inputs.tables import different_columns
+from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
+from bgn.model.values import labels_of
 from bgn.whole_file import Stamp
 
 BLOCK_ROWS = 250_000
@@ -64,7 +64,7 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
         return ArrowTable(data, form), "the table"
     if isinstance(data, Mapping):
         columns = dict(data)
-    elif different_columns(data):
+    elif labels_of(data):
         columns = {name: data[name] for name in data.columns}
     else:
         raise InputError(f"data must be a path or a table with named columns; got {type(data).__name__}.")
@@ -204,14 +204,25 @@ class Workbook(ArrowTable):
             stamp.check()
             told = f"{type(error).__name__}: {error}"
             raise InputError(f"{path!r} is no workbook that can be read ({told}).") from None
-        columns = {name: _guess(column, form.gaps) for name, column in sheet.columns.items()}
+        columns = {name: _guess(column, form.missing_values) for name, column in sheet.columns.items()}
         super().__init__(pa.table(columns), form, sheet.notes)
 
 
-def _guess(column: Sequence[Any], gaps: Collection[str]) -> pa.Array:
+def _guess(column: Sequence[Any], missing_values: Collection[str]) -> pa.Array:
     """Return a workbook's column as an array; a mixture of kinds becomes text."""
-    values = [None if isinstance(cell, str) and (not cell.strip() or cell.strip() in gaps) else cell for cell in column]
+    missing = {"", *missing_values}
+    values = [None if isinstance(cell, str) and cell.strip() in missing else cell for cell in column]
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return pa.array([cells.word(value) for value in values], pa.string())
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """A dataset with what is known about it."""
+
+    name: str
+    table: RawTable
+    target: str | None = None
+    units: Mapping[str, str] | None = None

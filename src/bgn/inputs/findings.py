@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from bgn.inputs import cells
 from bgn.inputs import findings as leaking
 from bgn.inputs.cells import looks_like_a_date, read_dates, usual_formats
-from bgn.inputs.classes import MOST_CLASSES, few_numbers, may_be_classes
-from bgn.inputs.kinds import is_crowded
 from bgn.inputs.errors import flag, listed, option
+from bgn.inputs.kinds import is_crowded
+from bgn.inputs.target import MOST_CLASSES, few_numbers, may_be_classes
 from bgn.model.step import Floats
 from bgn.text import clean
 
@@ -238,7 +238,7 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
     others = [] if fit else _no_dates(column)
     if others:
         told = f"{name!r} holds dates but for {quoted(others)}, and is read as words.{unfit}"
-        advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
+        advice = f"If such cells mean missing: {option('missing_values', repr(others[0]))}; else mend them."
         yield Finding("date", (name,), told, advice, "serious")
     elif len(fit) == 1:
         unused = " A fit leaves it out until then." if is_crowded(len(column.categories), column.rows - column.gaps) else ""
@@ -344,7 +344,7 @@ def _numbers_as_words(column: SurveyedColumn) -> Iterator[Finding]:
         others = [str(word) for word in column.categories.filter(pa.array(~number))[:10].to_pylist()]
         why = f"because of {quoted(others)}" if others else f"written in several ways ({quoted(column.first_words)})"
         told = f"{column.name!r} is {share:.0%} numbers but read as words, {why}."
-        advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}." if others else "Write them alike."
+        advice = f"If such cells mean missing: {option('missing_values', repr(others[0]))}." if others else "Write them alike."
         yield Finding("numbers", (column.name,), told, advice)
 
 
@@ -363,7 +363,7 @@ def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
         apart = abs(value - beside) > spread / 2 or (value < 0 <= beside and value != -1)
         if value in _SENTINELS and counts[end] > 1 and apart:
             told = f"{column.name!r} is {value:g} in {counts[end]:,} rows, apart from all other numbers: a gap?"
-            yield Finding("gaps", (column.name,), told, f"Then say so: {option('gaps', repr(f'{value:g}'))}.")
+            yield Finding("gaps", (column.name,), told, f"Then say so: {option('missing_values', repr(f'{value:g}'))}.")
         elif high > low and not least <= value <= most:
             told = f"{column.name!r} goes to {value:.6g}, far from the others (half are at most {middle:.6g})."
             yield Finding("outlier", (column.name,), told, "Is it a slip, or another unit?")

@@ -1,202 +1,213 @@
-"""Any table straight in: what each column of a raw table is, and the schema that remembers it.
+"""DataFrames and arrays that a user hands over: finite numbers by named columns, or an error that names the column.
 
-Numbers stay numbers. Words, categories, true and false become categories; dates become several numbers, one per part
-that varies; durations become days. A table that comes in blocks is looked at block by block, and :meth:`Kinds.merged`
-tells of all blocks what :meth:`Kinds.of` would have told of the whole.
+Every table in memory passes here once: :func:`numeric_table` and :func:`mixed_table` at fit and predict,
+:func:`rows_of` where a fitted network explains rows. The ``check_...`` functions are rules that rows on disk, on a GPU
+or on a cluster must keep, too.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping
-from dataclasses import dataclass
+import os
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from bgn.inputs.kinds import ColumnKind
-from bgn.model.schema import Column, Schema
-from bgn.model.values import AnyTable, Coded, Misread, RawValues, Strange, did_you_mean
+from bgn.inputs.target import finite_target, numeric_target, refuse_masked, to_array
+from bgn.model.above import ANSWERS
+from bgn.model.network import Network, on_gpu
+from bgn.model.schema import Schema
+from bgn.model.step import Floats, all_finite
+from bgn.model.values import as_rows, dense, labels_of
 
-FROM_DTYPE = "from_dtype"
+LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
+NO_TARGET = object()
+_DTYPES = (np.float64, np.float32)
 
 
-def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None) -> Schema:
-    """Decide what every column of a table is.
+def rows_of(network: Network, table: Any, name: str) -> Floats:
+    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied.
 
-    Parameters
-    ----------
-    X : array_like or frame, shape (rows, columns)
-        A table of pandas, polars or pyarrow, or an array.
-    categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
-        Columns that are categories whatever they hold; those of words are categories anyway, unless None refuses them.
-    target : str, optional
-        What is predicted.
-
-    Returns
-    -------
-    Schema
-        Whose :meth:`~bgn.model.schema.Schema.encode` makes a matrix of this table and of later ones.
-
-    Raises
-    ------
-    ValueError
-        Naming all columns that hold something else, such as lists.
-
-    Examples
-    --------
-    >>> import datetime
-    >>> from bgn.inputs.frames import schema_of
-    >>> sold = [datetime.date(2006, 1, 15), datetime.date(2007, 1, 15), None]
-    >>> schema = schema_of([[31, "Nice", sold[0]], [None, "Lille", sold[1]], [47, None, sold[2]]])
-    >>> schema.names, schema.columns[1].levels
-    (('x0', 'x1', 'x2 year', 'x2 weekday', 'x2, days since 2006-01-15'), ('Lille', 'Nice'))
-    >>> schema.encode([[20, "Nice", sold[1]]])
-    array([[2.000e+01, 1.000e+00, 2.007e+03, 1.000e+00, 3.650e+02]])
+    A single row may be a series, a mapping by name, or a sequence.
     """
-    return TableKinds.of(X, categorical_features).schema(target)
-
-
-@dataclass(frozen=True)
-class TableKinds:
-    """What was seen of a table's columns: as much of it as decides on a schema, and no more.
-
-    Parameters
-    ----------
-    columns : tuple of ColumnKind
-    named : bool
-        Whether the table has names for them.
-    words : bool
-        Whether words may be learnt from.
-
-    Examples
-    --------
-    >>> from bgn.inputs.frames import Kinds
-    >>> first, second = Kinds.of([[1, "Nice"]]), Kinds.of([[2, "Lille"]])
-    >>> first.merged(second).schema().columns[1].levels
-    ('Lille', 'Nice')
-    """
-
-    columns: tuple[ColumnKind, ...]
-    named: bool = True
-    words: bool = True
-
-    @classmethod
-    def of(cls, X: Any, categorical_features: Any = FROM_DTYPE) -> TableKinds:
-        """Return what a table, or a block of one, tells.
-
-        Parameters
-        ----------
-        X, categorical_features
-            As for :func:`schema_of`.
-
-        Returns
-        -------
-        Kinds
-        """
-        table = AnyTable(X)
-        if len(table.shape) != 2:
-            raise ValueError(
-                f"X must be a table: Expected 2D array, got {len(table.shape)}D array instead. Reshape your data with "
-                "reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row."
-            )
-        odd = [label for label in table.labels or () if not isinstance(label, str)]
-        if odd and len(odd) < len(table.labels or ()):
-            raise ValueError(
-                f"X must have column names that are all words, or none that is; got {odd[0]!r} among words."
-            )
-        names = table.names or tuple(f"x{place}" for place in range(table.shape[1]))
-        chosen = chosen_columns(categorical_features, table.names, table.shape[1])
-        columns = {}
-        for place, name in enumerate(names):
-            values = table.column(place)
-            columns[name] = _no_text_of_numbers(values) if table.text else values
-        forced = [names[place] for place in chosen]
-        return cls.of_columns(columns, forced, table.names is not None, categorical_features is not None)
-
-    @classmethod
-    def of_columns(
-        cls, columns: Mapping[str, RawValues], forced: Container[str] = (), named: bool = True, words: bool = True
-    ) -> TableKinds:
-        """Return what columns tell, of which those in `forced` are categories whatever they hold."""
-        return cls(tuple(ColumnKind.of(name, each, name in forced) for name, each in columns.items()), named, words)
-
-    def merged(self, *others: TableKinds) -> TableKinds:
-        """Return what this and other blocks of one table tell together; a block may lack columns."""
-        found = {column.name: column for column in self.columns}
-        for column in (each for other in others for each in other.columns):
-            found[column.name] = found[column.name].merged(column) if column.name in found else column
-        return TableKinds(tuple(found.values()), self.named, self.words)
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """Names of the columns whose values decide, not their type alone."""
-        return tuple(column.name for column in self.columns if not column.settled)
-
-    def schema(self, target: str | None = None) -> Schema:
-        """Return the schema; all columns that cannot be learnt from are named in one error."""
-        columns: list[Column] = []
-        problems: list[str] = []
-        for kind in self.columns:
-            try:
-                columns += kind.columns(self.words)
-            except Misread as problem:
-                problems.append(f"column {kind.name!r} {problem}")
-        for name, times in Counter(column.name for column in columns).items():
-            if times > 1:
-                problems.append(f"column {name!r} is there, and would also be made of a column of dates or durations")
-        if problems:
-            raise ValueError(
-                f"X cannot be learnt from: {'; '.join(problems)}. Turn such columns into numbers, words (astype(str)), "
-                "dates or true and false, of one kind each, or leave them out."
-            )
-        return Schema(tuple(columns), target, named=self.named)
-
-
-def _no_text_of_numbers(values: RawValues) -> RawValues:
-    """Refuse numbers that NumPy has made text of, as it does of all cells where some are text."""
+    if on_gpu(table):
+        table = ANSWERS["table_of"](table).cpu()
     try:
-        floats = [float(category) for category in values.observed] if isinstance(values, Coded) else []
-    except ValueError:
-        return values
-    return (
-        Strange("numbers as text, as NumPy makes them where a cell is text; use a frame, or dtype=object")
-        if floats
-        else values
-    )
+        rows = network._rows(as_rows(table))
+    except ValueError as error:
+        message = str(error)
+        raise ValueError(f"{name}{message[1:]}" if message.startswith("X ") else f"{name}: {message}") from None
+    if len(rows) == 0:
+        raise ValueError(f"{name} must have at least one row; got none.")
+    return np.ascontiguousarray(rows)
 
 
-def chosen_columns(categorical_features: Any, names: tuple[str, ...] | None, n_columns: int) -> frozenset[int]:
-    """Return the places of the columns that are told to be categories.
+def numeric_table(
+    estimator: Any,
+    X: Any,
+    y: Any = NO_TARGET,
+    *,
+    reset: bool = True,
+    least: int = 1,
+    dtype: Any = _DTYPES,
+    missing: bool = False,
+) -> Any:
+    """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
 
-    Examples
-    --------
-    >>> from bgn.inputs.frames import chosen_columns
-    >>> sorted(chosen_columns([True, False, True], None, 3)), sorted(chosen_columns(["b"], ("a", "b"), 2))
-    ([0, 2], [1])
+    The estimator takes note of the columns or, unless `reset`, knows them again. With `missing`, X may hold NaN.
     """
-    name = "categorical_features"
-    if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
-        return frozenset()
-    given = np.asarray(categorical_features, dtype=object)
-    kinds = {bool if isinstance(each, bool | np.bool_) else type(each) for each in given.ravel()}
-    if given.ndim == 1 and kinds == {bool}:
-        if len(given) != n_columns:
-            raise ValueError(f"{name}, a mask, must have one entry per column of X ({n_columns}); got {len(given)}.")
-        return frozenset(np.flatnonzero(given.astype(bool)).tolist())
-    if given.ndim == 1 and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        for place in given:
-            if not 0 <= place < n_columns:
-                raise ValueError(f"{name} must be positions from 0 to {n_columns - 1}; got {place}.")
-        return frozenset(map(int, given))
-    if given.ndim == 1 and all(issubclass(kind, str) for kind in kinds):
-        if names is None:
-            raise ValueError(f"{name} must be positions where columns have no names; got {str(given[0])!r}.")
-        for each in given:
-            if each not in names:
-                raise ValueError(f"{name}: X has no column {str(each)!r}.{did_you_mean(each, names)}")
-        return frozenset(names.index(each) for each in given)
-    raise ValueError(
-        f"{name} must be 'from_dtype', None, or for all columns true or false, or the positions or the names of some; "
-        f"got {categorical_features!r}."
-    )
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
+    X = dense(to_array(X))
+    if missing and isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    refuse_masked(X, "X")
+    _refuse_dates_in(X)
+    checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
+    try:
+        if y is NO_TARGET:
+            rows = validate_data(estimator, X, **checks)
+        else:
+            rows, y = validate_data(estimator, X, numeric_target(y), y_numeric=True, **checks)
+    except (TypeError, ValueError) as error:
+        raise _naming_column(error, X) from None
+    if not (rows.dtype.kind == "f" and all_finite(rows)):
+        names = getattr(estimator, "feature_names_in_", None)
+        for j, column in enumerate(rows.T):
+            bad = column[np.isinf(column) if missing else ~np.isfinite(column)]
+            if len(bad):
+                raise ValueError(
+                    f"Input X contains {'NaN' if np.isnan(bad).any() else 'infinity'} in column {_name(j, names)!r} "
+                    f"({len(bad)} of {len(column)} rows). Drop or fill those rows (for instance with "
+                    "sklearn.impute.SimpleImputer)."
+                )
+    return rows if y is NO_TARGET else (rows, finite_target(y))
+
+
+def mixed_table(
+    estimator: Any, X: Any, schema: Schema, y: Any, *, reset: bool = True, least: int = 1
+) -> tuple[Floats, Floats]:
+    """Return X as a schema reads it, NaN for missing values, and y; besides known columns, a frame may have others.
+
+    The estimator takes note of the columns or, unless `reset`, knows them again.
+    """
+    from sklearn.utils.validation import check_X_y
+
+    if not reset:
+        X = pick_known_columns(X, getattr(estimator, "feature_names_in_", ()))
+    check_known_columns(estimator, X, reset)
+    checks: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least}
+    rows, y = check_X_y(schema.encode(X, missing=True), numeric_target(y), y_numeric=True, **checks)
+    return rows, finite_target(y)
+
+
+def check_known_columns(estimator: Any, X: Any, reset: bool = False) -> None:
+    """Compare the columns of a table with those that an estimator knows; with `reset`, let it know them."""
+    from sklearn.utils.validation import validate_data
+
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def pick_known_columns(X: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a frame that are known, where it has others, too; everything else as it is."""
+    there = set(labels_of(X) or ())
+    if not len(names) or len(there) <= len(names) or not there.issuperset(names):
+        return X
+    return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+
+
+def check_row_count(rows: int, least: int = 2) -> None:
+    """Refuse fewer rows than a fit needs."""
+    if rows < least:
+        raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
+
+
+def _refuse_dates_in(X: Any) -> None:
+    """Refuse columns of equal names, and dates, which would be read as numbers."""
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        raise ValueError(
+            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
+        )
+    names = labels_of(X) or []
+    kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
+    kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
+    for name, kind in zip(names or ["X"], kinds, strict=True):
+        if kind in ("m", "M"):
+            raise ValueError(
+                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
+                "or leave it out."
+            )
+
+
+def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """The same error, naming the column that holds text or other things that are no numbers, if that is wrong."""
+    text = "could not convert string" in str(error)
+    if not text and "float() argument must be" not in str(error):
+        return error
+    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
+    for j, name in enumerate(names):
+        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            if text:
+                return ValueError(
+                    f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                    "sklearn.preprocessing.OneHotEncoder) or leave it out."
+                )
+            return TypeError(
+                f"{error} in column {name!r}. Turn it into numbers (dates for instance into days since the first) or "
+                "leave it out."
+            )
+    return error
+
+
+def check_representable(
+    largest: Iterable[float], low: float, high: float, names: Sequence[str] | None, most: float = LARGEST_VALUE
+) -> None:
+    """Numbers whose sums and squares a float64 can hold, by the reach of every column and of the target."""
+    for j, value in enumerate(largest):
+        if float(value) > most:
+            raise ValueError(
+                f"X has a value of {value:.3g} in column {_name(j, names)!r}; beyond {most:g} sums overflow. "
+                "Rescale the column."
+            )
+    reach, half_range = max(abs(high), abs(low)), high / 2 - low / 2
+    if reach > LARGEST_SQUARED or 0 < half_range < 1 / LARGEST_SQUARED:
+        raise ValueError(
+            f"y has values up to {reach:.3g} and a spread of {half_range:.3g}; squared errors leave the range of "
+            f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
+        )
+
+
+def check_numeric_only(direction: str, schema: Schema, missing: Sequence[int]) -> None:
+    """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
+    remedy = f"direction={direction!r} takes numbers without gaps"
+    for column in schema.columns:
+        if column.categories is not None:
+            raise ValueError(
+                f"X has words, categories or truths in column {column.name!r}, and {remedy}. Encode them (for instance "
+                "with sklearn.preprocessing.OneHotEncoder), leave them out, or use direction='search'."
+            )
+    for j in missing:
+        raise ValueError(
+            f"Input X contains NaN in column {schema.names[j] if schema.named else j!r}, and {remedy}. Drop or fill "
+            "those rows (for instance with sklearn.impute.SimpleImputer), or use direction='search'."
+        )
+
+
+def warn_of_lost_columns(lost: Iterable[int], names: Sequence[str] | None) -> None:
+    """Warn of columns that vary by too little to be learnt from."""
+    for j in lost:
+        warnings.warn(
+            f"X varies in column {_name(j, names)!r} by less than about 1e-308, the smallest difference that can be "
+            "learnt from: the column is not used. Multiply it by a large number, as 2.0**100.",
+            stacklevel=4,
+        )
+
+
+def _name(j: int, names: Sequence[str] | None) -> Any:
+    return j if names is None else names[j]

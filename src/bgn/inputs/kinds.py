@@ -1,10 +1,18 @@
-"""What a raw column holds, as much of it as decides how it is read; parts of a column tell as much as the whole."""
+"""What each column of a dataset is: numbers, a category, dates, durations or times of day, and the schema of them all.
+
+This chapter decides it for everybody: estimators, engines that read a table block by block, prepared files and the
+command line. Numbers stay numbers. Text, categories, true and false become categories; dates become several numbers,
+one per part that varies; durations become days. Of text with nearly as many values as rows nothing can be learned.
+:class:`ColumnKind` keeps what was seen of one column, as much of it as decides; blocks of a column tell as much as the
+whole. :meth:`ColumnKind.decide` says what the column becomes and why.
+"""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,31 +20,201 @@ import numpy as np
 
 from bgn.inputs.errors import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
-from bgn.model.schema import Column
+from bgn.model.schema import Column, Schema
 from bgn.model.values import (
-    Coded,
-    Durations,
+    AnyTable,
     Category,
+    Coded,
     Misread,
     Nothing,
     Numbers,
     RawValues,
+    Strange,
     Times,
-    TimesOfDay,
     category_name,
+    did_you_mean,
 )
 
+FROM_DTYPE = "from_dtype"
 _VARYING = ("year", "month", "weekday", "hour")
-_SIMPLE = frozenset(("number", "truth", "word"))
-_TOLD = {
-    "number": "numbers", "truth": "true and false", "word": "words", "time": "dates", "duration": "durations",
+_SIMPLE = frozenset(("number", "truth", "text"))
+_PLURALS = {
+    "number": "numbers", "truth": "true and false", "text": "words", "time": "dates", "duration": "durations",
     "time of day": "times of day",
 }  # fmt: skip
 _MARKED = re.compile(r"(?i:[\s€$£¥%+-]|eur|usd|gbp|chf)*\d[\d.,'\s]*(?i:[\s€$£¥%]|eur|usd|gbp|chf)*")
 _DATED = re.compile(r"\s*(\d{4}-\d\d-\d\d([ T]\d\d:\d\d\S*)?|\d{1,2}:\d\d(:\d\d(\.\d+)?)?)\s*")
-_MANY = 20  # words that look like dates; fewer make a category that can be read
+_MANY = 20  # values that look like dates; fewer make a category that can be read
 
 Span = tuple[float, float]
+
+
+def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None) -> Schema:
+    """Decide what every column of a table is.
+
+    Parameters
+    ----------
+    X : array_like or frame, shape (rows, columns)
+        A table of pandas, polars or pyarrow, or an array.
+    categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
+        Columns that are categorical whatever they hold; those of text are categorical anyway, unless None refuses them.
+    target : str, optional
+        What is predicted.
+
+    Returns
+    -------
+    Schema
+        Whose :meth:`~bgn.model.schema.Schema.encode` makes a matrix of this table and of later ones.
+
+    Raises
+    ------
+    ValueError
+        Naming all columns that hold something else, such as lists.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> from bgn.inputs.kinds import schema_of
+    >>> sold = [datetime.date(2006, 1, 15), datetime.date(2007, 1, 15), None]
+    >>> schema = schema_of([[31, "Nice", sold[0]], [None, "Lille", sold[1]], [47, None, sold[2]]])
+    >>> schema.names, schema.columns[1].categories
+    (('x0', 'x1', 'x2 year', 'x2 weekday', 'x2, days since 2006-01-15'), ('Lille', 'Nice'))
+    >>> schema.encode([[20, "Nice", sold[1]]])
+    array([[2.000e+01, 1.000e+00, 2.007e+03, 1.000e+00, 3.650e+02]])
+    """
+    return TableKinds.of(X, categorical_features).schema(target)
+
+
+@dataclass(frozen=True)
+class TableKinds:
+    """What was seen of a table's columns: as much of it as decides on a schema, and no more.
+
+    Parameters
+    ----------
+    columns : tuple of ColumnKind
+    named : bool
+        Whether the table has names for them.
+    text : bool
+        Whether text may be a categorical column.
+
+    Examples
+    --------
+    >>> from bgn.inputs.kinds import TableKinds
+    >>> first, second = TableKinds.of([[1, "Nice"]]), TableKinds.of([[2, "Lille"]])
+    >>> first.merged(second).schema().columns[1].categories
+    ('Lille', 'Nice')
+    """
+
+    columns: tuple[ColumnKind, ...]
+    named: bool = True
+    text: bool = True
+
+    @classmethod
+    def of(cls, X: Any, categorical_features: Any = FROM_DTYPE) -> TableKinds:
+        """Return what a table, or a block of one, shows; both parameters are those of :func:`schema_of`."""
+        table = AnyTable(X)
+        if len(table.shape) != 2:
+            raise ValueError(
+                f"X must be a table: Expected 2D array, got {len(table.shape)}D array instead. Reshape your data with "
+                "reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row."
+            )
+        odd = [label for label in table.labels or () if not isinstance(label, str)]
+        if odd and len(odd) < len(table.labels or ()):
+            raise ValueError(
+                f"X must have column names that are all words, or none that is; got {odd[0]!r} among words."
+            )
+        names = table.names or tuple(f"x{place}" for place in range(table.shape[1]))
+        chosen = chosen_columns(categorical_features, table.names, table.shape[1])
+        columns = {}
+        for place, name in enumerate(names):
+            values = table.column(place)
+            if table.text and isinstance(values, Coded) and all_numbers(values.observed):
+                # NumPy makes text of all cells where some are text.
+                values = Strange("numbers as text, as NumPy makes them where a cell is text; use a frame, or dtype=object")
+            columns[name] = values
+        forced = [names[place] for place in chosen]
+        return cls.of_columns(columns, forced, table.names is not None, categorical_features is not None)
+
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, RawValues], forced: Container[str] = (), named: bool = True, text: bool = True
+    ) -> TableKinds:
+        """Return what columns show; those in `forced` are categorical whatever they hold."""
+        kinds = (ColumnKind.of(name, values, name in forced) for name, values in columns.items())
+        return cls(tuple(kinds), named, text)
+
+    def merged(self, *others: TableKinds) -> TableKinds:
+        """Return what this and other blocks of one table show together; a block may lack columns."""
+        kinds = {column.name: column for column in self.columns}
+        for column in (column for other in others for column in other.columns):
+            kinds[column.name] = kinds[column.name].merged(column) if column.name in kinds else column
+        return TableKinds(tuple(kinds.values()), self.named, self.text)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Names of the columns whose values decide, not their type alone."""
+        return tuple(column.name for column in self.columns if not column.decided_by_type)
+
+    def schema(self, target: str | None = None) -> Schema:
+        """Return the schema; all columns that cannot be used are named in one error."""
+        columns: list[Column] = []
+        problems: list[str] = []
+        for kind in self.columns:
+            try:
+                made, reasons = kind.decide(self.text)
+            except Misread as problem:
+                problems.append(f"column {kind.name!r} {problem}")
+                continue
+            columns += made
+            for reason in reasons:
+                warnings.warn(f"column {kind.name!r} {reason}", UserWarning, stacklevel=8)
+        for name, times in Counter(column.name for column in columns).items():
+            if times > 1:
+                problems.append(f"column {name!r} is there, and would also be made of a column of dates or durations")
+        if problems:
+            raise ValueError(
+                f"X cannot be learnt from: {'; '.join(problems)}. Turn such columns into numbers, words (astype(str)), "
+                "dates or true and false, of one kind each, or leave them out."
+            )
+        return Schema(tuple(columns), target, named=self.named)
+
+
+def chosen_columns(categorical_features: Any, names: tuple[str, ...] | None, n_columns: int) -> frozenset[int]:
+    """Return the positions of the columns that a user says are categorical.
+
+    Examples
+    --------
+    >>> from bgn.inputs.kinds import chosen_columns
+    >>> sorted(chosen_columns([True, False, True], None, 3)), sorted(chosen_columns(["b"], ("a", "b"), 2))
+    ([0, 2], [1])
+    """
+    argument = "categorical_features"
+    if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
+        return frozenset()
+    given = np.asarray(categorical_features, dtype=object)
+    types = {bool if isinstance(entry, bool | np.bool_) else type(entry) for entry in given.ravel()}
+    if given.ndim == 1 and types == {bool}:
+        if len(given) != n_columns:
+            raise ValueError(
+                f"{argument}, a mask, must have one entry per column of X ({n_columns}); got {len(given)}."
+            )
+        return frozenset(np.flatnonzero(given.astype(bool)).tolist())
+    if given.ndim == 1 and all(issubclass(kind, int | np.integer) and kind is not bool for kind in types):
+        for place in given:
+            if not 0 <= place < n_columns:
+                raise ValueError(f"{argument} must be positions from 0 to {n_columns - 1}; got {place}.")
+        return frozenset(map(int, given))
+    if given.ndim == 1 and all(issubclass(kind, str) for kind in types):
+        if names is None:
+            raise ValueError(f"{argument} must be positions where columns have no names; got {str(given[0])!r}.")
+        for name in given:
+            if name not in names:
+                raise ValueError(f"{argument}: X has no column {str(name)!r}.{did_you_mean(name, names)}")
+        return frozenset(names.index(name) for name in given)
+    raise ValueError(
+        f"{argument} must be 'from_dtype', None, or for all columns true or false, or the positions or the names of "
+        f"some; got {categorical_features!r}."
+    )
 
 
 @dataclass(frozen=True)
@@ -47,231 +225,205 @@ class ColumnKind:
     ----------
     name : str
     kinds : frozenset of str
-        Which of ``"number"``, ``"truth"``, ``"word"``, ``"time"``, ``"duration"`` and ``"time of day"`` it holds.
-    category : bool
+        Which of ``"number"``, ``"truth"``, ``"text"``, ``"time"``, ``"duration"`` and ``"time of day"`` it holds.
+    categorical : bool
         Whether its type, or the user, says that its values are categories.
     declared : bool
         Whether they are categories by more than being text.
     filled : int
-        How many rows have a value, where values may become levels.
-    words, numbers, truths : frozenset
-        The different values, where they may become levels.
+        How many rows have a value, where values may become categories.
+    texts, numbers, truths : frozenset
+        The different values, where they may become categories.
     orders : frozenset
-        The declared levels of ordered categories, a tuple each; None stands for categories without an order.
+        The declared categories where they are ordered, a tuple each; None stands for categories without an order.
     spans : tuple of (float, float)
         The least and the greatest year, month, weekday and hour, and those of the times in microseconds.
     zones : frozenset
         The time zones of its times; None stands for times without one.
-    strange : frozenset of str
-        What it holds that nobody can learn from.
+    unusable : frozenset of str
+        What it holds that no model reads.
     """
 
     name: str
     kinds: frozenset[str] = frozenset()
-    category: bool = False
+    categorical: bool = False
     declared: bool = False
     filled: int = 0
-    words: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     truths: frozenset[bool] = frozenset()
     orders: frozenset[tuple[Category, ...] | None] = frozenset()
     spans: tuple[Span, ...] = ()
     zones: frozenset[str | None] = frozenset()
-    strange: frozenset[str] = frozenset()
+    unusable: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, name: str, values: RawValues, forced: bool = False) -> ColumnKind:
-        """Return what some values tell; `forced` says that they are categories whatever their type."""
-        found = cls(name, category=forced, declared=forced)
-        if isinstance(values, Numbers):
-            keep = forced or values.loose
-            distinct = frozenset(values.distinct.tolist() if keep else ())
-            return replace(
-                found, kinds=frozenset(["number"] if len(distinct) or not values.loose else ()), numbers=distinct
-            )
+        """Return what some values show; `forced` says that they are categories whatever their type."""
         if isinstance(values, Coded):
-            return found._with_categories(values)
+            return cls._of_categories(name, values, forced)
+        seen = cls(name, categorical=forced, declared=forced)
+        if isinstance(values, Numbers):
+            distinct = frozenset(values.distinct.tolist() if forced or values.loose else ())
+            return replace(seen, kinds=frozenset(["number"] * (len(distinct) > 0 or not values.loose)), numbers=distinct)
         if isinstance(values, Times):
-            return replace(found, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=_spans(values))
-        if isinstance(values, Durations):
-            return replace(found, kinds=frozenset(["duration"]))
-        if isinstance(values, TimesOfDay):
-            return replace(found, kinds=frozenset(["time of day"]))
-        return found if isinstance(values, Nothing) else replace(found, strange=frozenset([values.holds]))
+            spans: tuple[Span, ...] = ()
+            local = in_zone(values.stamps, values.zone)
+            local = local[~np.isnat(local)]
+            if len(local):
+                parts = [*(calendar_part(local, part) for part in _VARYING), local.astype(np.int64)]
+                spans = tuple((part.min().item(), part.max().item()) for part in parts)
+            return replace(seen, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=spans)
+        if values.kind:
+            return replace(seen, kinds=frozenset([values.kind]))
+        return seen if isinstance(values, Nothing) else replace(seen, unusable=frozenset([values.holds]))
 
-    def _with_categories(self, values: Coded) -> ColumnKind:
+    @classmethod
+    def _of_categories(cls, name: str, values: Coded, forced: bool) -> ColumnKind:
         observed = values.observed
-        # Without a level, Arrow's arrays before version 25 have no order whatever their type.
-        says_order = not values.loose and (values.ordered or bool(values.categories))
-        truth = bool(values.categories) and all(isinstance(category, bool) for category in values.categories)
-        words = frozenset(category for category in observed if isinstance(category, str))
+        # Without a category, Arrow's arrays before version 25 have no order whatever their type.
+        has_order = not values.loose and (values.ordered or bool(values.categories))
+        all_truths = bool(values.categories) and all(isinstance(category, bool) for category in values.categories)
+        texts = frozenset(category for category in observed if isinstance(category, str))
         truths = frozenset(category for category in observed if isinstance(category, bool))
         numbers = frozenset(category for category in observed if isinstance(category, float))
-        kinds = {"word": words, "truth": truths or truth, "number": numbers}
-        return replace(
-            self,
-            kinds=frozenset(kind for kind, there in kinds.items() if there),
-            category=self.category or not (values.loose or truth),
-            declared=self.declared or not values.text,
+        seen = {"text": bool(texts), "truth": bool(truths) or all_truths, "number": bool(numbers)}
+        return cls(
+            name,
+            kinds=frozenset(kind for kind, there in seen.items() if there),
+            categorical=forced or not (values.loose or all_truths),
+            declared=forced or not values.text,
             filled=int(np.count_nonzero(~values.missing)),
-            words=words,
+            texts=texts,
             numbers=numbers,
             truths=truths,
-            orders=frozenset([values.categories if values.ordered else None]) if says_order else frozenset(),
+            orders=frozenset([values.categories if values.ordered else None]) if has_order else frozenset(),
         )
 
     @property
-    def settled(self) -> bool:
+    def decided_by_type(self) -> bool:
         """True where its type tells all there is to know."""
-        return not self.category and self.kinds in ({"number"}, {"truth"}, {"duration"}, {"time of day"})
+        return not self.categorical and self.kinds in ({"number"}, {"truth"}, {"duration"}, {"time of day"})
 
     def merged(self, other: ColumnKind) -> ColumnKind:
-        """Return what both tell of one column."""
+        """Return what both show of one column."""
         spans = self.spans or other.spans
         if self.spans and other.spans:
             both = zip(self.spans, other.spans, strict=True)
             spans = tuple((min(one[0], two[0]), max(one[1], two[1])) for one, two in both)
-        together: dict[str, Any] = {
+        united: dict[str, Any] = {
             name: getattr(self, name) | getattr(other, name)
-            for name in ("kinds", "category", "declared", "words", "numbers", "truths", "orders", "zones", "strange")
-        }
-        return replace(self, spans=spans, filled=self.filled + other.filled, **together)
+            for name in (
+                "kinds", "categorical", "declared", "texts", "numbers", "truths", "orders", "zones", "unusable",
+            )
+        }  # fmt: skip
+        return replace(self, spans=spans, filled=self.filled + other.filled, **united)
 
-    def columns(self, words: bool) -> tuple[Column, ...]:
-        """Return what it becomes, or say why it cannot be learnt from; `words` says whether words may be."""
-        if self.strange:
-            raise Misread(f"holds {' and '.join(sorted(self.strange))}")
+    def decide(self, text: bool = True) -> tuple[tuple[Column, ...], list[str]]:
+        """Return the columns that it becomes, and what its owner should know of that; `text` says whether text may be.
+
+        A category without categories is one of which nothing can be learned. :class:`Misread` says why a column
+        cannot be used.
+        """
+        if self.unusable:
+            raise Misread(f"holds {' and '.join(sorted(self.unusable))}")
         if len(self.kinds) > 1 and not self.kinds <= _SIMPLE:
-            raise Misread(f"holds {' and '.join(sorted(_TOLD[kind] for kind in self.kinds))}")
+            raise Misread(f"holds {' and '.join(sorted(_PLURALS[kind] for kind in self.kinds))}")
         if not self.kinds <= _SIMPLE:
-            if self.category:
-                kind = _TOLD[next(iter(self.kinds))]
-                raise Misread(f"holds {kind}, and categories are words, numbers, or true and false")
-            return self._parts()
-        if "word" in self.kinds and not words:
-            raise Misread(f"holds words ({min(self.words)[:40]!r}), which categorical_features=None refuses")
-        if self.kinds == {"truth"} and words:
-            return (Column(self.name, (False, True), ordered=True),)
-        if not words or not (self.category or "word" in self.kinds):
-            return (Column(self.name),)
-        return (self._category(),)
+            if self.categorical:
+                (kind,) = self.kinds
+                raise Misread(f"holds {_PLURALS[kind]}, and categories are words, numbers, or true and false")
+            return tuple(Column(part.name, part_of=part) for part in self._time_parts()), []
+        if "text" in self.kinds and not text:
+            raise Misread(f"holds words ({min(self.texts)[:40]!r}), which categorical_features=None refuses")
+        if self.kinds == {"truth"} and text:
+            return (Column(self.name, (False, True), ordered=True),), []
+        if not text or not (self.categorical or "text" in self.kinds):
+            return (Column(self.name),), []
+        column, reasons = self._category()
+        return (column,), reasons
 
-    def _category(self) -> Column:
+    def _category(self) -> tuple[Column, list[str]]:
+        """Return a categorical column, and what its owner should know."""
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
-        if self.is_crowded:
-            return self._left_out()
-        mixed = "word" in self.kinds and len(self.kinds) > 1
+        as_text = self.texts.union(map(category_name, self.numbers)) if self.texts else self.texts
+        # Of text with nearly as many values as rows a model would learn each row by heart.
+        too_many = not self.declared and is_crowded(len(as_text), self.filled)
+        use = "it is not used" if too_many else "each is a level of a category"
+        dated = [
+            f"holds words that look like dates or times, such as {min(self.texts)!r}; {use}. To ask for earlier and "
+            "later make dates of them, for instance with pandas.to_datetime; in a text file, mend those that cannot be "
+            "read."
+        ] if len(self.texts) >= _MANY and all(map(_DATED.fullmatch, self.texts)) else []  # fmt: skip
+        if too_many:
+            return Column(self.name, ()), dated or [self._why_crowded(as_text)]
+        mixed = "text" in self.kinds and len(self.kinds) > 1
         if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
             raise Misread("holds numbers in one place and words in another")
         numbers = sorted(self.numbers | {float(truth) for truth in self.truths})
-        if mixed:
-            example = category_name([*numbers, 0.0][0])
-            warnings.warn(
-                f"column {self.name!r} mixes words and numbers, such as {min(self.words)[:40]!r} and {example}; all "
-                "are read as words. If they are meant as numbers, mend the column first.",
-                UserWarning,
-                stacklevel=10,
-            )
-        categories: Sequence[Category] = sorted(self.words) if self.words else numbers
-        if mixed:
-            categories = sorted(self.words.union(map(category_name, self.numbers), map(category_name, self.truths)))
+        reasons = [
+            f"mixes words and numbers, such as {min(self.texts)[:40]!r} and {category_name([*numbers, 0.0][0])}; all "
+            "are read as words. If they are meant as numbers, mend the column first."
+        ] if mixed else []  # fmt: skip
         orders = [order for order in self.orders if order is not None]
         if not orders or None in self.orders:
-            self._warn_of_dates()
-            return Column(self.name, tuple(categories))
+            categories: Sequence[Category] = sorted(self.texts) if self.texts else numbers
+            if mixed:
+                categories = sorted(self.texts.union(map(category_name, [*self.numbers, *self.truths])))
+            return Column(self.name, tuple(categories)), [*reasons, *dated]
         declared = max(orders, key=len)
-        if not all(_inside(order, declared) for order in orders):
-            raise Misread("has ordered levels, in several orders")
-        wordy = any(isinstance(category, str) for category in declared)
-        return Column(self.name, tuple(dict.fromkeys(map(category_name, declared) if wordy else declared)), ordered=True)
+        for order in orders:
+            rest = iter(declared)
+            if not all(category in rest for category in order):  # one behind the other
+                raise Misread("has ordered levels, in several orders")
+        if any(isinstance(category, str) for category in declared):
+            declared = tuple(map(category_name, declared))
+        return Column(self.name, tuple(dict.fromkeys(declared)), ordered=True), reasons
 
-    @property
-    def is_crowded(self) -> bool:
-        """True for text with nearly as many words as rows, of which a model would learn each row by heart."""
-        return not self.declared and is_crowded(len(self._as_words), self.filled)
+    def _why_crowded(self, as_text: frozenset[str]) -> str:
+        """Say why a column of text is not used, and what to do."""
+        numbers = [value for value in as_text if all_numbers([value.replace(",", "")])]
+        others, mostly = sorted(as_text.difference(numbers)), len(numbers) > len(as_text) / 2
+        what = f" {len(numbers):,} of them are numbers, and {others[0][:40]!r} is not." if mostly and others else ""
+        remedy = "Leave it out"
+        if mostly:
+            remedy = "Make numbers of it, for instance with pandas.to_numeric(..., errors='coerce')"
+        elif sum(bool(_MARKED.fullmatch(value)) for value in as_text) > len(as_text) / 2:
+            remedy = "They look like numbers: bgn.preparation.fit reads files with such marks, or mend them"
+        return (
+            f"holds {len(as_text):,} different words in {self.filled:,} rows, too many to learn from, as ids are: it "
+            f"is not used.{what} {remedy}, or name it in {option('categorical_features')} to learn from its words all "
+            "the same."
+        )
 
-    @property
-    def _as_words(self) -> frozenset[str]:
-        return self.words.union(map(category_name, self.numbers)) if self.words else self.words
-
-    def _left_out(self) -> Column:
-        """Return a category without levels, and say why."""
-        if not self._warn_of_dates():
-            words = self._as_words
-            numbers = [word for word in words if _is_number(word)]
-            others, most = sorted(words.difference(numbers)), len(numbers) > len(words) / 2
-            told = f" {len(numbers):,} of them are numbers, and {others[0][:40]!r} is not." if most and others else ""
-            remedy = "Make numbers of it, for instance with pandas.to_numeric(..., errors='coerce')" if most else ""
-            if not most and sum(bool(_MARKED.fullmatch(word)) for word in words) > len(words) / 2:
-                remedy = "They look like numbers: bgn.preparation.fit reads files with such marks, or mend them"
-            warnings.warn(
-                f"column {self.name!r} holds {len(words):,} different words in {self.filled:,} rows, too many to "
-                f"learn from, as ids are: it is not used.{told} {remedy or 'Leave it out'}, or name it in "
-                f"{option('categorical_features')} to learn from its words all the same.",
-                UserWarning,
-                stacklevel=11,
-            )
-        return Column(self.name, ())
-
-    def _warn_of_dates(self) -> bool:
-        """Say that words may be meant as dates, if they are."""
-        dated = len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words))
-        if dated:
-            use = "it is not used" if self.is_crowded else "each is a level of a category"
-            warnings.warn(
-                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; {use}. "
-                "To ask for earlier and later make dates of them, for instance with "
-                "pandas.to_datetime; in a text file, mend those that cannot be read.",
-                UserWarning,
-                stacklevel=11,
-            )
-        return dated
-
-    def _parts(self) -> tuple[Column, ...]:
+    def _time_parts(self) -> list[TimePart]:
         """Return the parts of dates that vary, or the year where none does; of other times days, or hours of a day."""
-        if self.kinds in ({"duration"}, {"time of day"}):
-            parts = [TimePart(self.name, "duration" if self.kinds == {"duration"} else "time")]
-        else:
-            if len(self.zones) > 1:
-                raise Misread(f"holds times {'with and without a' if None in self.zones else 'of several'} time zones")
-            (zone,) = self.zones
-            *spans, (first, last) = self.spans or ((0.0, 0.0),)
-            parts = [
-                TimePart(self.name, part, zone=zone)
-                for part, (low, high) in zip(_VARYING, spans, strict=False)
-                if low < high
-            ]
-            if first < last:
-                day = str(np.datetime64(int(first), "us").astype("M8[D]"))
-                parts.append(TimePart(self.name, "days", day, zone))
-            parts = parts or [TimePart(self.name, "year", zone=zone)]
-        return tuple(Column(part.name, part_of=part) for part in parts)
+        if self.kinds != {"time"}:
+            return [TimePart(self.name, "duration" if self.kinds == {"duration"} else "time")]
+        if len(self.zones) > 1:
+            raise Misread(f"holds times {'with and without a' if None in self.zones else 'of several'} time zones")
+        (zone,) = self.zones
+        *spans, (first, last) = self.spans or ((0.0, 0.0),)
+        parts = [
+            TimePart(self.name, part, zone=zone)
+            for part, (low, high) in zip(_VARYING, spans, strict=False)
+            if low < high
+        ]
+        if first < last:
+            day = str(np.datetime64(int(first), "us").astype("M8[D]"))
+            parts.append(TimePart(self.name, "days", day, zone))
+        return parts or [TimePart(self.name, "year", zone=zone)]
 
 
 def is_crowded(different: int, filled: int) -> bool:
-    """Tell whether words are too many to be levels: more than half of the rows have one that is new."""
+    """Tell whether a column of text has too many values to be categories: more than half of the rows have a new one."""
     return different > max(_MANY, filled / 2)
 
 
-def _is_number(word: str) -> bool:
+def all_numbers(texts: Sequence[Any]) -> bool:
+    """Tell whether there are values, and all of them read as numbers."""
     try:
-        float(word.replace(",", ""))
+        return bool([float(text) for text in texts])
     except ValueError:
         return False
-    return True
-
-
-def _spans(values: Times) -> tuple[Span, ...]:
-    local = in_zone(values.stamps, values.zone)
-    local = local[~np.isnat(local)]
-    if not len(local):
-        return ()
-    parts = [*(calendar_part(local, part) for part in _VARYING), local.astype(np.int64)]
-    return tuple((part.min().item(), part.max().item()) for part in parts)
-
-
-def _inside(few: Sequence[Category], many: Sequence[Category]) -> bool:
-    """Return whether levels stand among others in the same order."""
-    rest = iter(many)
-    return all(category in rest for category in few)

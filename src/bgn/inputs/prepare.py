@@ -1,6 +1,6 @@
 """From the columns of a raw table to those that estimators take, and the reading of later tables as at fit.
 
-`learn` settles the types of a table's columns; :func:`bgn.inputs.frames.schema_of` tells what each becomes, as it does
+`learn` settles the types of a table's columns; :func:`bgn.inputs.kinds.schema_of` tells what each becomes, as it does
 of any frame. `typed` reads a later table, text or not, by a schema.
 """
 
@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
+from bgn.inputs.errors import InputError, Problems, did_you_mean, flag, option, sheet_of
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.findings import NUMBER_NAME
 from bgn.inputs.kinds import is_crowded
-from bgn.inputs.errors import Problems, InputError, did_you_mean, flag, option, sheet_of
 from bgn.model.readings import is_flag
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 
@@ -124,7 +124,7 @@ def read_as_words(schema: Schema) -> list[str]:
             shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
             notes.append(
                 f"column {column.name!r} is read as words, though most of it looks like numbers: {shown} "
-                f"{'does' if one else 'do'} not fit the others. If they mean missing, say so with {option('gaps')}; if "
+                f"{'does' if one else 'do'} not fit the others. If they mean missing, say so with {option('missing_values')}; if "
                 "they are numbers, mend the file."
             )
     return notes

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import fit_notes
-from bgn.inputs.classes import MOST_CLASSES, Label, few_numbers, may_be_classes, sorted_labels
+from bgn.inputs.errors import InputError, Problems, check_there, listed, option
 from bgn.inputs.file_format import PLAIN, FileFormat, Numerals
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.findings import Known
-from bgn.inputs.frames import schema_of
+from bgn.inputs.kinds import schema_of
 from bgn.inputs.prepare import Choices
-from bgn.inputs.errors import Problems, InputError, check_there, listed, option
+from bgn.inputs.target import MOST_CLASSES, Label, few_numbers, may_be_classes, sorted_labels
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
@@ -107,7 +107,7 @@ def decide(
     some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
     notes += gap_notes((len(y), some, fillable, without), holes, choices)
     usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
-    met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format, found.merged
+    met = raw.met.decimal, raw.met.written, raw.met.missing_values, choices.date_format, found.merged
     reading = Preparation(Schema((), target), *met, header=raw.met.header is not False)
     return Decided(settled, y, usable, choices.missing, reading, tuple(notes), found.classes)
 

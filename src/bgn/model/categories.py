@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bgn.model.layer import Coefficient, Oblique
 from bgn.model.network import Network
 from bgn.model.schema import Column, Schema
+from bgn.model.term import Coefficient, Oblique
 
 RARE = 10
 """A category that fewer training rows have may tell who they are."""
@@ -37,9 +37,9 @@ class KeptCategories:
     --------
     >>> import bgn
     >>> from bgn.model.schema import Column, Schema
-    >>> schema = Schema((Column("age"), Column("name", levels=("Ann", "Bob", "Eve"), rare=(0, 2))))
+    >>> schema = Schema((Column("age"), Column("name", categories=("Ann", "Bob", "Eve"), rare=(0, 2))))
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, schema=schema)
-    >>> KeptLevels.of(network).schema(schema).columns[1].levels
+    >>> KeptCategories.of(network).schema(schema).columns[1].categories
     ('Bob',)
     """
 
@@ -121,11 +121,11 @@ class KeptCategories:
         if not any(j in self.numbers for j in line.columns):
             return neuron
         pairs = [*zip(line.columns, line.coefficients, strict=True)]
-        gaps = line.gaps
+        gaps = line.missing_as
         if gaps is None and neuron.missing is None and any(self._loses_typical(j) for j in line.columns):
             gaps = tuple(self._gap(j, each) for j, each in pairs)
         coefficients = tuple(self._coefficient(j, each) for j, each in pairs)
-        return replace(neuron, projection=replace(line, coefficients=coefficients, gaps=gaps))
+        return replace(neuron, projection=replace(line, coefficients=coefficients, missing_as=gaps))
 
     def _loses_typical(self, j: int) -> bool:
         """Tell whether the category that gaps in a column count as is left out."""

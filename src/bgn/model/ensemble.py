@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bgn.model.layer import Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.step import Floats
-from bgn.model.term import Linear
+from bgn.model.term import Linear, Oblique, Projection
 
 _MOST_WHOLE = 1 << 53  # below it every whole number is a float
 _MORE_DECIMALS = 4  # than the members have, where their mean has no end
@@ -120,7 +120,7 @@ def _moved(neuron: Oblique, columns: range) -> Oblique:
     """Return a neuron that reads its columns where they stand now."""
     line = neuron.projection
     where = tuple(columns[column] for column in line.columns)
-    return Oblique(Projection(where, line.coefficients, line.gaps), neuron.threshold, neuron.missing)
+    return Oblique(Projection(where, line.coefficients, line.missing_as), neuron.threshold, neuron.missing)
 
 
 def _means(values: Floats) -> Floats:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgn.model.step import Bools, Floats, frozen, step
 from bgn.model.term import Coefficient as Coefficient
-from bgn.model.term import Oblique as Neuron
-from bgn.model.term import Projection
+from bgn.model.term import Oblique, Projection
 
 # Beyond this many non-zero weights per neuron, on average, a layer fires by a matrix product.
 _DENSE = 16
@@ -33,7 +32,7 @@ class Layer:
 
     Attributes
     ----------
-    neurons : tuple of Neuron
+    neurons : tuple of Oblique
         The same, question by question. :meth:`of` builds a layer from them; questions about categories have no
         `weights`.
 
@@ -44,7 +43,7 @@ class Layer:
     >>> layer.width, layer.n_inputs
     (1, 2)
     >>> layer.neurons
-    (Oblique(projection=Projection(columns=(0,), coefficients=(1.0,), gaps=None), threshold=65.5, missing=None),)
+    (Oblique(projection=Projection(columns=(0,), coefficients=(1.0,), missing_as=None), threshold=65.5, missing=None),)
     """
 
     width: int
@@ -59,12 +58,12 @@ class Layer:
         vars(self).update(width=len(dense), n_inputs=dense.shape[1], weights=dense, bias=offsets)
 
     @classmethod
-    def of(cls, neurons: Iterable[Neuron], n_inputs: int) -> Layer:
+    def of(cls, neurons: Iterable[Oblique], n_inputs: int) -> Layer:
         """Return the layer of some neurons.
 
         Parameters
         ----------
-        neurons : iterable of Neuron
+        neurons : iterable of Oblique
         n_inputs : int
             Number of columns that the layer is shown.
 
@@ -80,12 +79,12 @@ class Layer:
     # -- both ways to look at it ---------------------------------------------------------------------------
 
     @cached_property
-    def neurons(self) -> tuple[Neuron, ...]:
+    def neurons(self) -> tuple[Oblique, ...]:
         """The questions, one per neuron."""
         found = []
         for weights, threshold in zip(self.weights, self.thresholds.tolist(), strict=True):
             columns = np.flatnonzero(weights)
-            found.append(Neuron(Projection(tuple(columns.tolist()), tuple(weights[columns].tolist())), threshold))
+            found.append(Oblique(Projection(tuple(columns.tolist()), tuple(weights[columns].tolist())), threshold))
         return tuple(found)
 
     @cached_property
@@ -205,14 +204,14 @@ class Layer:
         return f"Layer(width={self.width}, n_inputs={self.n_inputs}, non_zero={self.n_weights})"
 
 
-def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
+def _canonical(neuron: Oblique, n_inputs: int) -> Oblique:
     """Return a neuron without idle columns, its columns in order; or say what is wrong with it."""
     projection = neuron.projection
     if len(set(projection.columns)) < len(projection.columns) or not all(0 <= j < n_inputs for j in projection.columns):
         raise ValueError(f"a neuron's columns must be different and below {n_inputs}; got {projection.columns}.")
     if not np.isfinite([neuron.threshold, *projection.numbers]).all():
         raise ValueError(f"a neuron's numbers must be finite; got {neuron}.")
-    if len(projection.gaps or projection.columns) != len(projection.columns):
+    if len(projection.missing_as or projection.columns) != len(projection.columns):
         raise ValueError(f"a projection's gaps must be one per column; got {neuron}.")
     places = sorted(range(len(projection.columns)), key=projection.columns.__getitem__)
     if not neuron.takes_missing:
@@ -220,8 +219,8 @@ def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
     if places == list(range(len(projection.columns))):
         return neuron
     kept = [tuple(each[k] for k in places) for each in (projection.columns, projection.coefficients)]
-    gaps = None if projection.gaps is None else tuple(projection.gaps[k] for k in places)
-    return Neuron(Projection(kept[0], kept[1], gaps), neuron.threshold, neuron.missing)  # type: ignore[arg-type]
+    gaps = None if projection.missing_as is None else tuple(projection.missing_as[k] for k in places)
+    return Oblique(Projection(kept[0], kept[1], gaps), neuron.threshold, neuron.missing)  # type: ignore[arg-type]
 
 
 def stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:

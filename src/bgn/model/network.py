@@ -31,7 +31,7 @@ from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
-from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, condition_of
+from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.text import quote_name
 
 # Rows of a block: what a processor holds close by.
@@ -252,22 +252,47 @@ class Network:
         return self.coef[[isinstance(term, Linear) for term in self.terms]].reshape(-1, self.n_outputs)
 
     @cached_property
+    def gains(self) -> Floats:
+        """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
+        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+
+    @cached_property
+    def resting_score(self) -> Floats:
+        """The score where no rule holds, linear terms left out, shape (outputs,)."""
+        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
+
+    @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """The hidden layers as the paper has them, first one first: the last one's neurons are the rules."""
-        n_inputs = self.below[-1].width if self.below else self.n_inputs
-        if any(len(rule.conditions) > 1 for rule in self.rules):
-            raise NotImplementedError("rules with several conditions have no single layer yet.")
-        return (*self.below, Layer.of([rule.conditions[0].as_oblique() for rule in self.rules], n_inputs))
+        """The hidden layers as the paper has them, first one first: the last one's neurons are the rules.
+
+        Where a rule has several conditions, these are a layer of their own, and a neuron above it fires where all hold.
+        """
+        if not self._joins:
+            n_inputs = self.below[-1].width if self.below else self.n_inputs
+            return (*self.below, Layer.of([rule.conditions[0].as_oblique() for rule in self.rules], n_inputs))
+        different = dict.fromkeys(condition.as_oblique() for rule in self.rules for condition in rule.conditions)
+        place = {neuron: k for k, neuron in enumerate(different)}
+        joined = []
+        for rule in self.rules:
+            read = sorted(place[condition.as_oblique()] for condition in rule.conditions)
+            joined.append(Oblique(Projection(tuple(read), (1.0,) * len(read)), len(read) - 1.0))
+        return Layer.of(different, self.n_inputs), Layer.of(joined, len(different))
+
+    @cached_property
+    def _joins(self) -> bool:
+        """Whether some rule has several conditions."""
+        return any(len(rule.conditions) > 1 for rule in self.rules)
 
     @property
     def widths(self) -> tuple[int, ...]:
         """Width of every hidden layer, first one first."""
-        return (*(layer.width for layer in self.below), len(self.rules))
+        return tuple(layer.width for layer in self.layers)
 
     @property
     def depth(self) -> int:
-        """Number of hidden layers."""
-        return len(self.below) + 1
+        """Number of hidden layers; rules of several conditions count as a second one."""
+        return len(self.below) + 1 + self._joins
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -516,11 +541,15 @@ class Network:
 
     @property
     def output_weights(self) -> Floats:
-        return self.rule_coef if self.link == "softmax" else self.rule_coef[:, 0]
+        half = np.where([[rule.otherwise] for rule in self.rules], self.rule_coef, self.rule_coef / 2.0)
+        half = half.reshape(self.rule_coef.shape)
+        return half if self.link == "softmax" else half[:, 0]
 
     @property
     def base(self) -> Any:
-        return self.intercept if self.link == "softmax" else float(self.intercept[0])
+        rests = np.array([rule.otherwise == 0.0 for rule in self.rules], dtype=bool)
+        base = self.intercept + (self.rule_coef[rests] / 2.0).sum(axis=0) if rests.any() else self.intercept
+        return base if self.link == "softmax" else float(base[0])
 
     @cached_property
     def slopes(self) -> Floats | None:
@@ -582,11 +611,13 @@ def _with_schema(term: Term, schema: Schema) -> Term:
         return term if term.missing == typical else replace(term, missing=typical)
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
-        if not isinstance(condition, Member) or schema.columns[condition.column].categories is None:
+        if isinstance(condition, Oblique) or schema.columns[condition.column].categories is None:
             continue
         column = schema.columns[condition.column]
+        if isinstance(condition, Threshold):
+            raise ValueError(f"{column.name!r} is a categorical column; compare it by bgn.Member; got {condition}.")
         count = len(column.categories or ())
-        if not all(0 <= code < count for code in condition.categories):
+        if isinstance(condition, Member) and not all(0 <= code < count for code in condition.categories):
             raise ValueError(f"categories must be numbers below {count}, as {column.name!r} has; got {condition}.")
         conditions[k] = condition if condition.n_categories == count else replace(condition, n_categories=count)
     return term if tuple(conditions) == term.conditions else replace(term, conditions=tuple(conditions))
@@ -665,7 +696,9 @@ class Ensemble:
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
             terms = [mean.terms[k] for k in kept]
-            networks.append(mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs)))
+            networks.append(
+                mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs))
+            )
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
@@ -747,9 +780,9 @@ def expanded(network: Network) -> Network:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.term import Oblique, Projection
-    >>> from bgn.model.schema import Column, Schema, level_word
+    >>> from bgn.model.schema import Column, Schema
     >>> layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
-    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     >>> plain = expanded(network)
     >>> plain.names
     ('city = Lille', 'city = Nice', 'city is missing')
@@ -775,14 +808,16 @@ def expanded(network: Network) -> Network:
         for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             values = np.atleast_1d(coefficient)
             row[starts[j] : starts[j] + len(values)] = values
-            if projection.gaps is not None:
-                gap = projection.gaps[place]
+            if projection.missing_as is not None:
+                gap = projection.missing_as[place]
                 row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
-    plain = Network.of_layers(layers, network.rule_coef, network.intercept, schema=schema, link=network.link, bounds=network.bounds)
+    plain = Network.of_layers(
+        layers, network.output_weights, network.base, schema=schema, link=network.link, bounds=network.bounds
+    )
     linear, weights = _expanded_linear(network, starts)
     return plain.changed(terms=[*linear, *plain.rules], coef=[*weights, *plain.rule_coef])
 

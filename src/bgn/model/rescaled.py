@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from bgn.model.layer import Coefficient, Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import rounded, shortest
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
-from bgn.model.term import Linear
+from bgn.model.term import Coefficient, Linear, Oblique, Projection
 
 # Thresholds are shortened by at most this share of what one unit of a scaled column is.
 _TOLERANCE = 1e-9
@@ -269,10 +269,10 @@ def _gaps(
     projection: Projection, read: Sequence[Source], schema: Schema, leading: float = 1.0
 ) -> tuple[float, ...] | None:
     """Return what gaps count as in the source columns: what they were filled with, or the same as before."""
-    if projection.gaps is None:
+    if projection.missing_as is None:
         return None
     found: dict[int, float] = {}
-    for source, coefficient, gap in zip(read, projection.coefficients, projection.gaps, strict=True):
+    for source, coefficient, gap in zip(read, projection.coefficients, projection.missing_as, strict=True):
         if isinstance(coefficient, tuple):
             code = schema.columns[source.column].codes([source.filled])[0]  # NaN for None
             found.setdefault(source.column, (gap if np.isnan(code) else coefficient[int(code)]) / leading)
@@ -288,6 +288,8 @@ def _missing(neuron: Oblique, read: Sequence[Source], schema: Schema) -> bool | 
     if neuron.missing is None or len(read) != 1 or read[0].filled is None:
         return neuron.missing
     (source,), column = read, schema.columns[read[0].column]
-    value = source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
+    value = (
+        source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
+    )
     row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
     return bool(neuron.fires(row)[0])

@@ -17,9 +17,9 @@ import numpy as np
 
 from bgn.model.dates import TimePart
 from bgn.model.step import Bools, Floats, all_finite
-from bgn.model.values import AnyTable, Category, Misread, RawValues, did_you_mean, category_name, of_objects
+from bgn.model.values import AnyTable, Category, Misread, RawValues, category_name, did_you_mean, of_objects
 
-__all__ = ["Column", "Level", "Schema", "level_word"]
+__all__ = ["Category", "Column", "Schema", "category_name"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Column:
     Parameters
     ----------
     name : str
-    levels : tuple of str, float or bool, optional
+    categories : tuple of str, float or bool, optional
         The values of a category, in order; None for a column of numbers. A category without any, such as ids are, is
         missing in every row: no model asks about it.
     ordered : bool, default False
@@ -42,7 +42,7 @@ class Column:
     typical : float, optional
         What a missing value counts as where no question has an answer for it: the median of those numbers or, for a
         category, the number of the commonest level. Of a category without an order every question has an answer.
-    level_of : (str, level), optional
+    category_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
@@ -55,9 +55,9 @@ class Column:
     Examples
     --------
     >>> from bgn.model.schema import Column
-    >>> Column("city", levels=("Lille", "Nice")).kind, Column("age", unit="years").kind
+    >>> Column("city", categories=("Lille", "Nice")).kind, Column("age", unit="years").kind
     ('category', 'number')
-    >>> Column("in Nice", level_of=("city", "Nice")).kind
+    >>> Column("in Nice", category_of=("city", "Nice")).kind
     'number'
     """
 
@@ -148,8 +148,8 @@ class Schema:
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
-    >>> schema = Schema((Column("age"), Column("city", levels=("Lille", "Nice"))), target="price")
-    >>> schema.encode([[31, "Nice"], [47, "Rome"]], gaps=True)
+    >>> schema = Schema((Column("age"), Column("city", categories=("Lille", "Nice"))), target="price")
+    >>> schema.encode([[31, "Nice"], [47, "Rome"]], missing=True)
     array([[31.,  1.],
            [47., nan]])
     """
@@ -315,7 +315,9 @@ class Schema:
         named = ((column.raw, column.name, *(column.category_of or ())[:1]) for column in self.columns)
         found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
         absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
-        lacking = dict.fromkeys(column.raw if column.category_of is None else column.category_of[0] for column in absent)
+        lacking = dict.fromkeys(
+            column.raw if column.category_of is None else column.category_of[0] for column in absent
+        )
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
@@ -326,7 +328,9 @@ class Schema:
         if labels is None or not self.named:
             return set()
         pairs = enumerate(zip(self.columns, places, strict=True))
-        return {j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)}
+        return {
+            j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)
+        }
 
     def reads_categories(self, labels: Sequence[Any] | None) -> bool:
         """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.
@@ -343,7 +347,7 @@ class Schema:
         Examples
         --------
         >>> from bgn.model.schema import Column, Schema
-        >>> nice = Schema((Column("city = Nice", level_of=("city", "Nice")),))
+        >>> nice = Schema((Column("city = Nice", category_of=("city", "Nice")),))
         >>> nice.reads_categories(["city"]), nice.reads_categories(["city = Nice"])
         (True, False)
         """

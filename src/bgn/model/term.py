@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -146,6 +146,8 @@ class Missing:
     Parameters
     ----------
     column : int
+    n_categories : int, optional
+        How many categories the column has, where it is one of categories; a network takes it from its schema.
 
     Examples
     --------
@@ -156,6 +158,7 @@ class Missing:
     """
 
     column: int
+    n_categories: int | None = None
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -178,7 +181,8 @@ class Missing:
 
     def as_oblique(self) -> Oblique:
         """Return it as a sum that never reaches its threshold."""
-        return Oblique(Projection((self.column,), (0.0,)), 1.0, True)
+        nothing = 0.0 if self.n_categories is None else (0.0,) * self.n_categories
+        return Oblique(Projection((self.column,), (nothing,)), 1.0, True)
 
 
 # -- A condition about a sum over columns: the paper's neuron.
@@ -194,7 +198,7 @@ class Projection:
         The columns it reads, in order.
     coefficients : tuple of float or tuple of float
         For each column a factor, or, for a categorical column, one value per category.
-    gaps : tuple of float or None, default None
+    missing_as : tuple of float or None, default None
         What a missing value counts as, column by column: a value of the column, or, for a categorical column and where
         the coefficient is 0, what it adds to the sum. None where a missing value leaves no sum.
 
@@ -204,13 +208,13 @@ class Projection:
     >>> from bgn.model.term import Projection
     >>> Projection((0, 2), (1.0, (0.0, -6.0))).values(np.array([[12.0, 5.0, 0.0], [12.0, 5.0, 1.0]]))
     array([12.,  6.])
-    >>> Projection((0, 1), (1.0, 0.5), gaps=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
+    >>> Projection((0, 1), (1.0, 0.5), missing_as=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
     array([22. , 13.5])
     """
 
     columns: tuple[int, ...]
     coefficients: tuple[Coefficient, ...]
-    gaps: tuple[float, ...] | None = None
+    missing_as: tuple[float, ...] | None = None
 
     @cached_property
     def arrays(self) -> tuple[NDArray[np.int64], Floats]:
@@ -232,17 +236,17 @@ class Projection:
         """Every number in it."""
         for coefficient in self.coefficients:
             yield from coefficient if isinstance(coefficient, tuple) else (coefficient,)
-        yield from self.gaps or ()
+        yield from self.missing_as or ()
 
     def at(self, place: int) -> Projection:
         """What the column at a place of `columns` adds, as a projection of its own."""
-        gaps = None if self.gaps is None else self.gaps[place : place + 1]
+        gaps = None if self.missing_as is None else self.missing_as[place : place + 1]
         return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], gaps)
 
     def values(self, rows: NDArray[Any]) -> Floats:
         """Return the sum for every row; NaN where a column it reads has a missing value that counts as nothing."""
         total = np.zeros(len(rows))
-        gaps = self.gaps or (np.nan,) * len(self.columns)
+        gaps = self.missing_as or (np.nan,) * len(self.columns)
         for count, (column, coefficient, gap) in enumerate(zip(self.columns, self.coefficients, gaps, strict=True)):
             part = rows[:, column]
             if isinstance(coefficient, tuple):
@@ -251,7 +255,7 @@ class Projection:
                 part = np.append(coefficient, gap)[place]
             else:
                 part = part * coefficient
-                if self.gaps is not None:
+                if self.missing_as is not None:
                     part = np.where(np.isnan(part), gap * (coefficient or 1.0), part)
             total = total + part if count else part
         return total
@@ -294,7 +298,7 @@ class Oblique:
     @property
     def takes_missing(self) -> bool:
         """True where it has an answer for missing values."""
-        return self.missing is not None or self.projection.gaps is not None
+        return self.missing is not None or self.projection.missing_as is not None
 
     def holds(self, rows: NDArray[Any]) -> Bools:
         """Return whether it holds, for every row."""
@@ -329,7 +333,7 @@ def condition_of(neuron: Oblique) -> Condition:
     if len(projection.columns) != 1:
         return neuron
     (column,), (coefficient,) = projection.columns, projection.coefficients
-    if projection.gaps is not None:
+    if projection.missing_as is not None:
         row = np.full((1, column + 1), np.nan)
         missing = bool(Oblique(projection, threshold).holds(row)[0])
     if isinstance(coefficient, tuple):
@@ -345,14 +349,19 @@ def condition_of(neuron: Oblique) -> Condition:
 
 # -- Terms.
 
+MOST_CONDITIONS = 3
+"""Conditions that a rule may have: more cannot be said in one breath."""
+
 
 @dataclass(frozen=True)
 class Rule:
     """Worth 1 where all of its conditions hold, and `otherwise` elsewhere.
 
+    Conditions stand in a fixed order. Where several compare one column, those that another one implies are left out.
+
     Parameters
     ----------
-    conditions : condition, or sequence of them
+    conditions : condition, or sequence of up to three
     otherwise : float, default 0
         What it is worth where some condition does not hold: 0, or -1 as the paper's neurons have it.
 
@@ -362,6 +371,11 @@ class Rule:
     >>> from bgn import Rule, Threshold
     >>> Rule(Threshold(0, 65.5)).values(np.array([[65.5], [65.4]]))
     array([1., 0.])
+    >>> working_age = Rule([Threshold(0, 65.0, "<"), Threshold(0, 18.0), Threshold(0, 16.0)])
+    >>> working_age.values(np.array([[17.0], [18.0], [65.0]]))
+    array([0., 1., 0.])
+    >>> len(working_age.conditions)
+    2
     """
 
     conditions: tuple[Condition, ...]
@@ -373,8 +387,17 @@ class Rule:
         object.__setattr__(self, "conditions", tuple(self.conditions))
         if not self.conditions or not all(isinstance(condition, Condition) for condition in self.conditions):
             raise ValueError(f"conditions must be one or more conditions of bgn; got {self.conditions!r}.")
+        if len(self.conditions) > 1:
+            object.__setattr__(self, "conditions", _in_order(self.conditions))
+        if len(self.conditions) > MOST_CONDITIONS:
+            raise ValueError(f"a rule has at most {MOST_CONDITIONS} conditions; got {len(self.conditions)}.")
         if self.otherwise not in (0.0, -1.0):
             raise ValueError(f"otherwise must be 0 or -1; got {self.otherwise!r}.")
+
+    @property
+    def never(self) -> bool:
+        """True where its conditions contradict each other, so that it holds for no row."""
+        return _contradict(self.conditions)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -396,6 +419,72 @@ class Rule:
     def values(self, rows: NDArray[Any]) -> Floats:
         """Return what it is worth, for every row."""
         return np.where(self.holds(rows), 1.0, self.otherwise)
+
+
+def _in_order(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return conditions of one rule by column, without those that another one implies."""
+    kept: list[Condition] = []
+    for condition in conditions:
+        for place, other in enumerate(kept):
+            both = _both(other, condition)
+            if both is not None:
+                kept[place] = both
+                break
+        else:
+            kept.append(condition)
+    if len(kept) < len(conditions):
+        return _in_order(tuple(kept))
+    return tuple(sorted(kept, key=lambda condition: (condition.columns, _KINDS.index(type(condition)), repr(condition))))
+
+
+_KINDS = [Missing, Threshold, Member, Oblique]
+
+
+def _both(first: Condition, second: Condition) -> Condition | None:
+    """Return the one condition that holds where both do; None where it takes two."""
+    if first == second:
+        return first
+    if isinstance(first, Oblique) or isinstance(second, Oblique) or first.column != second.column:
+        return None
+    if first.missing is None or second.missing is None:
+        if first.missing is not second.missing:
+            return None
+        missing = None
+    else:
+        missing = first.missing and second.missing
+    if isinstance(first, Missing) or isinstance(second, Missing):
+        return Missing(first.column) if missing else None
+    if isinstance(first, Member) and isinstance(second, Member):
+        common = tuple(code for code in first.categories if code in second.categories)
+        return replace(first, categories=common, missing=missing) if common or not missing else Missing(first.column)
+    if isinstance(first, Threshold) and isinstance(second, Threshold):
+        if first.relation[0] == second.relation[0]:
+            sign = 1.0 if first.relation[0] == ">" else -1.0
+            tighter = max(first, second, key=lambda one: (sign * one.threshold, len(one.relation) == 1))
+            return replace(tighter, missing=missing)
+        if missing and _contradict((replace(first, missing=False), replace(second, missing=False))):
+            return Missing(first.column)
+    return None
+
+
+def _contradict(conditions: tuple[Condition, ...]) -> bool:
+    """Whether no row meets all of some conditions on single columns, obliques left aside."""
+    for condition in conditions:
+        if isinstance(condition, Member) and not condition.categories and not condition.missing:
+            return True
+        if isinstance(condition, Missing):
+            alone = (other for other in conditions if not isinstance(other, Oblique) and other.column == condition.column)
+            if any(other.missing is False for other in alone):
+                return True
+        if isinstance(condition, Threshold) and condition.relation[0] == ">":
+            least = condition.threshold if condition.relation == ">=" else np.nextafter(condition.threshold, np.inf)
+            for other in conditions:
+                if not isinstance(other, Threshold) or other.column != condition.column or other.relation[0] == ">":
+                    continue
+                most = other.threshold if other.relation == "<=" else np.nextafter(other.threshold, -np.inf)
+                if least > most and not (condition.missing and other.missing):
+                    return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class Misread(ValueError):
 class RawValues:
     """One value per row; a gap is NaN, NaT or the code -1."""
 
+    kind = ""
+    """What it is, where one word says it: a number, a time, a duration or a time of day."""
     holds: str
     """What to say that it holds."""
 
@@ -109,7 +111,7 @@ class Nothing(RawValues):
 class Numbers(RawValues):
     """Numbers. Those that were `loose`, objects of Python, may stand among words elsewhere in the column."""
 
-    holds = "numbers"
+    kind, holds = "number", "numbers"
 
     def __init__(self, values: Floats, loose: bool = False) -> None:
         self.values, self.loose = values, loose
@@ -206,7 +208,7 @@ class Coded(RawValues):
 class Times(RawValues):
     """Dates and times, in UTC where they have a time zone."""
 
-    holds = "dates"
+    kind, holds = "time", "dates"
 
     def __init__(self, stamps: NDArray[Any], zone: Any = None) -> None:
         self.stamps: Stamps = stamps.astype("M8[us]")
@@ -228,7 +230,7 @@ class Times(RawValues):
 class Durations(RawValues):
     """Lengths of time, in days."""
 
-    holds = "durations"
+    kind, holds = "duration", "durations"
 
     def __init__(self, lengths: NDArray[Any]) -> None:
         self.days: Floats = lengths.astype("m8[us]") / np.timedelta64(1, "D")
@@ -244,7 +246,7 @@ class Durations(RawValues):
 class TimesOfDay(RawValues):
     """What a clock shows, in hours."""
 
-    holds = "times of day"
+    kind, holds = "time of day", "times of day"
 
     def __init__(self, hours: Floats) -> None:
         self.hours = hours
@@ -314,7 +316,9 @@ def _sort_of(kind: type) -> str:
 
 def _numbers(values: NDArray[Any], missing: set[type]) -> RawValues:
     try:
-        return Numbers(np.array([np.nan if type(value) in missing else value for value in values], np.float64), loose=True)
+        return Numbers(
+            np.array([np.nan if type(value) in missing else value for value in values], np.float64), loose=True
+        )
     except (OverflowError, ValueError, TypeError):
         return Strange("numbers too large for a float64")
 
@@ -327,7 +331,9 @@ def _words(values: NDArray[Any], missing: set[type]) -> Coded:
         codes = np.fromiter((known.get(value, -1) for value in values), np.int64, len(values))
         return Coded(codes, map(str, distinct), loose=True)
     categories: dict[str, Category] = {}
-    words = [None if type(value) in missing or value != value else category_name(category_of(value)) for value in values]
+    words = [
+        None if type(value) in missing or value != value else category_name(category_of(value)) for value in values
+    ]
     for word, value in zip(words, values, strict=True):
         if word is not None and (word not in categories or isinstance(value, str)):
             categories[word] = category_of(value)

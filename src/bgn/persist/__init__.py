@@ -259,7 +259,9 @@ def _read(content: Any, size: int) -> ModelFile:
     if preparation is not None and preparation.schema.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that the schema lists.")
     if preparation is not None:
-        categories = {column.name: column.category_of for column in preparation.schema.columns if column.category_of is not None}
+        categories = {
+            column.name: column.category_of for column in preparation.schema.columns if column.category_of is not None
+        }
         network = network.changed(schema=network.schema.with_categories(categories))
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["addends"] = network.intercept, network.coef, 1.0

@@ -17,13 +17,13 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.persist import growth, strict
 from bgn.persist import network as networks
-from bgn.persist.network import ends_in, ends_out, category_in, category_out
+from bgn.persist.network import category_in, category_out, ends_in, ends_out
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
     from bgn.grow.ensemble import EnsembleHistory
     from bgn.grow.history import History, Record, Snapshot
-    from bgn.model.layer import Oblique
+    from bgn.model.term import Oblique
 
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
@@ -43,14 +43,24 @@ def _maybe(value: Any, where: str) -> float:
     return math.nan if value is None else _square(value, where)
 
 
+# What files of earlier versions call parameters, and the limits that growth stopped at.
+RENAMED = {"max_width": "max_terms", "n_networks": "ensemble"}
+
+
+def _stopped(value: Any, where: str) -> str:
+    """Return why growth stopped, in today's names."""
+    reason = strict.text(value, where)
+    return RENAMED.get(reason, reason)
+
+
 # What is kept of a history, a snapshot and a record besides networks, and how it is read.
 _COUNT = strict.whole(2**63)
 _HISTORY: dict[str, Reader[Any]] = {
-    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": _stopped, "shrinkage": strict.number,
     "n_validation": _COUNT,
 }  # fmt: skip
 _AVERAGE: dict[str, Reader[Any]] = {
-    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": _stopped,
 }  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
@@ -329,7 +339,7 @@ def settings_in(value: Any, where: str) -> dict[str, Any]:
     """Return settings by name: plain values and lists of them, weights of classes, and what columns want."""
     readers = {"class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in}
     return {
-        name: readers.get(name, _setting)(each, f"{where}.{name[:60]}")
+        RENAMED.get(name, name): readers.get(name, _setting)(each, f"{where}.{name[:60]}")
         for name, each in strict.obj(value, where).items()
     }
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from bgn.model.dates import TIME_PARTS, TimePart, zone_name
-from bgn.model.layer import Coefficient, Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.network import Ensemble, Network
-from bgn.model.schema import Column, Category, Schema
+from bgn.model.schema import Category, Column, Schema
 from bgn.model.step import any_output
-from bgn.model.term import Linear
+from bgn.model.term import Coefficient, Linear, Oblique, Projection
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -57,6 +57,9 @@ def schema_out(schema: Schema) -> dict[str, Any]:
 def _column_out(column: Column) -> str | dict[str, Any]:
     found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
     found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
+    found = {
+        {"categories": "levels", "category_of": "level_of"}.get(name, name): value for name, value in found.items()
+    }
     if column.categories is not None:
         found["levels"] = [category_out(category) for category in column.categories]
     if column.seen is not None:
@@ -134,7 +137,8 @@ def column_in(value: Any, where: str) -> Column:
     low, high = found.get("seen", (0.0, 0.0))
     if not low <= high and (low, high) != (math.inf, -math.inf):  # which stands for no value at all
         raise strict.refuse(f"{where}.seen", "the lowest value and the highest", value["seen"])
-    return Column(**found)
+    now = {"levels": "categories", "level_of": "category_of"}
+    return Column(**{now.get(name, name): part for name, part in found.items()})
 
 
 def _part_in(value: Any, where: str) -> TimePart:
@@ -164,8 +168,8 @@ def neuron_out(neuron: Oblique) -> dict[str, Any]:
         "weights": [np.asarray(each, np.float64).tolist() for each in neuron.projection.coefficients],
         "threshold": float(neuron.threshold),
     }
-    if neuron.projection.gaps is not None:
-        found["gaps"] = [float(each) for each in neuron.projection.gaps]
+    if neuron.projection.missing_as is not None:
+        found["gaps"] = [float(each) for each in neuron.projection.missing_as]
     return found if neuron.missing is None else found | {"missing": bool(neuron.missing)}
 
 
@@ -292,7 +296,11 @@ def members_out(network: Network, members: Ensemble) -> dict[str, Any]:
     for intercept, coef in zip(members.intercept, members.coef, strict=True):
         one = network.changed(intercept=intercept, coef=coef)
         asked = np.flatnonzero(any_output(one.output_weights))
-        found = {"base": np.asarray(one.base).tolist(), "neurons": asked.tolist(), "output_weights": one.output_weights[asked].tolist()}
+        found = {
+            "base": np.asarray(one.base).tolist(),
+            "neurons": asked.tolist(),
+            "output_weights": one.output_weights[asked].tolist(),
+        }
         if network.linear:
             slopes = np.zeros((network.n_inputs, *np.shape(one.base))) if one.slopes is None else one.slopes
             found["slopes"] = slopes.tolist()

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
+from bgn.inputs.splits import HeldOut
 from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.persist import strict, version1
-from bgn.persist.network import column_in, category_in, category_out, network_in, network_out, schema_out
+from bgn.persist.network import category_in, category_out, column_in, network_in, network_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
 
@@ -28,7 +29,7 @@ _CHECKS = 5
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    found |= {"gaps": list(preparation.missing_values), "date_format": preparation.date_format}
     if preparation.merged:
         found["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
@@ -92,34 +93,6 @@ def _columns_in(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]
 # -- test rows ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Which rows of a data file were set aside to judge a model by, and were not learnt from.
-
-    Parameters
-    ----------
-    seed : int
-    share : float
-        The share of the rows that was asked for.
-    key : str, optional
-        The column by which rows are told apart; None where it is their number in the file.
-    edge : int, optional
-        Rows whose hash is not above it were set aside; None where none were.
-    rows : int
-        Number of rows of the file, incomplete ones included.
-    fingerprint : int
-        By which the same table is known again, in whatever format: a hash of the targets of its training rows, row by
-        row. Files of earlier versions have that of all rows.
-    """
-
-    seed: int
-    share: float
-    key: str | None
-    edge: int | None
-    rows: int
-    fingerprint: int
-
-
 def held_out_in(value: Any, where: str) -> HeldOut:
     """Build what is known of the rows that were set aside, or say what is wrong."""
     most = strict.whole(2**64 - 1)
@@ -137,7 +110,10 @@ def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
     inputs = _threshold_rows(network)
     columns = [
-        [None if np.isnan(value) else value if column.categories is None else column.categories[int(value)] for value in values]
+        [
+            None if np.isnan(value) else value if column.categories is None else column.categories[int(value)]
+            for value in values
+        ]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
     ]
     table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
@@ -246,7 +222,11 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
     found: dict[str, Any] = {
         "groups": [
-            {"group": None if group is None else category_out(group), "rows": each.count, "scores": each.scores.tolist()}
+            {
+                "group": None if group is None else category_out(group),
+                "rows": each.count,
+                "scores": each.scores.tolist(),
+            }
             for group, each in intervals.calibrations.items()
         ]
     }

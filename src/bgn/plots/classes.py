@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate import EvaluationRows, OneClass, network_with_classes
+from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
 from bgn.explain.subject import class_number
 from bgn.model.readings import is_turned
 from bgn.pipelines import through_pipelines
@@ -54,7 +54,7 @@ def _told(model: Any) -> int:
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
     """Yield name, colour and rows of every class that is drawn."""
-    judged = EvaluationRows.of(model, X, y, weight)
+    judged = evaluation_rows(model, X, y, weight)
     if of is not None:
         chosen = [class_number(network_with_classes(model), of, "of")]
     else:
@@ -62,7 +62,7 @@ def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[s
         chosen = [_told(model)] if two else list(range(len(judged.classes)))
     for k in chosen:
         colour = _COLOURS[(0 if len(chosen) == 1 else k) % len(_COLOURS)]
-        yield quote_category(judged.words[k], 24), colour, judged.of_class(k)
+        yield quote_category(judged.class_names[k], 24), colour, judged.of_class(k)
 
 
 def _unit_square(ax: Any) -> None:
@@ -158,21 +158,21 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
 
     {parameters}
     """
-    judged = EvaluationRows.of(model, X, y, sample_weight)
+    judged = evaluation_rows(model, X, y, sample_weight)
     chosen = _told(model) if of is None else class_number(network_with_classes(model), of, "of")
     if of is None and len(judged.classes) > 2:
         raise ValueError(f"of must name one of the classes, {', '.join(map(repr, judged.classes[:10]))}; got None.")
     ax = axes(ax, 6.0, 3.8)
     plain(ax)
     edges = np.linspace(0, 1, 41)
-    for k, word in enumerate(judged.words):
-        mine = judged.is_class(k)
+    for k, word in enumerate(judged.class_names):
+        mine = judged.codes == k
         heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
         colour, told = _COLOURS[k % len(_COLOURS)], f"{quote_category(word, 24)} ({count_of(int(mine.sum()), 'row')})"
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
     ax.set(xlim=(-0.02, 1.02))
-    name_axes(ax, f"predicted probability of {quote_category(judged.words[chosen], 24)}", "share of the class's rows")
+    name_axes(ax, f"predicted probability of {quote_category(judged.class_names[chosen], 24)}", "share of the class's rows")
     legend(ax)
     return ax
 

@@ -17,7 +17,7 @@ from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
 from bgn.require import require
-from bgn.show.curves import band, band_of_categories, corners, few_wholes, histogram, categories_of, stepping
+from bgn.show.curves import band, band_of_categories, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
 from bgn.text import quote_name
 
@@ -69,7 +69,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     columns = [network.names.index(name) for name in ([found.feature] if isinstance(found, Effect) else found.features)]
     names = [schema.names[column] for column in columns]
     if isinstance(found, Effect):
-        (_curve if found.column.levels is None else _dots)(ax, found, rows[:, columns[0]])
+        (_curve if found.column.categories is None else _dots)(ax, found, rows[:, columns[0]])
         name_axes(ax, names[0], target)
     else:
         _map(ax, found, rows[:, columns], cmap, target)
@@ -130,13 +130,13 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
     """Colour the plane of two features by the mean prediction."""
     asked, places = [], []
     for part, column, axis in zip((found.first, found.second), columns.T, (ax.xaxis, ax.yaxis), strict=True):
-        if part.column.levels is None:
+        if part.column.categories is None:
             asked.append(np.linspace(np.nanmin(column), np.nanmax(column), _PIXELS))
             places.append(asked[-1])
         else:
-            asked.append(np.array(part.column.levels, dtype=object))
-            places.append(np.arange(len(part.column.levels)))
-            axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.levels))), parse_math=False)
+            asked.append(np.array(part.column.categories, dtype=object))
+            places.append(np.arange(len(part.column.categories)))
+            axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.categories))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
     name_colours(ax, shown, target)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.compare import told
-from bgn.export.numbers import amounts, number, share_of, whole
+from bgn.export.numbers import amounts, number, whole
 from bgn.export.styles import Signs, colour
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
@@ -32,7 +32,7 @@ from bgn.plots.style import (
     two_tone,
     widest,
 )
-from bgn.show.drawing import importance_of
+from bgn.show.drawing import importance_of, percent
 from bgn.show.labels import cell, shortened, term_labels
 from bgn.text import clean
 
@@ -90,7 +90,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     total = values.sum() or 1.0
     for place, i in enumerate(order):
         ax.annotate(
-            share_of(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
+            percent(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
             color=ink(), fontsize=min(9.0, size),
         )  # fmt: skip
     ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))

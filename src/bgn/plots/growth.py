@@ -157,7 +157,7 @@ def frontier(
         )  # fmt: skip
     last = list(found.linear)[-1:]  # the test rows come last
     classes = found.loss == "log_loss"
-    lines = [("shares of the classes" if classes else "the mean", found.judged, found.errors[found.judged][0])]
+    lines = [("shares of the classes" if classes else "the mean", found.evaluated_on, found.errors[found.evaluated_on][0])]
     rival = "logistic regression" if classes else "a linear model"
     lines += [(rival, rows, found.linear[rows]) for rows in last]
     for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):

@@ -10,13 +10,14 @@ import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
 from bgn.explain.subject import mean_predictions
-from bgn.export.numbers import number, share_of
+from bgn.export.numbers import number
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
+from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
 
@@ -39,8 +40,8 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     room, write = 0.05 * (up[1] - up[0]), _Written(facts.quantity, digits)
     shown = []
     for i, curve in curves.items():
-        name, share = title(facts.network.schema.columns[i]), share_of(facts.importance.relative_features[i])
-        draw = _steps if curve.column.levels is None else _categories
+        name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
+        draw = _steps if curve.column.categories is None else _categories
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
@@ -76,8 +77,8 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     drawn, shown = lines_for(len(words)), []
     for i, curves in probability_curves(facts).items():
         of, column = facts.network.schema.columns[i], facts.rows[:, i]
-        name, share = title(of), share_of(facts.importance.relative_features[i])
-        if of.levels is not None:
+        name, share = title(of), percent(facts.importance.relative_features[i])
+        if of.categories is not None:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
             start = f"Probability of {words[drawn[most][0]]} from"
@@ -148,7 +149,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
 
 def _reached(curve: Effect, column: Floats) -> list[Floats]:
     """Return the effects that are drawn of a feature, and the ends of their band."""
-    if curve.column.levels is not None:
+    if curve.column.categories is not None:
         return [curve.levels]
     known = column[~np.isnan(column)]
     known = known if len(known) else np.zeros(1)
@@ -323,7 +324,7 @@ def _spread(judged: Any, words: list[str], drawn: list[tuple[int, str]]) -> tupl
     if len(words) != 2:
         return None
     edges = np.linspace(0, 1, 31)
-    shares = [np.histogram(judged.probabilities[judged.is_class(k), 1], edges)[0].astype(float) for k in (0, 1)]
+    shares = [np.histogram(judged.probabilities[judged.codes == k, 1], edges)[0].astype(float) for k in (0, 1)]
     shares = [each / max(each.sum(), 1.0) for each in shares]
     text = (
         f"How the probability of {words[1]} is spread over the rows that are {words[1]} (blue) and over those that are "

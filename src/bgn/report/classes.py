@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Intervals
-from bgn.explain.evaluate import EvaluationRows, evaluation, of_classes
-from bgn.explain.frontier import logistic_scores, majority_scores
+from bgn.explain.evaluate import EvaluationRows, evaluate_classes, evaluate_predictions
+from bgn.explain.rivals import rival_predictions
 from bgn.explain.subject import class_labels
-from bgn.export.numbers import aligned, share_of
+from bgn.export.numbers import aligned
 from bgn.export.styles import Signs
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
@@ -21,6 +21,7 @@ from bgn.model.readings import Terms, outputs_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
+from bgn.show.drawing import percent
 from bgn.text import count_of, quote_category
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
@@ -56,8 +57,8 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
 
 def judged_rows(facts: Facts) -> EvaluationRows:
     """Return what the network says of the rows to judge by."""
-    found = EvaluationRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
-    return replace(found, evenly=int(facts.turned))
+    found = EvaluationRows.of_encoded(facts.network, facts.judged_rows, facts.judged_target)
+    return replace(found, tie=int(facts.turned))
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:
@@ -66,29 +67,25 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
 
     labels = class_labels(facts.network)
     width, count = conditions(facts), len(labels)
-    rows, judged = facts.standardised
+    rows, judged = facts.standardized
     codes = facts.target.astype(int)
     tree = DecisionTreeClassifier(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, codes)
     chances = np.full((len(judged), count), _LEAST)
     chances[:, tree.classes_] = np.maximum(tree.predict_proba(judged), _LEAST)
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
     size = own_size(facts)
+    rivals = rival_predictions(facts.network.schema, (facts.rows, facts.target), facts.judged_rows, labels)
     entries: list[tuple[str, str, Floats]] = [
         ("this model", size, facts.network.predict_encoded(facts.judged_rows, scores=True)),
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
-        (
-            "logistic regression",
-            count_of(facts.rows.shape[1], "column"),
-            logistic_scores(facts.numbers[0], facts.target, facts.numbers[1], count),
-        ),
-        ("the shares of the classes", "always the same", majority_scores(facts.target, len(judged), count)),
+        ("logistic regression", count_of(facts.rows.shape[1], "column"), rivals["logistic"]),
+        ("the shares of the classes", "always the same", rivals["majority"]),
     ]
     found = []
     for name, told, scores in entries:
-        judged_by = EvaluationRows.scored(labels, scores, facts.judged_target)
-        measured = evaluation(judged_by).scores
-        by_row = of_classes(judged_by)
-        found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}, "rows": by_row})
+        evaluation = evaluate_predictions(facts.judged_target, scores, labels)
+        own = {key: evaluation.scores[key] for key in MEASURES}
+        found.append({"name": name, "size": told, **own, "evaluation": evaluation})
     return found
 
 
@@ -136,22 +133,22 @@ def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
     sets = found.predict_encoded(facts.judged_rows, SHARE)
     inside = sets[np.arange(len(sets)), facts.judged_target.astype(int)].mean()
     sizes = sets.sum(axis=1)
-    parts = [f"{share_of(float(np.mean(chosen)))} {words}" for chosen, words in (
+    parts = [f"{percent(float(np.mean(chosen)))} {words}" for chosen, words in (
         (sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none")) if chosen.any()]  # fmt: skip
     return (
-        f"How sure it is: sets of classes for {share_of(SHARE)} of rows, {calibrated}. Of {judged}, "
-        f"{', '.join(parts)}; {share_of(float(inside))} of the sets hold the true class."
+        f"How sure it is: sets of classes for {percent(SHARE)} of rows, {calibrated}. Of {judged}, "
+        f"{', '.join(parts)}; {percent(float(inside))} of the sets hold the true class."
     )
 
 
 def confusion(facts: Facts) -> dict[str, Any]:
     """Return how many rows of each class were taken for which, with shares of each class."""
-    found = evaluation(judged_rows(facts)).confusion
+    found: Any = evaluate_classes(judged_rows(facts)).confusion
     totals = found.sum(axis=1, keepdims=True)
     shares = np.divide(found, totals, out=np.zeros_like(found), where=totals > 0)
     words = words_of(facts.network)
     rows = [
-        {"word": word, "cells": [{"count": f"{int(n):,}", "share": share_of(p), "strength": round(100 * p)}
+        {"word": word, "cells": [{"count": f"{int(n):,}", "share": percent(p), "strength": round(100 * p)}
                                  for n, p in zip(counts, part, strict=True)]}
         for word, counts, part in zip(words, found.tolist(), shares.tolist(), strict=True)
     ]  # fmt: skip
@@ -196,5 +193,5 @@ def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str,
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
         f"This model predicts {target}: {adds} follows from a base value plus {' and '.join(parts)}, about {about}. On "
-        f"{judged} it is right {share_of(measure['accuracy'])} of the time{area}."
+        f"{judged} it is right {percent(measure['accuracy'])} of the time{area}."
     )

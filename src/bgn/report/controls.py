@@ -131,7 +131,7 @@ def thresholds(network: Network) -> dict[str, Any]:
     first = network.layers[0]
     asked = [
         {"columns": each.projection.columns, "weights": each.projection.coefficients, "bias": bias,
-         "gaps": each.projection.gaps}
+         "missing_as": each.projection.missing_as}
         for each, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
     lines = [{"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,

@@ -64,7 +64,7 @@
     let total = 0;
     neuron.columns.forEach((column, i) => {
       const weight = neuron.weights[i];
-      const gap = neuron.gaps ? neuron.gaps[i] : NaN;
+      const gap = neuron.missing_as ? neuron.missing_as[i] : NaN;
       const value = values[column];
       const part = Array.isArray(weight) ? (value === null ? gap : weight[value]) : value === null ? gap * (weight || 1) : value * weight;
       total = i ? total + part : part;

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
-from bgn.explain.evaluate import of_numbers
+from bgn.explain.evaluate import evaluate_numbers
 from bgn.explain.extremes import Extremes, extremes
-from bgn.explain.frontier import as_numbers, known, linear_predictions, standardised
 from bgn.explain.importance import Importance, importance
+from bgn.explain.rivals import as_numbers, linear_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
-from bgn.inputs.classes import codes_of
+from bgn.explain.subject import clipped_network, of_codes
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
@@ -78,11 +77,11 @@ class Facts:
         called = PageLabels.of(original.schema, labels, units)
         nameless = KeptCategories({}, KeptCategories.of(original).nameless)
         network, coded = original.changed(schema=nameless.schema(called.schema)), of_codes(original)
-        rows, target = _rows_and_target(original, X, y, "X", "y")
+        rows, target = rows_with_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
-        tests = _rows_and_target(original, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
+        tests = rows_with_target(original, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
         terms, predictions = questions_of(network), coded.predict(tests[0])
         holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
         measured = _mean_importance(coded, rows)
@@ -104,7 +103,7 @@ class Facts:
     @cached_property
     def outside(self) -> Bools:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
-        low, high = np.nanmin(known(self.rows), axis=0), np.nanmax(known(self.rows), axis=0)
+        low, high = (end(zero_if_empty(self.rows), axis=0) for end in (np.nanmin, np.nanmax))
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
 
     @cached_property
@@ -162,17 +161,9 @@ class Facts:
         return as_numbers(schema, self.rows, self.rows), as_numbers(schema, self.judged_rows, self.rows)
 
     @cached_property
-    def standardised(self) -> tuple[Floats, Floats]:
+    def standardized(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
-        return standardised(*self.numbers)
-
-
-def _rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
-    """Return rows and numbers, or numbers of classes, that fit each other."""
-    if network.link == "identity":
-        return rows_and_target(network, X, y, x_name, y_name)
-    rows = rows_of(network, X, x_name)
-    return rows, codes_of(network, y, len(rows), y_name)
+        return standardized(*self.numbers)
 
 
 def _mean_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
@@ -219,7 +210,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     from sklearn.tree import DecisionTreeRegressor
 
     width = conditions(facts)
-    rows, judged = facts.standardised
+    rows, judged = facts.standardized
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
     size = own_size(facts)
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
@@ -232,14 +223,9 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     ]
     return [
         {"name": name, "size": size, **errors(facts.judged_target, guess),
-         "rows": _by_row(facts.judged_target, guess)}
+         "evaluation": evaluate_numbers(facts.judged_target, guess)}
         for name, size, guess in entries
     ]  # fmt: skip
-
-
-def _by_row(truth: Floats, guess: Floats) -> dict[str, Floats]:
-    found = of_numbers(truth, guess)
-    return {"rmse": found["mse"], "mae": found["mae"], "r2": found["r2"]}
 
 
 def conditions(facts: Facts) -> int:

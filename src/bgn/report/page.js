@@ -27,7 +27,7 @@
   // What a column adds to a neuron's sum: a category is the number of its level, a gap null.
   function summand(neuron, i, value) {
     const weight = neuron.weights[i];
-    const gap = neuron.gaps === null ? NaN : neuron.gaps[i];
+    const gap = neuron.missing_as === null ? NaN : neuron.missing_as[i];
     if (Array.isArray(weight)) return value === null ? gap : weight[value];
     return value === null ? gap * (weight || 1) : value * weight;
   }

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.subject import clipped_network
 from bgn.export.condition import describe, remarks
-from bgn.export.numbers import aligned, amounts, number, places, share_of
+from bgn.export.numbers import aligned, amounts, number, places
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
 from bgn.export.styles import Html, Signs, colour
@@ -38,7 +38,7 @@ from bgn.report.charts import curves_note, effects, growth, judging, lines_for
 from bgn.report.controls import editing, starts
 from bgn.report.facts import Facts, Names, quality
 from bgn.require import require
-from bgn.show.drawing import Drawing, draw
+from bgn.show.drawing import Drawing, draw, percent
 from bgn.show.labels import cell, shortened, value_of
 from bgn.text import clean, count_of, quote_name, visible
 from bgn.whole_file import check_place, write_whole
@@ -384,13 +384,13 @@ def _details(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> tuple[li
     shares, terms, unit = facts.shares[0], facts.terms, " points" if card.points else facts.quantity.suffix
     single = [
         f"{adds} {add.removeprefix('+')}{unit} if {describe(term.condition, terms, Signs())}. Its share: "
-        f"{share_of(shares[term.neuron])}. Answered yes in {share_of(holds)} of the rows "
+        f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
         f"({round(holds * len(facts.rows)):,})."
         for term, add, holds in zip(terms.terms, card.adds, facts.holds, strict=True)
     ]
     boxes = [box for each in drawings[:1] for box in each.boxes if box.kind == "group"]
     moved = "of how far predictions move from their mean"
-    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {share_of(box.share or 0.0)} {moved}."}
+    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {percent(box.share or 0.0)} {moved}."}
               for box in boxes]  # fmt: skip
     return single, groups
 

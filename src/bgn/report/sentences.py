@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.certify import promises
-from bgn.explain.evaluate import LEGEND, verdict
 from bgn.explain.extremes import negative_note
-from bgn.export.numbers import number, share_of, whole
+from bgn.explain.rivals import LEGEND, verdict
+from bgn.export.numbers import number, whole
 from bgn.report import classes
 from bgn.report import facts as told
 from bgn.report.facts import Facts
+from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
 from bgn.text import count_of, quote_name
@@ -51,7 +52,7 @@ def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
     if straight := len(facts.terms.linear_terms):
         parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
-    explained = f" and explains {share_of(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
+    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
     negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
     return (
         f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on {judged(facts)} "
@@ -99,11 +100,11 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[
     if facts.classes:
         notes += [classes.LOG_LOSS, *classes.without_rows(facts)]
     titles = classes.MEASURES if facts.classes else TITLES
-    (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
-    for one, (rows, theirs) in zip(measures[1:], others, strict=True):
-        notes.append(str(verdict(one["name"], model, rows, titles, (ours, theirs))))
-    rival = "Logistic regression" if facts.classes else "The linear model"
-    return " ".join([*notes, LEGEND, f"{rival} has a slope for each numeric column and a weight for each category."])
+    (model, ours), *others = ((one["evaluation"], figures) for one, figures in zip(measures, shown, strict=True))
+    for one, (rival, theirs) in zip(measures[1:], others, strict=True):
+        notes.append(str(verdict(one["name"], model, rival, titles, (ours, theirs))))
+    name = "Logistic regression" if facts.classes else "The linear model"
+    return " ".join([*notes, LEGEND, f"{name} has a slope for each numeric column and a weight for each category."])
 
 
 TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}
@@ -183,8 +184,8 @@ def sure(facts: Facts) -> str:
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
     rows = found.calibrations[None].count
     return (
-        f"How sure it is: intervals for {share_of(told.SHARE)} of rows, {calibrated_on(rows)}, are "
-        f"{measured(facts, width)} wide on average and hold the target of {share_of(float(inside))} of {judged(facts)}."
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, {calibrated_on(rows)}, are "
+        f"{measured(facts, width)} wide on average and hold the target of {percent(float(inside))} of {judged(facts)}."
     )
 
 

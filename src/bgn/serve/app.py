@@ -190,7 +190,7 @@ class ModelApp:
         told = found if found.told is None else found.told  # in few digits
         moved = [(network.names.index(name), old, new) for name, (old, new) in told.changes.items()]
         shown = told.prediction if told.x is not None else float("nan")
-        values = None if told.x is None else network.schema.encode([told.x], gaps=True)[0]
+        values = None if told.x is None else network.schema.encode([told.x], missing=True)[0]
         return {
             "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
             "within": 0.0 if told is found else told.gap,

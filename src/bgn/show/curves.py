@@ -35,7 +35,7 @@ def few_wholes(column: Floats) -> bool:
 
 def categories_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
     """Return the levels of a category in words, "missing" last where gaps are known, their effects and their rows."""
-    levels = found.column.levels or ()
+    levels = found.column.categories or ()
     words, effects = list(map(category_name, levels)), found(np.array(levels, dtype=object))
     counts = np.array([np.sum(column == code) for code in range(len(levels))], dtype=np.float64)
     if found.missing is None:
@@ -158,7 +158,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     >>> effect_lines(bgn.effect(network, "rooms", background=rows), rows[:, 0])
     EffectLines(places=('below 3', 'from 3'), levels=(1.0, 3.0), of_steps=None)
     """
-    if found.column.levels is not None:
+    if found.column.categories is not None:
         words, levels, _ = categories_of(found, np.empty(0))
         return EffectLines(tuple(words), tuple(levels.tolist()))
     values = column[~np.isnan(column)]

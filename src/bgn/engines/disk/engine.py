@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
 from bgn.engines.memory import Part, part_of
 from bgn.engines.protocol import NO_OUTPUT, CellPart, Loss, Parts, RawBlock, Reply, Request, RowPart, RowSource
-from bgn.engines.raw_rows import Hashes, Plan, RawRows, Survey, row_hashes
+from bgn.engines.raw_rows import Plan, RawRows, Survey, row_hashes
 from bgn.engines.reduce import CellEngine, CellSums, Regions, merge, merge_regions
-from bgn.model.layer import Oblique
+from bgn.inputs.splits import Hashes
+from bgn.model.term import Oblique
 
 try:
     import fcntl

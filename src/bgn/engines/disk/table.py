@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from bgn.engines.disk.files import File, Held, Npy, OpenFiles, Reader
 from bgn.engines.protocol import Floats
-from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
-from bgn.inputs.frames import FROM_DTYPE, TableKinds, chosen_columns
+from bgn.inputs.kinds import FROM_DTYPE, TableKinds, chosen_columns
+from bgn.inputs.target import Classes, Label, labels_in, sorted_labels
 from bgn.model.schema import Schema
 from bgn.model.values import Coded, Misread, values_of
 
@@ -102,9 +102,9 @@ class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
     `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
-    are the columns to read where columns have names. With `gaps` the columns may hold what a frame may: numbers with
+    are the columns to read where columns have names. With `missing` the columns may hold what a frame may: numbers with
     gaps, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
-    `categorical_features` as for :func:`bgn.inputs.frames.schema_of`. Without, all must be numbers. With `classes` the
+    `categorical_features` as for :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the
     target is a column of labels, and numbers of classes are read.
     """
 

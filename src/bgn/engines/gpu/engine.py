@@ -37,13 +37,13 @@ from bgn.engines.protocol import (
     tables_of,
 )
 from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
-from bgn.model.layer import Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 
 def project(columns: Tensor, direction: Projection) -> Tensor:
     """The projection of every row in float64, one rounding a step, columns in order."""
     z = None
-    gaps = direction.gaps or (None,) * len(direction.columns)
+    gaps = direction.missing_as or (None,) * len(direction.columns)
     for j, c, gap in zip(direction.columns, direction.coefficients, gaps, strict=True):
         if isinstance(c, tuple) or gap is not None:
             term = look_up(columns[j], c, gap) if isinstance(c, tuple) else _filled(columns[j], c, gap)

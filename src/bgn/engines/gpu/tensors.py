@@ -20,9 +20,9 @@ from torch import Tensor
 from bgn.engines.coding import Coding
 from bgn.engines.gpu.engine import ClassTensorPart, TensorEngine, TensorPart, group_sums, project
 from bgn.engines.protocol import Floats, Grid, Integers, Loss, OneBlock, Output
-from bgn.engines.raw_rows import Hashes, Inside, Plan, RawRows, Sample
-from bgn.engines.reduce import mix
-from bgn.inputs.frames import chosen_columns
+from bgn.engines.raw_rows import Plan, RawRows, Sample
+from bgn.inputs.kinds import chosen_columns
+from bgn.inputs.splits import Hashes, Inside, mix
 from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
@@ -108,7 +108,7 @@ class RawTensors(RawRows):
         return kind(columns, _steps(loss.targets, rows.target[index]), weight, loss)
 
     def hashes(self, seed: int) -> Tensor:
-        """What :func:`bgn.engines.raw_rows.row_hashes` says, less 2^63."""
+        """What :func:`bgn.inputs.splits.hash_values` says, less 2^63."""
         with np.errstate(over="ignore"):
             start = mix(np.array([seed], dtype=np.uint64) + np.uint64(_GOLDEN + (1 << 64))).view(np.int64)[0]
         h = torch.full(self.target.shape, int(start), dtype=torch.int64, device=self.target.device)

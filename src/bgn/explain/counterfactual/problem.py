@@ -11,13 +11,14 @@ import numpy as np
 
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
-from bgn.model.layer import Layer, Oblique, Projection
+from bgn.model.layer import Layer
 from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.readings import is_turned
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Oblique, Projection
 from bgn.model.values import as_rows
 from bgn.text import quote_name
 
@@ -567,7 +568,7 @@ def read_row(network: Network, x: Any) -> Floats:
     x = as_rows(x)
     if len(rows_of(network, x, "x")) != 1:
         raise ValueError(f"x must be one row; got {len(rows_of(network, x, 'x'))}.")
-    return network.schema.encode(x, gaps=True)[0].copy()
+    return network.schema.encode(x, missing=True)[0].copy()
 
 
 def _read_whole(inputs: PlainInputs, integer: Iterable[Any] | None) -> Bools:

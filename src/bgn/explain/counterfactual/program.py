@@ -17,8 +17,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bgn.explain.counterfactual.problem import Problem
 from bgn.explain.crossings import crossings, direction, normal
-from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Oblique, Projection
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
 _LISTED = 12

@@ -18,8 +18,8 @@ from bgn.explain.counterfactual.program import Program, Solution
 from bgn.explain.crossings import after_first, crossings, crossings_along, factor
 from bgn.explain.optimize.problem import Domain, ScoreProblem
 from bgn.explain.optimize.search import is_empty
-from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Oblique, Projection
 
 # Costs closer than this, relatively, are the same: the solver promises no more.
 _SAME = 1e-6

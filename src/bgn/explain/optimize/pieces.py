@@ -15,8 +15,8 @@ import numpy as np
 
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.problem import Domain
-from bgn.model.layer import Coefficient, Oblique, Projection
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Coefficient, Oblique, Projection
 
 _FEW = 100  # whole numbers that are pieces of their own
 _LISTED = 4096  # combinations of levels whose sums are listed
@@ -65,7 +65,7 @@ def column_pieces(neurons: Sequence[Oblique], domain: Domain, column: int, steep
         first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
         last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
         spans = np.column_stack([first, last])
-    if domain.gaps[column]:
+    if domain.missing[column]:
         spans = np.vstack([spans[: 0 if column in domain.absent else None], [np.nan, np.nan]])
     rows = np.repeat(row, len(spans), axis=0)
     rows[:, column] = spans[:, 0]
@@ -97,7 +97,7 @@ def shared_sums(neurons: Sequence[Oblique], domain: Domain) -> list[SharedSum]:
     for k, neuron in enumerate(neurons):
         if len(neuron.projection.columns) > 1:
             scaled, lead = _scaled(neuron.projection)
-            groups.setdefault((scaled, neuron.projection.gaps is None), []).append((k, lead))
+            groups.setdefault((scaled, neuron.projection.missing_as is None), []).append((k, lead))
     return [_shared_sum(neurons, domain, scaled, found) for (scaled, _), found in groups.items()]
 
 
@@ -110,8 +110,8 @@ def _scaled(projection: Projection) -> tuple[Projection, float]:
         for each in projection.coefficients
     )
     gaps = None
-    if projection.gaps is not None:
-        pairs = zip(projection.gaps, projection.coefficients, strict=True)
+    if projection.missing_as is not None:
+        pairs = zip(projection.missing_as, projection.coefficients, strict=True)
         gaps = tuple(gap / lead if isinstance(each, tuple) or each == 0.0 else gap for gap, each in pairs)
     return Projection(projection.columns, coefficients, gaps), lead
 
@@ -133,8 +133,8 @@ def _shared_sum(
     if sums is not None:
         edges, strict, kept = _tight(edges, strict, sums)
         answers = answers[kept]
-    sees = [column for column in scaled.columns if domain.gaps[column]]
-    loses = scaled.gaps is None and bool(sees)
+    sees = [column for column in scaled.columns if domain.missing[column]]
+    loses = scaled.missing_as is None and bool(sees)
     if loses:
         answers = np.vstack([answers, [1.0 if neurons[k].missing else -1.0 for k in numbers]])
         edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
@@ -148,8 +148,8 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
         values = _values(domain, column, coefficient)
         if values is None:
             return None
-        if domain.gaps[column] and scaled.gaps is not None:
-            values = [*values, scaled.gaps[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
+        if domain.missing[column] and scaled.missing_as is not None:
+            values = [*values, scaled.missing_as[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
         options.append(values)
     if prod(map(len, options)) > _LISTED:
         return None

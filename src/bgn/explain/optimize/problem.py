@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.subject import column_of, gap_of
-from bgn.model.layer import Layer, Oblique
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Oblique
 
 # -- Which rows are asked about: ranges of numbers, levels of categories, and whether gaps count.
 
@@ -27,9 +28,9 @@ class Domain:
         Ends of a number's range, infinite where there are none.
     whole : ndarray of bool, shape (columns,)
         Numbers that must be whole.
-    levels : tuple of (tuple of int or None)
+    categories : tuple of (tuple of int or None)
         Numbers of the levels that a category may have; None for a number.
-    gaps : ndarray of bool, shape (columns,)
+    missing : ndarray of bool, shape (columns,)
         Where a gap is a value of its own.
     start : ndarray, shape (columns,)
         What a column holds where it does not matter.
@@ -125,7 +126,7 @@ class ScoreProblem:
 
     Attributes
     ----------
-    neurons : tuple of Neuron
+    neurons : tuple of Oblique
         The first layer's questions; then `limits` more, which must be answered yes.
     weights : ndarray
         What each neuron of the last layer is worth.
@@ -137,7 +138,7 @@ class ScoreProblem:
     deeper : tuple of Layer
         The layers above the first.
     limits : int
-    gaps : tuple of (int, float)
+    missing_as : tuple of (int, float)
         Columns with slopes where a gap is a value of its own, and what it counts as for the slope: such rows are a
         problem of their own (:meth:`beyond`).
     """
@@ -150,14 +151,14 @@ class ScoreProblem:
     limits: int = 0
     ends: Floats | None = None
     constant: float = 0.0
-    missing: tuple[tuple[int, float], ...] = ()
+    missing_as: tuple[tuple[int, float], ...] = ()
 
     def beyond(self) -> list[ScoreProblem]:
         """Return problems that cover this one: without gaps in the first column with a slope that may have some, and
         with; or each on one side of an end of the first slope that has rows beyond. None where no slope has either."""
-        for place, (column, counted) in enumerate(self.missing):
+        for place, (column, counted) in enumerate(self.missing_as):
             if self.slopes[column]:
-                rest = replace(self, missing=self.missing[:place] + self.missing[place + 1 :])
+                rest = replace(self, missing_as=self.missing_as[:place] + self.missing_as[place + 1 :])
                 return [rest, rest._absent(column, counted)]
         if self.ends is None:
             return []
@@ -298,9 +299,9 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
     seen = [each for each in network.linear_terms if domain.missing[each.column]]
-    missing = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
+    missing_as = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
     domain = replace(domain, missing=domain.missing & (slopes == 0.0))
-    straight: dict[str, Any] = {"ends": network.ranges, "gaps": missing}
+    straight: dict[str, Any] = {"ends": network.ranges, "missing_as": missing_as}
     if network.depth > 1:
         return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
     kept = [k for k in range(first.width) if weights[k] != 0.0]

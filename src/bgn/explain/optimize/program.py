@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.pieces import ColumnPieces, SharedSum, column_pieces, shared_sums
 from bgn.explain.optimize.problem import ScoreProblem
-from bgn.model.layer import Oblique, Projection
 from bgn.model.step import Floats
+from bgn.model.term import Oblique, Projection
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
 _LISTED = 12
@@ -139,7 +139,7 @@ class RegionProgram:
         """Return a sum as a row of the program and a constant, and the least and the greatest that the row gives."""
         row, constant, least, most = self._row(), 0.0, 0.0, 0.0
         projection = self.sums[number].projection
-        gaps = projection.gaps or (0.0,) * len(projection.columns)
+        gaps = projection.missing_as or (0.0,) * len(projection.columns)
         for column, coefficient, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
             k = self.place[column]
             each, piece = self.columns[k], self.piece[k]
@@ -430,7 +430,7 @@ class Inside:
             edge, sign = float(each.edges[self.region.sums[number], side]), 2 * side - 1
             right += share * sign * Fraction(edge)
             size, projection = abs(edge), each.projection
-            gaps = projection.gaps or (0.0,) * len(projection.columns)
+            gaps = projection.missing_as or (0.0,) * len(projection.columns)
             for column, coefficient, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
                 if column in places:
                     assert isinstance(coefficient, float)

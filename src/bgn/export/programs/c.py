@@ -283,7 +283,7 @@ class _Whole:
     """A comparison of whole numbers: factors of inputs, what their gaps add, and a threshold."""
 
     factors: tuple[int | tuple[int, ...], ...]
-    gaps: tuple[int, ...] | None
+    missing_as: tuple[int, ...] | None
     threshold: int
 
 
@@ -357,7 +357,7 @@ def _reading(planned: ExportPlan, places: list[int]) -> list[str]:
 
 def _whole(planned: ExportPlan, summed: Summation, comparison: PlannedComparison, places: list[int]) -> _Whole:
     """Return a comparison times a power of ten, so that all in it is whole."""
-    numbers = [comparison.threshold, *(summed.gaps or ())]
+    numbers = [comparison.threshold, *(summed.missing_as or ())]
     power = max(map(_decimals, numbers), default=0)
     for k, factor in zip(summed.inputs, summed.coefficients, strict=True):
         some = factor if isinstance(factor, tuple) else (factor,)
@@ -371,7 +371,7 @@ def _whole(planned: ExportPlan, summed: Summation, comparison: PlannedComparison
         tuple(scaled(each) for each in factor) if isinstance(factor, tuple) else scaled(factor, places[k])
         for k, factor in zip(summed.inputs, summed.coefficients, strict=True)
     )
-    gaps = None if summed.gaps is None else tuple(map(scaled, summed.gaps))
+    gaps = None if summed.missing_as is None else tuple(map(scaled, summed.missing_as))
     size = sum(max(map(abs, each)) if isinstance(each, tuple) else abs(each) for each in factors)
     if max(size, abs(scaled(comparison.threshold)) >> 31, *(gaps or (0,))) >= _MOST:
         raise ValueError(
@@ -400,9 +400,9 @@ def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[i
                 part = f"(x{k} == {code} ? {value} : {part})" if value else part
         else:
             part = f"x{k}" if factor == 1 else f"{factor} * x{k}"
-        if whole.gaps is not None and planned.sees_gap(k):
-            known = whole.gaps[place] == 0 and categories is not None
-            part = part if known else f"({missing} ? {whole.gaps[place]} : {part})"
+        if whole.missing_as is not None and planned.sees_gap(k):
+            known = whole.missing_as[place] == 0 and categories is not None
+            part = part if known else f"({missing} ? {whole.missing_as[place]} : {part})"
         elif planned.sees_gap(k):
             absent.append(missing)
         parts.append(part)

@@ -326,7 +326,7 @@ class Formulas:
         summed = self.plan.layers[layer].sums[comparison.summation]
         parts = []
         for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            gap = None if summed.gaps is None else summed.gaps[place]
+            gap = None if summed.missing_as is None else summed.missing_as[place]
             if layer:
                 value = f"Questions!{at(self.column(layer - 1, k), row)}"
                 parts.append(_times(float(coefficient), value))  # type: ignore[arg-type]
@@ -337,7 +337,7 @@ class Formulas:
                 part, there = _times(coefficient, self._value(k, row)), self._there(k, row)
                 parts.append(f"IF({there},{part},{_number(gap)})" if gap is not None and there else part)
         test = f"IF({'+'.join(parts) or '0'}>={_number(comparison.threshold)},1,-1)"
-        needed = [] if layer or summed.gaps is not None else [self._there(k, row) for k in summed.inputs]
+        needed = [] if layer or summed.missing_as is not None else [self._there(k, row) for k in summed.inputs]
         needed = [each for each in needed if each]
         if not needed:
             return f"={test}"

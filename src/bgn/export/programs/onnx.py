@@ -130,7 +130,7 @@ def _shape(planned: ExportPlan, layer: int, comparison: PlannedComparison) -> tu
     slots = tuple(
         k if isinstance(each, tuple) else -1 for k, each in zip(summed.inputs, summed.coefficients, strict=True)
     )
-    return slots, summed.gaps is not None and not layer, bool(comparison.missing) and not layer
+    return slots, summed.missing_as is not None and not layer, bool(comparison.missing) and not layer
 
 
 def _asked(graph: Graph, planned: ExportPlan, layer: int, places: Sequence[int]) -> list[tuple[list[int], str]]:
@@ -160,7 +160,7 @@ def _sums(graph: Graph, sums: Sequence[Summation], layer: int, gaps: bool) -> st
         inputs, factors = [each.inputs[slot] for each in sums], [each.coefficients[slot] for each in sums]
         if isinstance(factors[0], tuple):
             codes = graph.codes[inputs[0]]
-            behind = [np.nan if each.gaps is None else each.gaps[slot] for each in sums]  # the last level: a gap
+            behind = [np.nan if each.missing_as is None else each.missing_as[slot] for each in sums]  # the last level: a gap
             tables = np.column_stack([np.array(factors), behind])
             part = graph.node("Gather", graph.constant(tables), codes, axis=1)
         else:
@@ -169,7 +169,7 @@ def _sums(graph: Graph, sums: Sequence[Summation], layer: int, gaps: bool) -> st
             if any(each != 1.0 for each in factors):
                 part = graph.node("Mul", part, graph.constant([[each] for each in factors]))
             if gaps:
-                counted = graph.constant([[each.gaps[slot]] for each in sums])  # type: ignore[index]
+                counted = graph.constant([[each.missing_as[slot]] for each in sums])  # type: ignore[index]
                 part = graph.node("Where", graph.node("IsNaN", part), counted, part)
         total = graph.node("Add", total, part) if total else part
     return total or graph.zeros(len(sums))

@@ -113,7 +113,7 @@ class Document:
             if layer:
                 part = self.apply("*", self.number(float(coefficient)), self.ref(f"{self.answers} {layer} {k + 1}"))  # type: ignore[arg-type]
             else:
-                part = self.part(k, coefficient, None if summed.gaps is None else summed.gaps[place])
+                part = self.part(k, coefficient, None if summed.missing_as is None else summed.missing_as[place])
             total = part if total is None else self.apply("+", total, part)
         return self.number(0.0) if total is None else total
 
@@ -326,7 +326,7 @@ class _Models(Document):
 
     def _present(self, summed: Summation, predicate: etree.Element) -> etree.Element:
         """Return a predicate that also says that no category of a sum is missing, where that leaves no sum."""
-        if summed.gaps is not None or len(summed.inputs) == 1:
+        if summed.missing_as is not None or len(summed.inputs) == 1:
             return predicate
         there = []
         for k in summed.inputs:
@@ -397,7 +397,7 @@ class _Models(Document):
         summed = self.plan.layers[layer].sums[comparison.summation]
         total, threshold = self.sum(layer, summed), self.number(comparison.threshold)
         answer = self.apply("if", self.apply("greaterOrEqual", total, threshold), self.number(1.0), self.number(-1.0))
-        if layer or summed.gaps is not None or comparison.missing is None:
+        if layer or summed.missing_as is not None or comparison.missing is None:
             return answer
         told = self.number(1.0 if comparison.missing else -1.0)
         for k in reversed(summed.inputs):

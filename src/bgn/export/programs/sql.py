@@ -104,7 +104,7 @@ class SqlWriter:
         """Write a sum, from left to right."""
         parts = []
         for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            gap = None if summed.gaps is None or layer else summed.gaps[place]
+            gap = None if summed.missing_as is None or layer else summed.missing_as[place]
             if layer:
                 parts.append(self.answer(layer - 1, k, float(coefficient)))  # type: ignore[arg-type]
                 continue

@@ -81,7 +81,7 @@ class Statements:
         yield from self._totals(shared)
 
     def _worth_a_name(self, layer: int, summed: Summation) -> bool:
-        plain = summed.coefficients == (1.0,) and summed.gaps is None
+        plain = summed.coefficients == (1.0,) and summed.missing_as is None
         return not (plain and layer == 0)
 
     def _totals(self, shared: Counter[int]) -> Iterator[str]:
@@ -138,7 +138,7 @@ class Statements:
         """Write a sum, from left to right."""
         parts = []
         for place, (each, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            gap = None if summed.gaps is None or layer else summed.gaps[place]
+            gap = None if summed.missing_as is None or layer else summed.missing_as[place]
             if layer:
                 parts.append(self.product(float(coefficient), f"h{layer - 1}_{each}"))  # type: ignore[arg-type]
             elif isinstance(coefficient, tuple):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bgn.compiling import compiled
 from bgn.engines.protocol import NO_OUTPUT, Bools, Engine, Floats, Output, Question
 from bgn.grow.directions.protocol import Others
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 
 _NOTHING = 1e-7
 

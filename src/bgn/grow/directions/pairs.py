@@ -20,7 +20,7 @@ from bgn.engines.memory import MemoryEngine
 from bgn.engines.protocol import Engine, Floats, Integers
 from bgn.grow.constraints import Constraints
 from bgn.grow.directions.screen import FINE, best_edge, single_gains
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 
 # -- What cuts of two columns at several angles could gain, from two-way tables of counts and sums, compiled.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Floats, Output, Question
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 
 
 class DirectionFinder(Protocol):

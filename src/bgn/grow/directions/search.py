@@ -26,7 +26,7 @@ from bgn.grow.directions.pairs import ANGLES, WIDTH, Pairs, SingleLines, Subsets
 from bgn.grow.directions.protocol import JudgedDirection, Others
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions, spread_over_threads
 from bgn.grow.rows import Roles
-from bgn.model.layer import Projection
+from bgn.model.term import Projection
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
 _MOST_USED = 4  # but for these, which most neurons ask about: alone they may have nothing left to gain

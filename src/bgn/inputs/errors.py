@@ -100,13 +100,13 @@ def listing(name: str) -> str:
 
     Examples
     --------
-    >>> listing("gaps")
-    'gaps=[...]'
+    >>> listing("missing_values")
+    'missing_values=[...]'
     >>> with spoken_to_a_shell():
-    ...     listing("gaps")
-    '--gaps none --gaps WORD'
+    ...     listing("missing_values")
+    '--missing-values none --missing-values WORD'
     """
-    return f"--{name} none --{name} WORD" if _IN_SHELL.get() else f"{name}=[...]"
+    return f"{option(name)} none {option(name)} WORD" if _IN_SHELL.get() else f"{name}=[...]"
 
 
 def check_characters(**marks: str | Mapping[str, str] | None) -> None:
