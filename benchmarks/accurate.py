@@ -2,7 +2,7 @@
 
 Numbers (``numbers``): the seven tables of the study, a quarter of the rows for testing. Mean test MSE over seeds and
 the processor's seconds per fit of `BGNRegressor.accurate()`, of four networks of two layers (``deep``), of an EBM with
-pairs, of LightGBM (the grid of ``experiments.anysize``, chosen on validation rows) and of LassoCV.
+pairs, of LightGBM (the grid of ``experiments.rivals``, chosen on validation rows) and of LassoCV.
 
 Classes (``classes``): the seven tables of two classes, a quarter of the rows for testing. AUC and log loss of
 `BGNClassifier.accurate()`, of an EBM as it comes, of LightGBM and of logistic regression.
@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bgn
-from experiments import anysize, classdata, data
+from experiments import data, rivals
 from experiments.classrivals import tuned_boosting
 from experiments.rivals import timed
 from experiments.store import Task
@@ -60,7 +60,7 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
         return _judged(ExplainableBoostingRegressor(n_jobs=1, random_state=seed), X, y, rows)
 
     def lightgbm() -> tuple[float, ...]:
-        found = list(anysize.boosting(rows, seed, 2**16))
+        found = list(rivals.boosting(rows, seed, 2**16))
         errors = [float(np.mean((each.predict(rows.X_validation) - rows.y_validation) ** 2)) for each in found]
         best = found[int(np.argmin(errors))]
         return _mse(best.predict, rows), sum(each.fit_seconds for each in found)
@@ -83,7 +83,7 @@ def _mse(predict: Callable[[Any], Any], rows: Any) -> float:
 
 def classes(name: str, seed: int, without: list[str]) -> Figures:
     """Return AUC, log loss, seconds and size of every model on one split of a table."""
-    rows = classdata.split(Task("classes", name, "free", {}, seed, classdata.stratified_split()))
+    rows = data.class_split(Task("classes", name, "free", {}, seed, data.stratified_split()))
     (X, X_test), (y, y_test) = rows.numbers, rows.codes
 
     def judged(model: Any, *given: Any) -> tuple[float, ...]:
@@ -174,7 +174,7 @@ def main() -> None:
     if "numbers" in options.parts:
         table(numbers, data.TABLES, f"{'MSE':>12} {'seconds':>12} {'neurons':>12}", options)
     if "classes" in options.parts:
-        table(classes, classdata.TWO, f"{'AUC':>12} {'log loss':>12} {'seconds':>12} {'neurons':>12}", options)
+        table(classes, data.TWO, f"{'AUC':>12} {'log loss':>12} {'seconds':>12} {'neurons':>12}", options)
     if "explain" in options.parts:
         explain(0)
     if "spread" in options.parts:

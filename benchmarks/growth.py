@@ -171,7 +171,7 @@ def literal() -> None:
     Without replacements, a neuron is looked for once. As in the paper, it is looked for again with every replacement
     that is tried, in the literal program as in ours: the time to look once is compared, all else included.
     """
-    from experiments.literal import literal_neuron
+    from experiments.timing import literal_neuron
 
     _, (X, y, *_) = next(iter(splits("power_plant", [0])))
     residual = y - y.mean()

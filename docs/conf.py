@@ -13,7 +13,7 @@ from sphinx.directives.other import Include
 import bgn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies are no part of the package
-from experiments import cite, pages
+from experiments import cite, published
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -37,11 +37,11 @@ exclude_patterns = ["_build", "results/generated"]
 if not find_spec("torch"):  # the page needs it to read the docstrings
     exclude_patterns.append("api_baselines.rst")
     suppress_warnings = ["toc.excluded"]
-if built := pages.build():
+if built := published.build():
     print(f"Tables and figures of published runs: {', '.join(built)}")
 for page in Path(__file__).parent.glob("results/*.rst"):  # pages of results that were not published yet
     shown = re.findall(r"published-(table|figure):: (\S+)", page.read_text(encoding="utf-8"))
-    if not all(pages.file(kind, name).exists() for kind, name in shown):
+    if not all(published.file(kind, name).exists() for kind, name in shown):
         exclude_patterns.append(f"results/{page.name}")
 default_role = "code"
 
@@ -96,7 +96,7 @@ class PublishedTable(Include):
     """``.. published-table:: reduced/accuracy``: a table built from published runs."""
 
     def run(self):
-        self.arguments[0] = f"/{pages.file('table', self.arguments[0]).relative_to(Path(__file__).parent).as_posix()}"
+        self.arguments[0] = f"/{published.file('table', self.arguments[0]).relative_to(Path(__file__).parent).as_posix()}"
         return super().run()
 
 
@@ -104,7 +104,7 @@ class PublishedFigure(Image):
     """``.. published-figure:: reduced/bounds``: a figure drawn from published runs."""
 
     def run(self):
-        found = pages.file("figure", self.arguments[0])
+        found = published.file("figure", self.arguments[0])
         self.arguments[0] = f"/{found.relative_to(Path(__file__).parent).as_posix()}"
         return super().run()
 

@@ -12,12 +12,10 @@ from urllib.parse import urlsplit
 from bgn.datasets import DatasetError
 from bgn.text import message
 from experiments import STUDIES, runner, tables
-from experiments.estimate import Estimate, remaining
-from experiments.options import SCALES, Options
-from experiments.publish import RESULTS, complete, provenance, publish, published_runs, scales
+from experiments.published import RESULTS, complete, provenance, publish, published_runs, read_any, scales
 from experiments.recheck import recheck, settled
-from experiments.records import read_any
-from experiments.store import Run, Store, merge
+from experiments.runner import Estimate, remaining
+from experiments.store import SCALES, Options, Run, Store, merge
 
 _HERE = Path(__file__).parent
 _DESCRIPTION = """\

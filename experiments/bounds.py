@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import accuracy
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1

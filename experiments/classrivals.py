@@ -6,7 +6,11 @@ Seconds are those of the processor for the fit alone, one thread; what turns wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,10 +23,63 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import bgn
-from experiments.classanswers import Answer, Fit, both, within_reason
-from experiments.classdata import ClassRows, Floats
-from experiments.classstumps import POINTS, boosted_points, fasterrisk, sparse_steps, sparse_stumps
+from experiments.data import CUTS, ClassRows, Floats
 from experiments.rivals import figs_splits, splits, timed
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a fitted model says of the test rows.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (rows, classes)
+    seconds : float
+        To fit it.
+    size : int or None
+        Questions; None where it has no such size.
+    scores : ndarray, shape (rows,), or None
+        What two classes are ranked by where that is not the probability of the second.
+    setting : str
+        What was chosen, in words.
+    """
+
+    probabilities: Floats
+    seconds: float
+    size: int | None = None
+    scores: Floats | None = None
+    setting: str = ""
+
+
+Fit = Callable[[ClassRows, int, int], Answer]
+"""Rows, the number of questions and the seed in; what it says of the test rows out."""
+
+SURE = 1e-3
+"""No probability is taken to be nearer to 0 or 1 than this: one leaf that is sure and wrong would decide a log loss."""
+
+
+def within_reason(probabilities: Floats) -> Floats:
+    """Return probabilities of at least `SURE` that add up to 1 in every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> within_reason(np.array([[0.0, 1.0], [0.25, 0.75]])).round(3)
+    array([[0.001, 0.999],
+           [0.25 , 0.75 ]])
+    """
+    kept = np.clip(probabilities, SURE, 1.0 - SURE)
+    return kept / kept.sum(axis=1, keepdims=True)
+
+
+def both(second: Floats) -> Floats:
+    """Return the probabilities of both classes from those of the second."""
+    kept = np.clip(np.ravel(second), 0.0, 1.0)
+    return np.column_stack([1.0 - kept, kept])
+
+
+MOST_POINTS = 5
+"""Most points of a question of a risk score, and least with a minus."""
 
 # -- ours ------------------------------------------------------------------------------------------------------
 
@@ -37,7 +94,7 @@ def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
     return _answer(*_grown(rows, {"max_terms": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
 
 
-def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
+def any_size(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN as it comes, as wide as it likes up to its default."""
     return _answer(*_grown(rows, {"max_terms": size} if size else {}, seed), rows.X_test)
 
@@ -53,9 +110,9 @@ def preset(rows: ClassRows, size: int, seed: int) -> Answer:
 def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with whole points in place of weights."""
     model, seconds = _grown(rows, {"max_terms": size, "max_linear": 0}, seed)
-    found: list[Any] = []
-    seconds += timed(lambda: found.append(bgn.simplify(model, rows.X, rows.y, points=POINTS)))
-    network = found[0].network
+    scores: list[Any] = []
+    seconds += timed(lambda: scores.append(bgn.simplify(model, rows.X, rows.y, points=MOST_POINTS)))
+    network = scores[0].network
     return Answer(both(network.predict(rows.X_test)), seconds, sum(network.widths))
 
 
@@ -68,7 +125,7 @@ def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, fl
 
 def _answer(model: Any, seconds: float, X_test: Any) -> Answer:
     """Questions and straight lines count alike."""
-    size = sum(model.network_.widths) + len(model.network_.linear_terms)
+    size = sum(model.network_.widths) + len(model.network_.linear)
     return Answer(model.predict_proba(X_test), seconds, size)
 
 
@@ -158,6 +215,123 @@ def _fitted(model: Any, rows: ClassRows) -> Answer:
     return Answer(model.predict_proba(rows.numbers[1]), seconds)
 
 
+# -- thresholds of single columns, with weights or with points ------------------------------------------------------
+
+# How to ask for an L1 penalty, before scikit-learn 1.8 and since.
+_LASSO: dict[str, Any] = (
+    {"penalty": "l1"} if getattr(LogisticRegression(), "penalty", "") == "l2" else {"l1_ratio": 1.0}
+)
+
+
+def sparse_stumps(rows: ClassRows, size: int, seed: int) -> Answer:
+    """Logistic regression on thresholds: those that the L1 path takes up first, weighted anew."""
+    (X, X_test), (y, _) = rows.stumps, rows.codes
+
+    def choose() -> None:
+        chosen = np.array([], dtype=np.intp)
+        for strength in np.geomspace(1e-4, 10.0, 80):
+            path = LogisticRegression(C=strength, solver="liblinear", intercept_scaling=10.0, **_LASSO)
+            taken = np.flatnonzero(path.fit(X, y).coef_[0])
+            if len(taken) > size:
+                break
+            chosen = taken
+        if not len(chosen):  # several came at once
+            chosen = np.argsort(-np.abs(path.coef_[0]), kind="stable")[:size]
+        fits.append((chosen, LogisticRegression(max_iter=1000).fit(X[:, chosen], y)))
+
+    fits: list[tuple[Any, Any]] = []
+    seconds = timed(choose)
+    chosen, model = fits[0]
+    return Answer(model.predict_proba(X_test[:, chosen]), seconds, len(chosen))
+
+
+def fasterrisk(rows: ClassRows, size: int, seed: int) -> Answer:
+    """FasterRisk on thresholds: whole points, of its pool the score with the least loss."""
+    (X, X_test), (y, _) = rows.stumps, rows.codes
+    optimizer = _fasterrisk().RiskScoreOptimizer(X, 2.0 * y - 1.0, k=size, lb=-MOST_POINTS, ub=MOST_POINTS)
+    seconds = timed(optimizer.optimize)
+    multiplier, base, points = optimizer.get_models(model_index=0)
+    second = 1.0 / (1.0 + np.exp(-(base + X_test @ points) / multiplier))
+    return Answer(both(second), seconds, int(np.count_nonzero(points)))
+
+
+def sparse_steps(rows: ClassRows, size: int, seed: int) -> Answer:
+    """L0-penalised logistic regression on thresholds (fastsparsegams).
+
+    How many of them, at most so many, is what has the least log loss on a fifth of the rows; then all rows are fitted.
+    """
+    fit = import_module("fastsparsegams").fit
+    (X, X_test), (y, _) = rows.stumps, rows.codes
+
+    def path(X: Floats, y: Any) -> tuple[Any, dict[int, float]]:
+        model = fit(X, 2.0 * y - 1.0, loss="Logistic", penalty="L0", algorithm="CDPSI", max_support_size=size)
+        characteristics = model.characteristics()
+        counts = characteristics["support_size"].astype(int)
+        return model, {k: lam for k, lam in zip(counts, characteristics["l0"], strict=True) if 0 < k <= size}
+
+    def choose() -> None:
+        X_fit, X_held, y_fit, y_held = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
+        model, tried = path(X_fit, y_fit)
+        losses = {k: log_loss(y_held, both(model.predict(X_held, lambda_0=lam))) for k, lam in tried.items()}
+        best = min(losses, key=lambda k: losses[k])
+        model, grown = path(X, y)
+        count = max((k for k in grown if k <= best), default=min(grown))
+        answers.append((count, both(model.predict(X_test, lambda_0=grown[count]))))
+
+    answers: list[tuple[int, Floats]] = []
+    seconds = timed(choose)
+    count, probabilities = answers[0]
+    return Answer(probabilities, seconds, count)
+
+
+def boosted_points(rows: ClassRows, size: int, seed: int) -> Answer:
+    """Boosted thresholds that a card adds up (GBRS): as many rounds as leave at most so many thresholds."""
+    GBRS = import_module("gbrs").GBRS
+    (X, X_test), (y, _) = rows.numbers, rows.codes
+
+    def choose() -> None:
+        for rounds in (2**k for k in range(12)):
+            model = GBRS(n_iter=rounds, lr=0.3, n_quantiles=CUTS)
+            model.fit_proba(np.ascontiguousarray(X), y.astype(float))
+            inner = model._model
+            terms = zip(inner.get_idxs(), inner.get_split_val(), inner.get_params().w, strict=True)
+            kept = {(column, cut) for column, cut, weight in terms if weight}
+            if len(kept) > size:
+                break
+            fits.append((len(kept), model))
+
+    fits: list[tuple[int, Any]] = []
+    seconds = timed(choose)
+    count, model = fits[-1]
+    return Answer(both(model.predict_proba(np.ascontiguousarray(X_test))), seconds, count)
+
+
+class _Mask(np.ndarray):
+    """An array with the method that NumPy 2.3 took away."""
+
+    def tostring(self) -> bytes:
+        return self.tobytes()
+
+
+@cache
+def _fasterrisk() -> Any:
+    """Return FasterRisk, made to run with the NumPy of today.
+
+    Its wheel asks for versions of NumPy and scikit-learn that exclude ours, so no extra can name it, and one of its
+    modules calls `ndarray.tostring` on an array of booleans that it makes itself.
+    """
+    rounding = import_module("fasterrisk.rounding")
+    if not hasattr(np.ndarray, "tostring"):
+
+        def zeros(shape: Any, dtype: Any = float) -> Any:
+            made = np.zeros(shape, dtype)
+            return made.view(_Mask) if dtype is bool else made
+
+        names = {name: getattr(np, name) for name in ("ndarray", *np.__all__)}
+        rounding.np = SimpleNamespace(**names | {"zeros": zeros})
+    return import_module("fasterrisk.fasterrisk")
+
+
 # -- all of them -------------------------------------------------------------------------------------------------
 
 SIZES = (5, 10, 20, 40)
@@ -182,7 +356,7 @@ OURS = ("bgn", "bgn_1", "bgn_points", "bgn_any", "bgn_accurate")
 TWO_ONLY = ("stumps", "steps", "gbrs", "fasterrisk", "bgn_points", "bgn_accurate")
 
 FREE: dict[str, tuple[str, Fit]] = {
-    "bgn_any": ("BGN, our defaults", any_width),
+    "bgn_any": ("BGN, our defaults", any_size),
     "bgn_accurate": ("BGN, accurate()", preset),
     "logistic": ("logistic regression, all columns", logistic),
     "lightgbm": ("LightGBM, tuned", boosting),

@@ -10,9 +10,7 @@ import numpy as np
 
 from bgn import BGNRegressor, Layer, Network
 from experiments import data
-from experiments.options import Options
-from experiments.recorded import estimator_parameters
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import Figure, Table
 
 REVISION = 1
@@ -24,12 +22,12 @@ def tasks(options: Options) -> list[Task]:
     """Return two neurons in a plane of housing, a small network to draw step by step, and two grown to the end."""
     smoke = options.scale == "smoke"
     split = data.paper_split(400 if smoke else None)
-    planes = {"columns": ["longitude", "latitude"], "target": "value, 100 k$", "max_width": 2}
+    planes = {"columns": ["longitude", "latitude"], "target": "value, 100 k$", "max_terms": 2}
     return [
         Task("figures", "housing", "hyperplanes", planes, 0, split),
-        Task("figures", "power_plant", "building", {"max_layers": 2, "max_width": 3}, 0, split),
+        Task("figures", "power_plant", "building", {"max_layers": 2, "max_terms": 3}, 0, split),
         *(
-            Task("figures", "power_plant", method, {"max_layers": 2, "max_width": 4 if smoke else 30}, 0, split)
+            Task("figures", "power_plant", method, {"max_layers": 2, "max_terms": 4 if smoke else 30}, 0, split)
             for method in ("growth", "growth as in the paper")
         ),
     ]
@@ -45,14 +43,14 @@ def run(task: Task) -> dict[str, Any]:
     rows, asked = data.split(task), task.parameters
     columns = [rows.names.index(name) for name in asked.get("columns", rows.names)]
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
-    limits = {name: asked[name] for name in ("max_layers", "max_width") if name in asked}
+    limits = {name: asked[name] for name in ("max_layers", "max_terms") if name in asked}
     make = BGNRegressor if task.method in ("hyperplanes", "growth") else BGNRegressor.as_in_paper
-    model = make(**estimator_parameters(limits), **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = make(**limits, **data.ALONE, random_state=task.seed, n_jobs=1)
     model.fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":
         return {
-            "network": plain(history.network(asked["max_width"])),
+            "network": plain(history.network(asked["max_terms"])),
             "X": X[:SHOWN_ROWS].tolist(),
             "y": rows.y[:SHOWN_ROWS].tolist(),
         }

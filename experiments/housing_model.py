@@ -14,8 +14,7 @@ import numpy as np
 from bgn import BGNRegressor, Layer, Network, equation, importance
 from bgn.explain.importance import Importance
 from experiments import data
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import Cell, Figure, Table, by, mean
 
 REVISION = 1

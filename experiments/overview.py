@@ -14,8 +14,7 @@ import numpy as np
 from bgn import BGNRegressor
 from experiments import data
 from experiments.accuracy import OWN, TRAINED
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1

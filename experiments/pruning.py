@@ -16,9 +16,7 @@ import numpy as np
 from bgn import BGNRegressor
 from experiments import data
 from experiments.accuracy import OWN
-from experiments.options import Options
-from experiments.recorded import estimator_parameters
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1
@@ -47,7 +45,7 @@ def tasks(options: Options) -> list[Task]:
     found = []
     for name, seed in product(METHODS, seeds):
         trained = {"smoke": SMOKE, "reduced": REDUCED, "full": FULL}[options.scale][name]
-        grown = {"max_width": 5} if smoke else {}
+        grown = {"max_terms": 5} if smoke else {}
         found += [Task("pruning", name, method, grown, seed, split) for method in GROWN]
         found += [
             Task("pruning", name, method, trained | {"schedule": schedule}, seed, split)
@@ -136,7 +134,7 @@ def run(task: Task) -> dict[str, Any]:
     """Grow a network; look at the first layer after every neuron, and at the network where it converged."""
     rows = data.split(task)
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(**data.ALONE, random_state=task.seed, n_jobs=1, **estimator_parameters(task.parameters))
+    model = make(**data.ALONE, random_state=task.seed, n_jobs=1, **task.parameters)
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width, 0) for width in range(1, len(model.history_.paths[0]))]
     return {

@@ -18,8 +18,8 @@ from statistics import stdev
 from typing import Any
 
 from experiments import code, runner
-from experiments.estimate import weight
-from experiments.publish import RESULTS, complete, published_runs, scales
+from experiments.published import RESULTS, complete, published_runs, scales
+from experiments.runner import weight
 from experiments.store import Run
 
 EXACT = 1e-9

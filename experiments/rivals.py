@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import lasso_path
+from sklearn.linear_model import LassoCV, LinearRegression, lasso_path
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from experiments.data import Floats, Rows
@@ -25,7 +27,7 @@ class Candidate:
     Parameters
     ----------
     setting : str
-        What sets it apart in its family.
+        What tells it from others of its family.
     size : int
         Threshold conditions, or what the family counts.
     linear_terms : int
@@ -73,6 +75,13 @@ def sizes_up_to(most: int) -> list[int]:
     """
     halves = {round(most / 2 ** (k / 2)) for k in range(2 * most.bit_length())}
     return sorted(size for size in halves if size > 0)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return the processor's seconds for a call, which other work on the machine disturbs less than the clock's."""
+    started = time.process_time()
+    call()
+    return time.process_time() - started
 
 
 # -- trees and sums of trees -----------------------------------------------------------------------------------
@@ -153,8 +162,8 @@ def distinct_stumps(model: Any) -> list[int]:
     seen: set[tuple[str, float]] = set()
     counts = []
     for _, tree in frame.groupby("Tree", sort=True):
-        asked = tree[tree["Feature"] != "Leaf"]
-        seen |= set(zip(asked["Feature"], asked["Split"], strict=True))
+        conditions = tree[tree["Feature"] != "Leaf"]
+        seen |= set(zip(conditions["Feature"], conditions["Split"], strict=True))
         counts.append(len(seen))
     return counts
 
@@ -187,25 +196,25 @@ def _rulefit(rows: Rows, seed: int, most: int, linear: bool) -> Iterator[Candida
     for leaves in (2, 4):
         for rate in (0.01, 0.1):
             started = time.process_time()
-            found = extract_rulefit(
+            rules_as_text = extract_rulefit(
                 rows.X, rows.y, names, n_estimators=100, tree_size=leaves, memory_par=rate, random_state=seed
             )
-            rules = RuleTable(tuple(map(parse_rule, found)), rows.X if linear else None)
+            rules = RuleTable(tuple(map(parse_rule, rules_as_text)), rows.X if linear else None)
             Z = rules.transform(rows.X)
-            centre = Z.mean(axis=0)
-            base = float(rows.y.mean())
-            _, paths, _ = lasso_path(Z - centre, rows.y - base, eps=1e-3, n_alphas=100, max_iter=2000)
+            means = Z.mean(axis=0)
+            intercept = float(rows.y.mean())
+            _, paths, _ = lasso_path(Z - means, rows.y - intercept, eps=1e-3, n_alphas=100, max_iter=2000)
             seconds = time.process_time() - started
             for weights in paths.T:
                 size, terms = rules.count(weights)
                 if size + terms > most:
                     break
-                predict = rules.predictor(weights, base - float(centre @ weights))
+                predict = rules.predictor(weights, intercept - float(means @ weights))
                 yield Candidate(f"trees of {leaves} leaves, step {rate:g}", size, terms, predict, seconds)
 
 
 Rule = tuple[tuple[int, bool, float], ...]
-"""Conditions that must all hold: column, whether above, threshold."""
+"""Conditions that must all hold: column, whether greater, threshold."""
 
 
 def parse_rule(rule: str) -> Rule:
@@ -222,7 +231,7 @@ def parse_rule(rule: str) -> Rule:
         key, threshold = (int(name[1:]), sign == ">"), float(value)
         kept = tightest.get(key, threshold)
         tightest[key] = max(kept, threshold) if key[1] else min(kept, threshold)
-    return tuple((column, above, threshold) for (column, above), threshold in tightest.items())
+    return tuple((column, greater, threshold) for (column, greater), threshold in tightest.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +244,7 @@ class RuleTable:
     def transform(self, X: Floats) -> Floats:
         """Return a column a term."""
         holds = [
-            np.logical_and.reduce([(X[:, j] > cut) if above else (X[:, j] <= cut) for j, above, cut in rule])
+            np.logical_and.reduce([(X[:, j] > cut) if greater else (X[:, j] <= cut) for j, greater, cut in rule])
             for rule in self.rules
         ]
         columns = np.array(holds, dtype=np.float64).reshape(len(self.rules), len(X)).T
@@ -243,8 +252,8 @@ class RuleTable:
 
     def _lines(self, X: Floats) -> Floats:
         low, high = np.quantile(self.lines_from, [0.025, 0.975], axis=0)
-        spread = np.clip(self.lines_from, low, high).std(axis=0)
-        return 0.4 * np.clip(X, low, high) / np.where(spread > 0, spread, 1.0)
+        scale = np.clip(self.lines_from, low, high).std(axis=0)
+        return 0.4 * np.clip(X, low, high) / np.where(scale > 0, scale, 1.0)
 
     def count(self, weights: Floats) -> tuple[int, int]:
         """Return the conditions of the rules and the linear terms that have a weight."""
@@ -252,20 +261,238 @@ class RuleTable:
         conditions = sum(len(rule) for rule, weight in zip(self.rules, weights[first:], strict=True) if weight)
         return conditions, int((weights[:first] != 0).sum())
 
-    def predictor(self, weights: Floats, base: float) -> Callable[[Floats], Floats]:
+    def predictor(self, weights: Floats, intercept: float) -> Callable[[Floats], Floats]:
         """Return a function that predicts from the terms with a weight alone."""
         first = len(weights) - len(self.rules)
         used = [k for k in range(len(self.rules)) if weights[first + k]]
         small = RuleTable(tuple(self.rules[k] for k in used), self.lines_from)
         kept = np.concatenate([weights[:first], weights[first:][used]])
-        return lambda X: small.transform(X) @ kept + base
+        return lambda X: small.transform(X) @ kept + intercept
 
 
-# -- shared ----------------------------------------------------------------------------------------------------
+# -- models of any size, with the effort a careful user would spend -------------------------------------------------
 
 
-def timed(call: Callable[[], object]) -> float:
-    """Return the processor's seconds for a call, which other work on the machine disturbs less than the clock's."""
+def tree(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield trees of ever more leaves."""
+    for leaf in (1, 5, 20):
+        for power in range(2, int(np.log2(most)) + 1):
+            model = DecisionTreeRegressor(max_leaf_nodes=2**power, min_samples_leaf=leaf, random_state=seed)
+            seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
+            yield Candidate(f"leaves of {leaf}", splits(model), 0, model.predict, seconds)
+
+
+def free_figs(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield sums of trees of up to 50 splits."""
+    from imodels import FIGSRegressor
+
+    for size in (10, 20, 35, 50):
+        np.random.seed(seed)  # noqa: NPY002 - FIGS breaks ties by NumPy's own generator, whatever random_state is
+        model = FIGSRegressor(max_rules=min(size, most), random_state=seed)
+        seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
+        yield Candidate(f"at most {size} splits", figs_splits(model), 0, model.predict, seconds)
+
+
+def rulefit(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield RuleFit as imodels ships it: at most 30 terms, linear ones included."""
+    from imodels import RuleFitRegressor
+
+    model = RuleFitRegressor(max_rules=min(30, most), random_state=seed)
+    seconds = timed(lambda: model.fit(rows.X, rows.y))
+    terms = int(np.count_nonzero(model.coef[: rows.X.shape[1]]))
+    conditions = sum(len(rule.agg_dict) for rule in model.rules_without_feature_names_)
+    yield Candidate("at most 30 terms", conditions, terms, model.predict, seconds)
+
+
+def ebm(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield an EBM without pairs of features."""
+    return _ebm(rows, seed, most, 0)
+
+
+def ebm_pairs(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield an EBM as it comes, with pairs of features."""
+    return _ebm(rows, seed, most, "3x")
+
+
+def _ebm(rows: Rows, seed: int, most: int, pairs: int | str) -> Iterator[Candidate]:
+    from interpret.glassbox import ExplainableBoostingRegressor
+
+    limits = {"max_bins": min(1024, most), "max_interaction_bins": min(64, most), "max_rounds": min(50_000, most)}
+    model = ExplainableBoostingRegressor(interactions=pairs, n_jobs=1, random_state=seed, **limits)
+    seconds = timed(lambda: model.fit(rows.X, rows.y))
+    entries = sum(int(np.size(scores)) for scores in model.term_scores_)
+    yield Candidate("default settings", entries, 0, model.predict, seconds)
+
+
+def free_stumps(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield boosted stumps, as many as validate best."""
+    import xgboost
+
+    for rate in (0.3, 0.1):
+        model = xgboost.XGBRegressor(
+            max_depth=1, n_estimators=min(4000, most), learning_rate=rate, early_stopping_rounds=50,
+            n_jobs=1, random_state=seed,
+        )  # fmt: skip
+        seconds = timed(
+            lambda m=model: m.fit(rows.X, rows.y, eval_set=[(rows.X_validation, rows.y_validation)], verbose=False)
+        )
+        yield Candidate(f"step {rate:g}", distinct_stumps(model)[model.best_iteration], 0, model.predict, seconds)
+
+
+def boosting(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield boosted trees (LightGBM) of two sizes and two least leaf sizes, as many as validate best."""
+    import lightgbm
+
+    for leaves in (15, 63):
+        for least in (5, 20):
+            model = lightgbm.LGBMRegressor(
+                n_estimators=min(3000, most), num_leaves=leaves, min_child_samples=least, learning_rate=0.05,
+                n_jobs=1, random_state=seed, verbosity=-1,
+            )  # fmt: skip
+            stop = lightgbm.early_stopping(50, verbose=False)
+            seconds = timed(
+                lambda m=model, s=stop: m.fit(
+                    rows.X, rows.y, eval_set=[(rows.X_validation, rows.y_validation)], callbacks=[s]
+                )
+            )
+            trees = model.booster_.dump_model(num_iteration=model.best_iteration_)["tree_info"]
+            size = sum(info["num_leaves"] - 1 for info in trees)
+            yield Candidate(f"{leaves} leaves of {least}", size, 0, model.predict, seconds)
+
+
+def gam(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield a spline a column (pyGAM), four strengths of smoothing."""
+    from pygam import LinearGAM
+
+    for strength in (0.1, 1.0, 10.0, 100.0):
+        model = LinearGAM(lam=strength)
+        seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
+        yield Candidate(f"smoothing {strength:g}", int(np.size(model.coef_)), 0, model.predict, seconds)
+
+
+def lasso(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield least squares and the Lasso with its penalty by cross-validation."""
+    for name, line in (("least squares", LinearRegression()), ("LassoCV", LassoCV(random_state=seed))):
+        model = make_pipeline(StandardScaler(), line)
+        seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
+        yield Candidate(name, 0, int(np.count_nonzero(model[-1].coef_)), model.predict, seconds)
+
+
+# -- models with linear terms ------------------------------------------------------------------------------------------
+
+
+def lines(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield the Lasso's path: no threshold at all, a term for a condition."""
     started = time.process_time()
-    call()
-    return time.process_time() - started
+    scale = StandardScaler().fit(rows.X)
+    intercept = float(rows.y.mean())
+    _, paths, _ = lasso_path(scale.transform(rows.X), rows.y - intercept)
+    seconds = time.process_time() - started
+    for weights in paths.T:
+        if 0 < np.count_nonzero(weights) <= most:
+            predict = _line(scale, weights, intercept)
+            yield Candidate("penalty's path", 0, int(np.count_nonzero(weights)), predict, seconds)
+
+
+def _line(scale: StandardScaler, weights: Floats, intercept: float) -> Callable[[Floats], Floats]:
+    return lambda X: scale.transform(X) @ weights + intercept
+
+
+def aplr(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield piecewise linear regressions (APLR) with ever more terms, each a slope or a hinge of one column."""
+    from aplr import APLRRegressor
+
+    for terms in sizes_up_to(most):
+        model = APLRRegressor(max_terms=terms, random_state=seed, max_interaction_level=0, n_jobs=1)
+        seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
+        size = int(np.count_nonzero(model.get_term_coefficients()[1:]))
+        if size <= most:
+            yield Candidate(f"{terms} terms", size, 0, model.predict, seconds)
+
+
+def aplr_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield APLR as it comes."""
+    from aplr import APLRRegressor
+
+    model = APLRRegressor(random_state=seed, n_jobs=1, m=min(3000, 10 * most))
+    seconds = timed(lambda: model.fit(rows.X, rows.y))
+    size = int(np.count_nonzero(model.get_term_coefficients()[1:]))
+    yield Candidate("default settings", size, 0, model.predict, seconds)
+
+
+ROWS, KNOTS = 2000, 25
+"""MARS learns from so many rows, drawn by the seed, and looks at about so many knots per column: its package is written
+in Python, and takes minutes to hours otherwise."""
+
+
+def mars(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield MARS with ever more hinges of one column each."""
+    sizes = [size for size in sizes_up_to(most) if size in (5, 10, 20) or size < 3]
+    return (_mars(rows, seed, size, 1) for size in sizes)
+
+
+def mars_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield MARS of up to 20 terms, hinges of one column each and products of two."""
+    return (_mars(rows, seed, min(20, most), degree) for degree in (1, 2))
+
+
+def _mars(rows: Rows, seed: int, size: int, degree: int) -> Candidate:
+    from pymars import Earth
+
+    chosen = np.random.default_rng(seed).permutation(len(rows.y))[:ROWS]
+    X, y = rows.X[chosen], rows.y[chosen]
+    model = Earth(max_degree=degree, max_terms=size + 1, minspan=max(1, len(chosen) // KNOTS))
+    seconds = timed(lambda: model.fit(X, y))
+    conditions = sum(len(product.get_involved_variables()) for product in model.basis_)
+    return Candidate(f"{size} terms of degree {degree}", conditions, 0, model.predict, seconds)
+
+
+def cubist(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield Cubist with ever more rules: each has conditions, and a slope per column of its line."""
+    for rules in range(1, 12):
+        candidate = _cubist(rows, {"n_rules": rules}, seed)
+        if candidate.size + candidate.linear_terms <= most:
+            yield candidate
+
+
+def cubist_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield Cubist as it comes, and with ten committees."""
+    return (_cubist(rows, {"n_committees": count}, seed) for count in (1, min(10, most)))
+
+
+def _cubist(rows: Rows, setting: dict[str, Any], seed: int) -> Candidate:
+    from cubist import Cubist
+
+    model = Cubist(random_state=seed, **setting)
+    seconds = timed(lambda: model.fit(rows.X, rows.y))
+    linear_terms = model.coeffs_.drop(columns=["(Intercept)", "committee", "rule"]).notna().to_numpy().sum()
+    conditions = 0 if model.splits_ is None else len(model.splits_)
+    (name, count), *_ = setting.items()
+    return Candidate(f"{name} {count}", conditions, int(linear_terms), model.predict, seconds)
+
+
+def pilot(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield PILOT trees of ever more depth: splits, and lines along the way."""
+    for depth in range(1, 7):
+        for nodes in range(depth, 2 * depth + 3):
+            candidate = _pilot(rows, {"max_depth": depth, "max_model_depth": nodes})
+            if 0 < candidate.size + candidate.linear_terms <= most:
+                yield candidate
+
+
+def pilot_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield PILOT as it comes, and without a least gain."""
+    return (_pilot(rows, {"rel_tolerance": least}) for least in (0.01, 0.0))
+
+
+def _pilot(rows: Rows, setting: dict[str, Any]) -> Candidate:
+    from pilot import PILOT
+
+    model = PILOT(**setting)
+    seconds = timed(lambda: model.train(rows.X, rows.y))
+    kinds = model.tree_summary()["node_type"].value_counts()
+    splits = sum(int(kinds.get(kind, 0)) for kind in ("pcon", "blin", "plin", "pconc"))
+    # Of a node with a split each side has its slope, but for the piecewise constant one.
+    linear_terms = int(kinds.get("lin", 0)) + 2 * sum(int(kinds.get(kind, 0)) for kind in ("blin", "plin"))
+    setting_text = ", ".join(f"{name} {value}" for name, value in setting.items())
+    return Candidate(setting_text, splits, linear_terms, model.predict, seconds)

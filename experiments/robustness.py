@@ -20,10 +20,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import bgn
-from experiments import classdata, data
-from experiments.classanswers import within_reason
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments import data
+from experiments.classrivals import within_reason
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Measured, Table, by
 
 REVISION = 1
@@ -170,7 +169,7 @@ def _numbers(table: Disturbed) -> tuple[Any, Any, list[str]]:
     found = [
         (name, column)
         for name in table.X.columns
-        for column in classdata.numeric_columns(table.X[name], table.X_test[name])
+        for column in data.numeric_columns(table.X[name], table.X_test[name])
     ]
     seen, test = (np.column_stack([column[part] for _, column in found]) for part in (0, 1))
     return seen, test, [name for name, _ in found]
@@ -231,8 +230,8 @@ def _table(task: Task) -> tuple[Disturbed, NDArray[Any]]:
     """Return the rows that a task names, and the target of the test rows: numbers, or classes as whole numbers."""
     import pandas as pd
 
-    if task.dataset in classdata.TABLES:
-        X, labels = classdata.table(task.dataset)
+    if task.dataset in data.CLASS_TABLES:
+        X, labels = data.mixed_table(task.dataset)
         y = np.unique(labels, return_inverse=True)[1]
     else:
         values, y, names = data.table(task.dataset)

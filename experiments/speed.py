@@ -23,8 +23,7 @@ from sklearn.base import clone
 
 import bgn
 from experiments.data import MADE_UP
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1

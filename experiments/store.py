@@ -223,7 +223,7 @@ def _patiently(action: Callable[[], object]) -> None:
 
 def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
     """Add the runs of other stores, or of published lines, to a store; return how many it holds then."""
-    from experiments.records import read_any
+    from experiments.published import read_any
 
     found: dict[str, Run] = {}
     for source in sources:
@@ -272,3 +272,31 @@ _KINDS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("seconds",), (int, float)),
     (("error",), (str, type(None))),
 )
+
+
+# -- What a study is asked for on the command line
+
+
+SCALES = ("smoke", "reduced", "full")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much of a study to do.
+
+    Parameters
+    ----------
+    scale : {"smoke", "reduced", "full"}
+    seeds : int or None
+        How many; None for the study's own choice.
+    datasets, methods : tuple of str or None
+        Only these; None for all. The runner picks, studies need not look.
+    device : str
+        Where networks are trained: ``"cpu"``, ``"cuda"`` or ``"auto"``.
+    """
+
+    scale: str = "reduced"
+    seeds: int | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    device: str = "cpu"

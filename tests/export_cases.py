@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bgn import Layer, Network
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
-from tests.networks import mixed_networks, random_network, table_networks, town
+from tests.networks import linear_coef_of, mixed_networks, random_network, table_networks, town, with_linear_terms
 
 HOSTILE = (
     'x"; DROP TABLE rows; --',
@@ -80,14 +80,7 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
     network = random_network(8, ["a", "b", "c"], seed, second=3 if seed % 2 else 0)
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(network.widths[-1], count))
-    return Network.of_layers(
-        network.layers,
-        weights.round(2) if whole else weights,
-        rng.normal(size=count).round(2),
-        schema=network.schema,
-        link="softmax",
-        slopes=rng.normal(size=(3, count)) if slopes else None,
-    )
+    return with_linear_terms(Network.of_layers(network.layers, weights.round(2) if whole else weights, rng.normal(size=count).round(2), schema=network.schema, link="softmax"), rng.normal(size=(3, count)) if slopes else None)
 
 
 def odd() -> list[Network]:
@@ -123,14 +116,14 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
         found[f"short {seed}"] = short
     sloped = random_network(6, ["a", "b", "c"], 3)
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
-    found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
-    found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
+    found["slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7])
+    found["slopes, filled"] = with_linear_terms(sloped.changed(schema=replace(sloped.schema, columns=typical)), [0.3, 0.0, -1.7])
     ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
-    found["clipped slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7], ranges=ends)
-    found["clipped slopes, filled, bounded"] = found["slopes, filled"].changed(ranges=ends, bounds=(-0.5, 1.0))
+    found["clipped slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7], ends)
+    found["clipped slopes, filled, bounded"] = with_linear_terms(found["slopes, filled"].changed(bounds=(-0.5, 1.0)), linear_coef_of(found["slopes, filled"]), ends)
     found["clipped slopes, yes or no"] = found["clipped slopes"].changed(link="logistic")
     steep = classes(2, 3, slopes=True)
-    found["classes, clipped"] = steep.changed(ranges=[[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
+    found["classes, clipped"] = with_linear_terms(steep, linear_coef_of(steep), [[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
     found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
     for name in ("town", "short 3", "grown 1", "odd 1"):
@@ -195,7 +188,7 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
 
 def _cuts(network: Network, column: int) -> np.ndarray:
     """Thresholds on one column, and the floats beside them."""
-    found = [0.0, *(end for each in network.linear_terms if each.column == column for end in (each.low, each.high))]
+    found = [0.0, *(end for each in network.linear if each.column == column for end in (each.low, each.high))]
     found = [each for each in found if np.isfinite(each)]
     for neuron in network.layers[0].neurons[:200]:
         if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
@@ -230,7 +223,7 @@ def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generato
 
 
 def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
-    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_missing
+    refused = np.ones(network.n_inputs, bool) if network.linear else network.layers[0].refuses_missing
     for j, column in enumerate(network.schema.columns):
         if not refused[j] or column.typical is not None:
             rows[rng.random(len(rows)) < 0.1, j] = None

@@ -24,6 +24,7 @@ from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import every_kind, expected, rows_for
+from tests.networks import with_linear_terms
 
 ENGINES: dict[str, Callable[[Network, np.ndarray], np.ndarray]] = {
     "python": engines.in_python,
@@ -92,12 +93,13 @@ def any_network(seed: int) -> Network:
     if slopes is not None:
         slopes[[j for j, each in enumerate(categories) if each is not None]] = 0.0
     outputs, base = outputs.round(2) if rng.random() < 0.5 else outputs, np.round(rng.normal(size=shape[1:]), 2)
-    more = {}
+    more, ends = {}, None
     if slopes is not None and rng.random() < 0.7:
-        more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(categories), 2)), axis=1)
+        ends = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(categories), 2)), axis=1)
     if link == "identity" and rng.random() < 0.4:
         more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
-    return Network.of_layers(layers, outputs, base, schema=Schema(columns, target), link=link, slopes=slopes, **more)
+    network = Network.of_layers(layers, outputs, base, schema=Schema(columns, target), link=link, **more)
+    return with_linear_terms(network, slopes, ends)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:

@@ -12,7 +12,7 @@ import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
 from bgn.model.schema import Column, Schema
-from bgn.model.term import Oblique, Projection
+from bgn.model.term import Linear, Oblique, Projection
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -121,7 +121,7 @@ def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=N
     lines[[0, 2]] = 0.25 if slopes else 0.0
     link = "softmax" if K else "identity" if one_number else draw(st.sampled_from(["identity", "logistic"]))
     base = 1.5 if K is None else np.arange(K) / 2.0
-    return Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
+    return with_linear_terms(Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link), lines)
 
 
 def mixed_rows(missing=True):
@@ -294,3 +294,29 @@ def grown() -> History:
     records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
     second = path[0], Snapshot(path[1].neurons, (1.0,), 2.5, 0.2, 0.6)
     return History(tuple(records), (tuple(path), second), (), 2, 0, 3, "patience", 1.0, 10, schema)
+
+
+def with_linear_terms(network, coef, ends=None):
+    """The network with linear terms of these weights, one per column, 0 for none, and between these ends."""
+    if coef is None:
+        return network
+    weights = np.asarray(coef, np.float64).reshape(network.n_inputs, network.n_outputs)
+    ends = [(-np.inf, np.inf)] * network.n_inputs if ends is None else ends
+    columns = np.flatnonzero(weights.any(axis=1)).tolist()
+    return network.with_linear([Linear(j, *map(float, ends[j])) for j in columns], weights[columns])
+
+
+def linear_ends_of(network):
+    """Between which values the linear term of each column counts, infinite without an end, shape (columns, 2)."""
+    ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1))
+    for term in network.linear:
+        ends[term.column] = term.low, term.high
+    return ends
+
+
+def linear_coef_of(network):
+    """What each column adds per unit, shape (columns, outputs)."""
+    coef = np.zeros((network.n_inputs, network.n_outputs))
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        coef[term.column] += weights
+    return coef

@@ -23,6 +23,7 @@ from sklearn.datasets import load_diabetes
 
 from bgn import BGNClassifier, BGNRegressor, Network
 from bgn.grow.directions.pairs import logarithm, turn
+from tests.networks import linear_coef_of, linear_ends_of
 
 Rows = tuple[np.ndarray, np.ndarray]
 
@@ -119,8 +120,9 @@ FITS: dict[str, Callable[[], Network]] = {
 def digest(network: Network) -> str:
     """A hash over the bytes of all weights, biases, output weights, the base, and slopes with their ends if any."""
     parts = [part for layer in network.layers for part in (layer.weights, layer.bias)]
-    numbers = [*parts, network.output_weights, np.asarray(network.base)]
-    numbers += [part for part in (network.slopes, network.ranges) if part is not None]
+    ends = linear_ends_of(network)
+    numbers = [*parts, network.rule_coef, network.intercept, *[linear_coef_of(network)] * bool(network.linear)]
+    numbers += [ends] * bool(np.isfinite(ends).any())
     bits = b"".join(np.ascontiguousarray(part, "<f8").tobytes() for part in numbers)
     return hashlib.sha256(str(network.widths).encode() + bits).hexdigest()
 

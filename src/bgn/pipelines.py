@@ -346,7 +346,7 @@ def _idle(step: Any) -> bool:
 
 
 def _slopes(network: Network, column: int) -> bool:
-    return network.slopes is not None and bool(np.any(network.slopes[column]))
+    return any(term.column == column for term in network.linear)
 
 
 def _undone_output(network: Network, targets: Sequence[Any]) -> tuple[Network, str]:

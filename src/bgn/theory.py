@@ -178,7 +178,7 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
 def _binary(model: Any) -> Network:
     """Return a model's network if it is binary activated; columns may be of any kind."""
     network = network_of(model, plain=False)
-    if network.slopes is not None:
+    if network.linear:
         raise ValueError("network must be binary activated; one with slopes has no regions of one prediction each.")
     return network
 
@@ -221,9 +221,9 @@ def _cross(mass: Floats, probabilities: Floats) -> Floats:
 
 def _probabilities(network: Network, patterns: NDArray[np.int8]) -> Floats:
     """Return the probabilities of all classes in each region of the last hidden layer."""
-    base, weights, over = network.summands
-    scores = (base + patterns.astype(np.float64) @ weights) / over
-    return softmax(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
+    intercept, coef, over = network.addends
+    scores = (intercept + patterns.astype(np.float64) @ coef) / over
+    return softmax(np.hstack([np.zeros_like(scores), scores]) if network.link == "logistic" else scores)
 
 
 def _variation(layers: tuple[Regions, ...], target: Floats, weight: Floats, outputs: Floats) -> Iterator[float]:

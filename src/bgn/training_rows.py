@@ -36,7 +36,7 @@ from bgn.inputs.splits import (
     is_test,
     sample_rows,
 )
-from bgn.inputs.training import GapCount, decide, gaps_in, labelled, read_whole, tallied, target_of, target_values
+from bgn.inputs.training import MissingCount, decide, rows_with_missing, to_labels, read_whole, tally_target, decide_target, encode_target
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation
@@ -131,7 +131,7 @@ class TrainingRows:
         """Fit a model; return the rows it was fitted to."""
         if self.classes is not None:
             check_classes(self.classes, np.bincount(self.y.astype(np.intp), minlength=len(self.classes)))
-        model.fit(self.X, labelled(self.y, self.classes))
+        model.fit(self.X, to_labels(self.y, self.classes))
         return self
 
     @property
@@ -241,14 +241,14 @@ class BlockReader:
 
     def read(self, raw: pa.Table, first: int) -> Block:
         """Return the rows of a block."""
-        y, _ = target_values(raw.column(self.target), self.classes, merged=self.merged)
+        y, _ = encode_target(raw.column(self.target), self.classes, merged=self.merged)
         table = prepare.learn(raw.select(list(self.names)), self.categorical)
-        usable = ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | gaps_in(table))
+        usable = ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
         return Block(first, table, y, usable, is_test(self.keys.hashes(first, raw), self.edge))
 
     def tally_target(self, raw: pa.Table, first: int, every: bool) -> tuple[pa.Array, int]:
         """Return the values of the target with their rows, some of many unless `every` one is needed; and all rows."""
-        return tallied(raw.column(self.target), every), raw.num_rows
+        return tally_target(raw.column(self.target), every), raw.num_rows
 
     def key_bins(self, raw: pa.Table, first: int) -> Any:
         """Return the histogram of the hashes of the keys."""
@@ -258,11 +258,11 @@ class BlockReader:
         """Return the hashes of the keys in one bin of that."""
         return inside_bin(self.keys.hashes(first, raw), None, number)
 
-    def survey(self, raw: pa.Table, first: int) -> tuple[GapCount, int]:
+    def survey(self, raw: pa.Table, first: int) -> tuple[MissingCount, int]:
         """Return what the rows lack, and the fingerprint of the training targets."""
         self.keys.check(first, raw)
         block = self.read(raw, first)
-        return GapCount.of(block.table, block.y, block.test), fingerprint(first, block.y, block.test)
+        return MissingCount.of(block.table, block.y, block.test), fingerprint(first, block.y, block.test)
 
     def kinds(self, raw: pa.Table, first: int) -> TableKinds:
         """Return what the columns are in the training rows."""
@@ -303,7 +303,7 @@ class BlocksOfFile:
         )
         self._firsts = np.cumsum([1, *(rows for _, rows in counted)]).tolist()
         self._all_rows = self._firsts.pop() - 1
-        target = target_of([tally for tally, _ in counted], request.target, choices.task, choices.merge_rare)
+        target = decide_target([tally for tally, _ in counted], request.target, choices.task, choices.merge_rare)
         self.classes = target.classes
         if keys.key is None:
             edge = edge_of(lambda: keys.number_blocks(self._all_rows), request.test)
@@ -318,7 +318,7 @@ class BlocksOfFile:
         surveyed = self._each_block("survey", BlockReader.survey)
         self.n_rows = 0
         if surveyed:
-            columns, self.n_rows, self._notes = GapCount.told([count for count, _ in surveyed], choices)
+            columns, self.n_rows, self._notes = MissingCount.told([count for count, _ in surveyed], choices)
             self._reader = replace(self._reader, names=tuple(columns))
         if not self._reader.names:
             raise InputError(f"{request.source.name} has no column with values to learn from.")
@@ -413,7 +413,7 @@ class _OfNumberedClasses(BGNClassifier):
     """A classifier of rows that know their classes by number."""
 
     def _with_classes(self, given: Any, held_out: Any) -> Any:
-        self.classes_ = labelled(np.arange(len(given.X.classes), dtype=np.float64), given.X.classes)
+        self.classes_ = to_labels(np.arange(len(given.X.classes), dtype=np.float64), given.X.classes)
         return given, held_out, given.X.classes
 
 
@@ -492,4 +492,4 @@ def _training_frame(reader: BlockReader, part: Any, first: int, one_hot: bool, e
     rows, table = np.ones(len(block.y), bool) if every else block.train, block.table
     if one_hot:
         table = pa.table({name: cells.numbers(table.column(name)) for name in table.column_names})
-    return table.to_pandas()[rows].assign(**{reader.target: labelled(block.y[rows], reader.classes)})
+    return table.to_pandas()[rows].assign(**{reader.target: to_labels(block.y[rows], reader.classes)})

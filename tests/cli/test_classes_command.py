@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn.inputs.errors import InputError
-from bgn.inputs.training import labelled, tallied, target_of, target_values
+from bgn.inputs.training import to_labels, tally_target, decide_target, encode_target
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
 
@@ -146,7 +146,7 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
 def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(table: Path) -> None:
     straight = table.with_name("straight.json")
     fitted(table, "pet", "-o", straight)
-    assert bgn.load(straight).network_.linear_terms
+    assert bgn.load(straight).network_.linear
     assert "mean score of pet = cat" in call("effect", straight, table, "months", "--class", "cat").out
     assert "bgn fit --max-linear 0" in call("simplify", straight, table, "--points", 5, code=1).err
 
@@ -239,24 +239,24 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
 )
 def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -> None:
     column = pa.chunked_array([values])
-    found = target_of([tallied(column)], "y", task).classes
+    found = decide_target([tally_target(column)], "y", task).classes
     assert found == labels
-    codes, unseen = target_values(column, found)
+    codes, unseen = encode_target(column, found)
     assert unseen == ()
     known = np.array([value is not None for value in values])
     np.testing.assert_array_equal(np.isnan(codes), ~known)
     if found is not None:
-        read = labelled(codes[known], found).tolist()
+        read = to_labels(codes[known], found).tolist()
         assert read == [each.strip() if isinstance(each, str) else each for each in values if each is not None]
 
 
 def test_labels_that_are_no_classes_are_refused() -> None:
-    words = tallied(pa.chunked_array([["1", "2", "3", "n.b."]]))
+    words = tally_target(pa.chunked_array([["1", "2", "3", "n.b."]]))
     with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
-        target_of([tallied(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
+        decide_target([tally_target(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
     with pytest.raises(InputError, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
-        target_of([words], "y", None)
-    assert target_of([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
+        decide_target([words], "y", None)
+    assert decide_target([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
@@ -286,8 +286,8 @@ def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
 def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     layer = bgn.Layer([[1.0]], [-20.0])
     schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
-    slopes = {"slopes": [[0.1, 0.0, -0.1]], "ranges": [(0.0, 60.0)]}
-    network = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
+    rules = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax")
+    network = rules.with_linear([bgn.Linear(0, 0.0, 60.0)], [[0.1, 0.0, -0.1]])
     path = table.with_name("lines.json")
     bgn.save(network, path)
     assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1

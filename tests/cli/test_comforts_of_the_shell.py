@@ -34,9 +34,9 @@ def test_every_command_has_json(name: str, command: click.Command) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("comforts")
-    straight = {"slopes": [0.0, 1 / 3], "ranges": [(0.0, 9.0), (0.0, 100.0)]}
     layer = bgn.Layer([[1.0, 0.0]], [-3.0])
-    network = bgn.Network.of_layers([layer], [5.25], 100.0, ["rooms", "area"], "price", **straight)
+    network = bgn.Network.of_layers([layer], [5.25], 100.0, ["rooms", "area"], "price")
+    network = network.with_linear([bgn.Linear(1, 0.0, 100.0)], [1 / 3])
     bgn.save(network, path / "model.json")
     X = pd.DataFrame({"rooms": [2.0, 3.0, 5.0], "area": [50.0, 70.0, 80.0]})
     X.assign(price=network.predict(X), name=["a", "b, c", "d"]).to_csv(path / "houses.csv", index=False)

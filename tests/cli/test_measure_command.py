@@ -14,6 +14,7 @@ import bgn
 from bgn import Layer, Network
 from bgn.cli.app import bgn as app
 from tests.command import call, run
+from tests.networks import with_linear_terms
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
 
 def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "houses.csv").write_bytes((folder / "houses.csv").read_bytes())
-    free = bgn.load(folder / "model.json").changed(slopes=[0, 0.25, 0], ranges=[[-np.inf, np.inf], [40, 100], [0, 9]])
+    free = with_linear_terms(bgn.load(folder / "model.json"), [0, 0.25, 0], [[-np.inf, np.inf], [40, 100], [0, 9]])
     bgn.save(free, tmp_path / "model.json")
     assert "+0.25 per unit (40 to 100)" in ask(tmp_path, "effect", "area")
     assert json.loads(ask(tmp_path, "effect", "area", "--json"))["line"] == {"per_unit": 0.25, "ends": [40, 100]}

@@ -7,7 +7,7 @@ import pytest
 
 from experiments import cite, tables
 from experiments.claims import CLAIMS, share, span
-from experiments.publish import RESULTS
+from experiments.published import RESULTS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,12 +12,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from bgn.datasets import DatasetError
-from experiments import STUDIES, classdata, classes, classrivals, classstumps, runner
-from experiments.classanswers import SURE, Answer, within_reason
-from experiments.classdata import ClassRows, as_numbers, as_stumps, stratified_split
+from experiments import STUDIES, classes, classrivals, data, runner
+from experiments.classrivals import SURE, Answer, within_reason
 from experiments.classrivals import EQUAL, FREE
-from experiments.options import Options
-from experiments.store import Run, Store, Task
+from experiments.data import ClassRows, as_numbers, as_stumps, stratified_split
+from experiments.store import Options, Run, Store, Task
 from experiments.tables import Figure
 
 pd = pytest.importorskip("pandas")
@@ -64,7 +63,7 @@ def test_every_model_stays_within_its_size_and_gives_probabilities(key, n_classe
     assert answer.probabilities.min() >= 0.0
     # three yes/no questions have at most eight answers; BGN's defaults may take straight lines, which have any number
     assert key == "bgn" or len(np.unique(answer.probabilities.round(9), axis=0)) <= 2**answer.size
-    assert classes.judged(answer, rows.codes[1])["accuracy"] > 0.5
+    assert classes.figures_of(answer, rows.codes[1])["accuracy"] > 0.5
 
 
 @needs_peers
@@ -86,11 +85,11 @@ def test_points_are_whole_and_few():
         pytest.skip("FasterRisk is not installed")
     rows = made_rows(2)
     (X, _), (y, _) = rows.stumps, rows.codes
-    optimizer = classstumps._fasterrisk().RiskScoreOptimizer(X, 2.0 * y - 1.0, k=3, lb=-5, ub=5)
+    optimizer = classrivals._fasterrisk().RiskScoreOptimizer(X, 2.0 * y - 1.0, k=3, lb=-5, ub=5)
     optimizer.optimize()
     _, _, points = optimizer.get_models(model_index=0)
     assert np.array_equal(points, np.rint(points))
-    assert np.abs(points).max() <= classstumps.POINTS
+    assert np.abs(points).max() <= classrivals.MOST_POINTS
     assert np.count_nonzero(points) <= 3
 
 
@@ -98,19 +97,19 @@ def test_points_are_whole_and_few():
 
 
 def test_rows_are_split_as_the_protocol_says():
-    X, y = classdata.table("wine")
-    rows = classdata.split(Task("classes", "wine", "tree", {}, 2, stratified_split()))
+    X, y = data.mixed_table("wine")
+    rows = data.class_split(Task("classes", "wine", "tree", {}, 2, stratified_split()))
     expected = train_test_split(X, y, test_size=0.25, stratify=y, random_state=2)
     for found, wanted in zip((rows.X, rows.X_test, rows.y, rows.y_test), expected, strict=True):
         assert np.array_equal(found, wanted)
-    few = classdata.split(Task("classes", "wine", "tree", {}, 2, stratified_split(60)))
+    few = data.class_split(Task("classes", "wine", "tree", {}, 2, stratified_split(60)))
     assert (len(few.y), len(few.y_test)) == (45, 15)
     with pytest.raises(ValueError, match="stratified_split makes; got 'paper'"):
-        classdata.split(Task("classes", "wine", "tree", {}, 2, "paper"))
+        data.class_split(Task("classes", "wine", "tree", {}, 2, "paper"))
 
 
 def test_every_row_is_tested_in_one_of_five_folds():
-    found = [classdata.split(Task("classes", "wine", "folds tree", {}, fold, classdata.FOLD)) for fold in range(5)]
+    found = [data.class_split(Task("classes", "wine", "folds tree", {}, fold, data.FOLD)) for fold in range(5)]
     tested = np.concatenate([rows.X_test.index for rows in found])
     assert sorted(tested) == list(range(178))
     for rows in found:
@@ -118,15 +117,15 @@ def test_every_row_is_tested_in_one_of_five_folds():
         assert all(abs(np.mean(rows.y_test == label) - np.mean(rows.y == label)) < 0.05 for label in range(3))
 
 
-@pytest.mark.parametrize("name", classdata.RAW)
+@pytest.mark.parametrize("name", data.RAW)
 def test_what_gives_the_class_away_is_left_out(name):
     try:
-        X, y = classdata.table(name)
+        X, y = data.mixed_table(name)
     except DatasetError:
         pytest.skip("BGN_DATA does not name a folder with the raw tables")
-    known = classdata.RAW[name]
+    known = data.RAW[name]
     assert not {known.target, *known.left_out} & set(X.columns)
-    if name in classdata.NUMBERS:
+    if name in data.NUMBERS:
         assert y.dtype.kind in "if"
         return
     assert len(np.unique(y)) == (3 if name == "penguins" else 2)
@@ -141,15 +140,15 @@ def test_what_gives_the_class_away_is_left_out(name):
 
 
 def test_a_table_that_is_not_there_or_is_another_is_named(tmp_path, monkeypatch):
-    classdata.table.cache_clear()
+    data.mixed_table.cache_clear()
     monkeypatch.setenv("BGN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("BGN_DATA", str(tmp_path))
     with pytest.raises(DatasetError, match=r"no mixed/titanic\.csv .* BGN_DATA"):
-        classdata.table("titanic")
+        data.mixed_table("titanic")
     (tmp_path / "mixed").mkdir()
     (tmp_path / "mixed" / "titanic.csv").write_text("survived\n1\n")
     with pytest.raises(DatasetError, match=r"SHA-256 .*, expected 81787d"):
-        classdata.table("titanic")
+        data.mixed_table("titanic")
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=2, max_size=12), st.data())
@@ -170,7 +169,7 @@ def test_stumps_say_which_thresholds_are_reached_and_none_is_idle(seen, new):
     if len(set(seen)) == 1:
         return
     found, other = as_stumps(np.array(seen, float)[:, None], np.array(new, float)[:, None])
-    assert 1 <= found.shape[1] <= classdata.CUTS - 1
+    assert 1 <= found.shape[1] <= data.CUTS - 1
     assert set(found.ravel()) == {0.0, 1.0}
     assert (found.mean(axis=0) > 0).all()
     assert (found.mean(axis=0) < 1).all()
@@ -221,9 +220,9 @@ def test_scores_rank_where_they_are_given():
     p = np.array([0.2, 1.0, 1.0, 1.0, 0.9])
     scores = np.array([0.2, 1.1, 1.3, 1.2, 0.9])
     pair = np.column_stack([1.0 - p, p])
-    assert classes.judged(Answer(pair, 0.0, 3, scores), y)["auc"] == roc_auc_score(y, scores)
-    assert classes.judged(Answer(pair, 0.0, 3), y)["auc"] == roc_auc_score(y, p)
-    assert "auc" not in classes.judged(Answer(np.eye(3)[[0, 1, 2, 0, 1]], 0.0), y)
+    assert classes.figures_of(Answer(pair, 0.0, 3, scores), y)["auc"] == roc_auc_score(y, scores)
+    assert classes.figures_of(Answer(pair, 0.0, 3), y)["auc"] == roc_auc_score(y, p)
+    assert "auc" not in classes.figures_of(Answer(np.eye(3)[[0, 1, 2, 0, 1]], 0.0), y)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------
@@ -292,19 +291,19 @@ def test_a_study_with_nothing_done_has_tables():
 def test_tasks_ask_every_model_what_it_can_answer():
     tasks = classes.tasks(Options("reduced"))
     asked = {(task.dataset, task.method) for task in tasks}
-    assert {name for name, method in asked if method == "fasterrisk"} == set(classdata.TWO) - set(classes.LARGE)
-    assert {name for name, method in asked if method == "bgn"} == set(classdata.TABLES) - set(classes.LARGE)
+    assert {name for name, method in asked if method == "fasterrisk"} == set(data.TWO) - set(classes.LARGE)
+    assert {name for name, method in asked if method == "bgn"} == set(data.CLASS_TABLES) - set(classes.LARGE)
     assert {task.seed for task in tasks} == {0}
     full = classes.tasks(Options("full"))
     assert {task.seed for task in full if task.split == stratified_split()} == {0, 1, 2}
-    folds = [task for task in full if task.split == classdata.FOLD]
+    folds = [task for task in full if task.split == data.FOLD]
     assert {task.seed for task in folds} == {0, 1, 2, 3, 4}
     assert all(task.method.startswith("folds ") for task in folds)
     once = {(task.dataset, task.method) for task in full if task.split == stratified_split()}
     assert len(full) - len(folds) == 3 * len(once)
     assert {name for name, _ in once - asked} == set(classes.LARGE)
     assert asked <= once
-    assert all(len(classdata.checksum(task.dataset)) == 64 for task in tasks)
+    assert all(len(data.checksum(task.dataset)) == 64 for task in tasks)
     assert "classes" in STUDIES
 
 

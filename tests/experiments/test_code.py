@@ -8,21 +8,20 @@ from pathlib import Path
 import pytest
 
 import bgn
-from experiments import code, data, recheck, records
+from experiments import code, data, published, recheck
 from experiments.__main__ import main
-from experiments.options import Options
-from experiments.publish import RESULTS
+from experiments.published import RESULTS
 from experiments.runner import chosen, execute
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
-GROWN = Task("trees", "diabetes", "bgn", {"max_width": 3}, 0, "paper, 200 rows")
+GROWN = Task("trees", "diabetes", "bgn", {"max_terms": 3}, 0, "paper, 200 rows")
 TRAINED = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [4], "learning_rate": 0.1}, 0, "paper, 200 rows")
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_page_cites_figures_older_than_the_code_that_they_measure(name):
-    old = code.outdated(name, records.read(RESULTS / f"{name}.jsonl").values(), RESULTS)
+    old = code.outdated(name, published.read(RESULTS / f"{name}.jsonl").values(), RESULTS)
     told = ", ".join(f"{count} runs of {part}" for part, count in old.items())
     assert not old, (
         f"{name}: {told} were made with other code. `python -m experiments recheck {name}` computes some again; "
@@ -115,7 +114,7 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     runs = [execute([task], "cpu")[0] for task in tasks]
     old = [replace(run, versions={"numpy": "2.0"}) for run in runs]
     monkeypatch.setattr(recheck, "drawn", lambda name, cells, *_: {"growth": old[:cells]})
-    records.write(tmp_path / "trees.jsonl", old)
+    published.write(tmp_path / "trees.jsonl", old)
     assert code.outdated("trees", old, tmp_path) == {"growth": 2}
     found, lines = recheck.recheck("trees", cells=1, results=tmp_path)
     assert lines == ["trees, growth: 1 of 1 agree"]
@@ -126,7 +125,7 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     old[1] = replace(old[1], figures=old[1].figures | {"features": [0]})
     found, lines = recheck.recheck("trees", cells=2, results=tmp_path)
     assert [bool(each.differs) for each in found] == [False, True]
-    assert lines[0].startswith("  diabetes bgn seed 1 (max_width=3): features: 1 -> ")
+    assert lines[0].startswith("  diabetes bgn seed 1 (max_terms=3): features: 1 -> ")
     assert not (tmp_path / "trees.code.json").exists()
     assert code.told("trees", old, tmp_path) == ""
     recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
@@ -144,16 +143,16 @@ def test_ten_cells_of_older_code_are_drawn_of_each_part_and_the_same_for_a_seed(
         Run(task, data.checksum(task.dataset), {}, None, float(k % 30), "2026-01-01 00:00:00", {"numpy": "2.0"})
         for k, task in enumerate(chosen("trees", Options()).values())
     ]
-    records.write(tmp_path / "trees.jsonl", made)
+    published.write(tmp_path / "trees.jsonl", made)
     found = recheck.drawn("trees", 10, 1, 20.0, tmp_path)
     assert {part: len(runs) for part, runs in found.items()} == {"growth": 10, None: 10}
     assert all(run.seconds <= 20 for runs in found.values() for run in runs)
     assert recheck.drawn("trees", 10, 1, 20.0, tmp_path) == found != recheck.drawn("trees", 10, 2, 20.0, tmp_path)
     fresh = [replace(run, versions={"growth": code.today("growth")}) for run in made]
-    records.write(tmp_path / "trees.jsonl", fresh)
+    published.write(tmp_path / "trees.jsonl", fresh)
     assert recheck.drawn("trees", 10, 1, 20.0, tmp_path).keys() == {None}
     again = {fresh[k].key: replace(fresh[k], figures={"test_mse": 1.0}) for k in range(3)} | {made[3].key: made[3]}
-    records.write(tmp_path / "trees.jsonl", [replace(run, figures={"test_mse": 1.0}) for run in made])
+    published.write(tmp_path / "trees.jsonl", [replace(run, figures={"test_mse": 1.0}) for run in made])
     compared = recheck.drawn("trees", 10, 1, 0.0, tmp_path, again)
     grown = [run for part, runs in compared.items() for run in runs if part == "growth"]
     assert {run.key for run in grown} == {run.key for run in fresh[:3] if code.part(run.task) == "growth"}

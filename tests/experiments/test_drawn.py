@@ -11,8 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from bgn import Layer, Network, importance
 from experiments import figures, housing_model, overview, pruning, trees
 from experiments.data import paper_split
-from experiments.options import Options
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 from experiments.tables import Figure, Table, write
 
 errors = st.lists(st.integers(1, 9).map(float), min_size=2, max_size=6)
@@ -211,11 +210,11 @@ def test_lines_end_on_the_edges_of_the_box():
 
 
 def test_figures_are_drawn_from_their_runs_alone(tmp_path):
-    planes = {"columns": ["bmi", "bp"], "target": "progression", "max_width": 2}
+    planes = {"columns": ["bmi", "bp"], "target": "progression", "max_terms": 2}
     tasks = [
         Task("figures", "diabetes", "hyperplanes", planes, 0, paper_split()),
-        Task("figures", "diabetes", "building", {"max_layers": 2, "max_width": 2}, 0, paper_split()),
-        Task("figures", "diabetes", "growth", {"max_layers": 1, "max_width": 3}, 0, paper_split()),
+        Task("figures", "diabetes", "building", {"max_layers": 2, "max_terms": 2}, 0, paper_split()),
+        Task("figures", "diabetes", "growth", {"max_layers": 1, "max_terms": 3}, 0, paper_split()),
     ]
     runs = [Run(task, "0" * 64, figures.run(task), None, 1.0, "", {}) for task in tasks]
     shown = figures.show([*runs, done("figures", "diabetes", "growth", {}, error="ValueError: no")])

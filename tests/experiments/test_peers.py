@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 from sklearn.tree import DecisionTreeRegressor, export_text
 
-from experiments import anysize, grown, peers, peertables, rivals, slopes
+from experiments import peers, rivals
 from experiments.data import Rows, paper_split
 from experiments.rivals import Candidate, RuleTable, parse_rule
 from experiments.store import Run, Task
@@ -42,14 +42,14 @@ def test_every_family_stays_within_its_limit_and_predicts(rows, key):
     candidates = list(peers.EQUAL[key](rows, 0, 4))
     if key != "cubist":  # whose least rule may have a slope per column, and conditions
         assert candidates
-    if key not in ("rules", "rules_lines", *peertables.WITH_LINES, "bgn"):  # which may take several at once
+    if key not in ("rules", "rules_lines", *peers.WITH_LINES, "bgn"):  # which may take several at once
         assert {each.conditions for each in candidates} >= {1, 2}
     for each in candidates:
         assert 0 <= each.conditions <= 4
         assert each.conditions <= each.named_columns <= 2 * each.conditions
         predicted = np.ravel(each.predict(rows.X_test))
         assert predicted.shape == rows.y_test.shape
-        if key not in (*peertables.WITH_LINES, "bgn"):  # n yes/no questions have at most 2 to the n answers
+        if key not in (*peers.WITH_LINES, "bgn"):  # n yes/no questions have at most 2 to the n answers
             assert len(np.unique(np.round(predicted, 5))) <= 2**each.size
 
 
@@ -126,7 +126,7 @@ def test_what_validates_best_within_the_limit_is_tested(found, budget):
     assert [int(each.setting) for each in kept] == allowed
     if allowed:
         rows = Rows(*(np.zeros((2, 1)), np.zeros(2)) * 3, ("a",))
-        chosen = peers.judged(kept, left, rows)
+        chosen = peers.best_figures(kept, left, rows)
         best = min(allowed, key=lambda k: errors[k])
         assert chosen["setting"] == str(best)
         assert chosen["test_mse"] == best**2
@@ -141,13 +141,13 @@ def test_sizes_hold_the_limit_and_its_halves(most):
 
 
 def test_lines_of_the_lasso_are_no_conditions(rows):
-    for each in slopes.lines(rows, 0, 2):
+    for each in rivals.lines(rows, 0, 2):
         assert each.size == 0
         assert 1 <= each.linear_terms <= 2
 
 
 def test_an_ebm_counts_its_table_entries(rows):
-    (model,) = anysize.ebm(rows, 0, 4)
+    (model,) = rivals.ebm(rows, 0, 4)
     assert model.size >= 3 * 4
 
 
@@ -201,12 +201,12 @@ def test_words_reach_bgn_as_they_are_and_others_as_numbers():
     frame = pd.DataFrame({"size": rng.normal(size=240), "city": rng.choice(["Nice", "Lille", "Paris"], 240)})
     y = frame["size"].to_numpy() + 3.0 * (frame["city"] == "Nice").to_numpy() + 0.1 * rng.normal(size=240)
     frames = (frame[:140], frame[140:190], frame[190:])
-    from experiments.classdata import as_numbers
+    from experiments.data import as_numbers
 
     X, X_validation, X_test = as_numbers(*frames)
     rows = Rows(X, y[:140], X_validation, y[140:190], X_test, y[190:], ("size", "city"), frames)
-    (found,) = grown.default(rows, 0, 6)
+    (found,) = peers.default(rows, 0, 6)
     assert found.raw
-    assert peers.judged([found], [0.0], rows)["test_mse"] < 0.5
-    (line,) = [each for each in anysize.lasso(rows, 0, 8) if each.setting == "LassoCV"]
-    assert peers.judged([line], [0.0], rows)["test_mse"] < 0.5
+    assert peers.best_figures([found], [0.0], rows)["test_mse"] < 0.5
+    (line,) = [each for each in rivals.lasso(rows, 0, 8) if each.setting == "LassoCV"]
+    assert peers.best_figures([line], [0.0], rows)["test_mse"] < 0.5

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments import STUDIES, pages, records
+from experiments import STUDIES, published
 from experiments.__main__ import main
-from experiments.estimate import duration
-from experiments.options import Options
-from experiments.publish import RESULTS
-from experiments.runner import chosen, compare
+from experiments.published import RESULTS
+from experiments.runner import chosen, compare, duration
+from experiments.store import Options
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
@@ -29,8 +28,8 @@ class Absent:
             raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Absent())
 urllib.request.urlopen = None
-from experiments import pages
-print(*pages.build(Path(sys.argv[1])))
+from experiments import published
+print(*published.build(Path(sys.argv[1])))
 """
 
 
@@ -49,9 +48,9 @@ def built(tmp_path_factory):
 @pytest.mark.exhaustive
 def test_the_pages_show_all_that_is_published_and_nothing_else(built):
     later = set(STUDIES) - set(PUBLISHED)  # whose pages are left out of the documentation until they are published
-    written = [path for path in pages.GENERATED.parent.glob("*.rst") if path.stem not in later]
+    written = [path for path in published.GENERATED.parent.glob("*.rst") if path.stem not in later]
     text = " ".join(path.read_text(encoding="utf-8") for path in written)
-    shown = {pages.file(kind, name, built) for kind, name in re.findall(r"published-(table|figure):: (\S+)", text)}
+    shown = {published.file(kind, name, built) for kind, name in re.findall(r"published-(table|figure):: (\S+)", text)}
     made = {path for path in built.rglob("*") if path.suffix in (".rst", ".svg")}
     assert shown
     assert shown <= made
@@ -67,8 +66,8 @@ def test_equations_keep_their_signs(built):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_runs_are_in_order_with_their_origin(name, tmp_path):
     path = RESULTS / f"{name}.jsonl"
-    runs = records.read(path)
-    records.write(tmp_path / "again.jsonl", runs.values())
+    runs = published.read(path)
+    published.write(tmp_path / "again.jsonl", runs.values())
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes(), "python -m experiments publish repairs it"
     assert path.stat().st_size < 10_000_000
     for run in runs.values():
@@ -85,14 +84,14 @@ def test_records_of_a_gpu_name_the_commit_they_were_made_with(path):
 
 def test_only_what_changed_is_built_again(tmp_path):
     results, folder = tmp_path / "results", tmp_path / "generated"
-    runs = records.read(RESULTS / "timing.jsonl")
-    records.write(results / "timing.jsonl", runs.values())
-    assert pages.build(folder, results) == ["timing"]
-    assert pages.build(folder, results) == []
-    pages.file("table", "reduced/timing", folder).unlink()
-    assert pages.build(folder, results) == ["timing"]
-    records.write(results / "timing.jsonl", [])
-    assert pages.build(folder, results) == ["timing"]
+    runs = published.read(RESULTS / "timing.jsonl")
+    published.write(results / "timing.jsonl", runs.values())
+    assert published.build(folder, results) == ["timing"]
+    assert published.build(folder, results) == []
+    published.file("table", "reduced/timing", folder).unlink()
+    assert published.build(folder, results) == ["timing"]
+    published.write(results / "timing.jsonl", [])
+    assert published.build(folder, results) == ["timing"]
     assert [path.name for path in folder.rglob("*.*")] == ["timing.json"]
 
 
@@ -129,7 +128,7 @@ def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     out = capsys.readouterr().out
     found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", out, re.MULTILINE))
     assert found.keys() == STUDIES.keys()
-    work = compare("trees", Options("reduced"), records.read(RESULTS / "trees.jsonl"))
+    work = compare("trees", Options("reduced"), published.read(RESULTS / "trees.jsonl"))
     assert not work.missing
     assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
     shared = {key for name in STUDIES for key in chosen(name, Options())}  # bounds and timing show fits of accuracy

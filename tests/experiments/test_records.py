@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import data, records
-from experiments.estimate import Estimate, in_order
-from experiments.options import Options
-from experiments.publish import publish
-from experiments.runner import alike, chosen
-from experiments.store import Run, Store, Task, merge
+from experiments import data, published
+from experiments.published import publish
+from experiments.runner import Estimate, alike, chosen, in_order
+from experiments.store import Options, Run, Store, Task, merge
 
 ROOT = Path(__file__).parents[2]
 TASK = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [100], "learning_rate": 0.1}, 0, "paper")
@@ -45,16 +43,16 @@ def run_of(task, error=None, finished="2026-01-01 00:00:00", seconds=1.0, **figu
 def test_runs_come_back_to_the_bit_and_make_the_same_file_in_any_order(found, chance):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "s.jsonl"
-        records.write(path, found)
+        published.write(path, found)
         before = path.read_bytes()
-        back = records.read(path)
-        assert back == records.settled(found)
+        back = published.read(path)
+        assert back == published.latest_runs(found)
         assert {key: repr(run) for key, run in back.items()} == {
-            key: repr(records._run(records.line(run))) for key, run in records.settled(found).items()
+            key: repr(published._run(published.to_line(run))) for key, run in published.latest_runs(found).items()
         }
         mixed = [*found, *back.values()]
         chance.shuffle(mixed)
-        records.write(path, mixed)
+        published.write(path, mixed)
         assert path.read_bytes() == before
         assert before.splitlines() == sorted(before.splitlines())
 
@@ -62,46 +60,46 @@ def test_runs_come_back_to_the_bit_and_make_the_same_file_in_any_order(found, ch
 def test_a_float_is_written_in_full(tmp_path):
     path = tmp_path / "s.jsonl"
     kept = run_of(TASK, sum=0.1 + 0.2, low=5e-324, zero=-0.0, whole=3.0, count=3)
-    records.write(path, [kept])
-    (found,) = records.read(path).values()
+    published.write(path, [kept])
+    (found,) = published.read(path).values()
     assert repr(found.figures) == repr(dict(sorted(kept.figures.items())))
 
 
 def test_a_line_begins_with_what_a_reader_looks_for():
     beginning = '{"dataset":"diabetes","method":"bnn","parameters":{"hidden_layers":[100],"learning_rate":0.1},'
-    assert records.line(run_of(TASK)).startswith(f'{beginning}"split":"paper","seed":0,"study":"accuracy","revision":1')
-    assert doctest.testmod(records).failed == 0 < doctest.testmod(records).attempted
+    assert published.to_line(run_of(TASK)).startswith(f'{beginning}"split":"paper","seed":0,"study":"accuracy","revision":1')
+    assert doctest.testmod(published).failed == 0 < doctest.testmod(published).attempted
 
 
 def test_of_two_runs_of_a_task_the_later_one_that_succeeded_is_kept(tmp_path):
     early, late = run_of(TASK, finished="2026-01-01", test_mse=1.0), run_of(TASK, finished="2026-01-02", test_mse=2.0)
     failed = run_of(TASK, "ValueError: no", "2026-01-03")
     for order in ([early, late, failed], [failed, late, early], [late, failed, early]):
-        assert records.settled(order) == {TASK.key("0" * 64): late}
+        assert published.latest_runs(order) == {TASK.key("0" * 64): late}
 
 
 @pytest.mark.parametrize(
     "damage",
     [
         "<<<<<<< ours", "", "{}", "[1]", "7", '{"dataset":"bike"', "\udcff", "[" * 100_000,
-        records.line(run_of(TASK))[:-1], records.line(run_of(TASK)).replace('"seed":0', '"seed":"0"'),
-        records.line(run_of(TASK)).replace('"error":null', '"error":7'), records.line(run_of(TASK)) + "x",
-        records.line(run_of(TASK)).replace('"revision":1', '"revision":true'),
-        records.line(run_of(TASK)).replace('"learning_rate":0.1', '"learning_rate":NaN'),
+        published.to_line(run_of(TASK))[:-1], published.to_line(run_of(TASK)).replace('"seed":0', '"seed":"0"'),
+        published.to_line(run_of(TASK)).replace('"error":null', '"error":7'), published.to_line(run_of(TASK)) + "x",
+        published.to_line(run_of(TASK)).replace('"revision":1', '"revision":true'),
+        published.to_line(run_of(TASK)).replace('"learning_rate":0.1', '"learning_rate":NaN'),
     ],
 )  # fmt: skip
 def test_a_damaged_line_is_named(tmp_path, damage):
     path = tmp_path / "accuracy.jsonl"
-    lines = [records.line(run_of(TASK)), damage, records.line(run_of(replace(TASK, seed=1)))]
+    lines = [published.to_line(run_of(TASK)), damage, published.to_line(run_of(replace(TASK, seed=1)))]
     path.write_bytes("\n".join(lines).encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 2, is no run (")) as told:
-        records.read(path)
+        published.read(path)
     assert len(str(told.value).replace(str(path), "")) < 400
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="python -m experiments publish"):
-        records.read(tmp_path / "none.jsonl")
+        published.read(tmp_path / "none.jsonl")
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
@@ -111,7 +109,7 @@ def test_git_merges_the_runs_of_two_branches(tmp_path):
         subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True)
 
     def commit(*found):
-        records.write(path, found)
+        published.write(path, found)
         git("add", ".")
         git("commit", "-m", "runs")
 
@@ -127,19 +125,19 @@ def test_git_merges_the_runs_of_two_branches(tmp_path):
     commit(redone, ours)
     git("merge", "other")
     assert publish(["accuracy"], results=path.parent) == [path]
-    assert path.read_text().splitlines() == [records.line(run) for run in (redone, ours, theirs)]
+    assert path.read_text().splitlines() == [published.to_line(run) for run in (redone, ours, theirs)]
 
 
 def test_publishing_adds_what_a_study_shows_and_replaces_what_failed(tmp_path):
     tasks = list(chosen("trees", Options()).values())[:3]
     stored = [replace(run_of(task, test_mse=1.0), checksum=data.checksum(task.dataset)) for task in tasks]
-    records.write(tmp_path / "trees.jsonl", [
+    published.write(tmp_path / "trees.jsonl", [
         replace(stored[0], figures={"test_mse": 7.0}), replace(stored[1], figures={}, error="ValueError: no"),
     ])  # fmt: skip
     with Store(tmp_path / "runs.sqlite") as store:
         store.add([*stored, run_of(TASK)])
     publish(["trees"], tmp_path / "runs.sqlite", tmp_path)
-    found = records.read(tmp_path / "trees.jsonl")
+    found = published.read(tmp_path / "trees.jsonl")
     assert sorted(run.figures["test_mse"] for run in found.values()) == [1.0, 1.0, 7.0]
     with pytest.raises(ValueError, match="no runs of timing to publish"):
         publish(["timing"], tmp_path / "runs.sqlite", tmp_path)
@@ -188,12 +186,12 @@ def test_published_runs_give_way_only_when_asked(tmp_path):
     task = next(iter(chosen("trees", Options()).values()))
     old, new = (replace(run_of(task, test_mse=error), checksum=data.checksum(task.dataset)) for error in (1.0, 2.0))
     gone = run_of(replace(task, seed=99), test_mse=3.0)  # which no scale of the study names
-    records.write(tmp_path / "trees.jsonl", [old, gone])
-    records.write(tmp_path / "new.jsonl", [new])
+    published.write(tmp_path / "trees.jsonl", [old, gone])
+    published.write(tmp_path / "new.jsonl", [new])
     publish(["trees"], tmp_path / "new.jsonl", tmp_path)
-    assert records.read(tmp_path / "trees.jsonl") == {run.key: run for run in (old, gone)}
+    assert published.read(tmp_path / "trees.jsonl") == {run.key: run for run in (old, gone)}
     publish(["trees"], tmp_path / "new.jsonl", tmp_path, replace=True)
-    assert records.read(tmp_path / "trees.jsonl") == {new.key: new}
+    assert published.read(tmp_path / "trees.jsonl") == {new.key: new}
 
 
 def test_only_times_of_such_a_device_tell():

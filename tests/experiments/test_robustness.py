@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import robustness
-from experiments.options import Options
-from experiments.ranks import ranking
+from experiments.peers import ranking
 from experiments.robustness import DISTURBANCES, METHODS, Asked, Disturbed
-from experiments.store import Run, Task
+from experiments.store import Options, Run, Task
 
 pd = pytest.importorskip("pandas")
 # Other people's packages warn of their own future.

@@ -8,8 +8,8 @@ import pytest
 
 from bgn import BGNClassifier, BGNRegressor
 from bgn.datasets.specs import SPECS
-from experiments import STUDIES, classdata, code, data, runner
-from experiments.options import Options
+from experiments import STUDIES, code, data, runner
+from experiments.store import Options
 
 
 class Grown(Exception):
@@ -25,11 +25,11 @@ def made_up_numbers(dataset):
     return rng.uniform(1.0, 9.0, (900, len(names))), rng.normal(size=900), names
 
 
-def made_up_words(name):
+def made_up_frame(name):
     """Return rows with a categorical column, and classes or numbers as the table has them."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.uniform(size=900), "b": rng.uniform(size=900), "c": rng.choice(["x", "y"], 900)})
-    return X, rng.normal(size=900) if name in classdata.NUMBERS else rng.integers(0, 2, 900)
+    return X, rng.normal(size=900) if name in data.NUMBERS else rng.integers(0, 2, 900)
 
 
 MANY = [pytest.param(study, marks=pytest.mark.exhaustive) for study in list(STUDIES)[4:]]
@@ -47,7 +47,7 @@ def test_every_network_has_a_seed(study, monkeypatch):
         monkeypatch.setattr(kind, "fit", fit)
     monkeypatch.setattr(data, "checksum", data.checksum.__wrapped__)  # which would keep that of made-up rows
     monkeypatch.setattr(data, "table", made_up_numbers)
-    monkeypatch.setattr(classdata, "table", made_up_words)
+    monkeypatch.setattr(data, "mixed_table", made_up_frame)
     own = [task for task in runner.chosen(study, Options("smoke")).values() if code.part(task) == "growth"]
     for task in own:
         with suppress(Grown):

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import code, estimate, tables
+from experiments import code, runner, tables
 from experiments.__main__ import main
 from experiments.store import Run, Store, Task, merge
 
@@ -212,7 +212,7 @@ def test_a_figure_is_the_same_bytes_every_time(tmp_path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-@pytest.mark.parametrize("module", [tables, estimate, code])
+@pytest.mark.parametrize("module", [tables, runner, code])
 def test_examples_run(module):
     tried = doctest.testmod(module)
     assert tried.attempted > 0 == tried.failed

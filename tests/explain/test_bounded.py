@@ -10,7 +10,7 @@ from bgn import Layer, Network
 from bgn.explain.optimize.problem import read_domain
 from bgn.model.term import Oblique, Projection
 from bgn.show.curves import corners
-from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
+from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows, with_linear_terms
 from tests.reference.attainable import moves, range_of
 from tests.reference.explain import cheapest_table_row
 
@@ -121,7 +121,7 @@ def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, en
     count, column = network.n_inputs, column % network.n_inputs
     slopes = np.where(np.arange(count) == column, slope, 0.25)
     ends = np.tile([-np.inf if endless else -0.5, 1.25], (count, 1))
-    network = with_bounds(network.changed(slopes=slopes, ranges=ends), shares)
+    network = with_bounds(with_linear_terms(network, slopes, ends), shares)
     found = bgn.effect(network, column, background)
     beside = [np.nextafter(found.breakpoints, side * np.inf) for side in (-1, 1)]
     between = (found.breakpoints[1:] + found.breakpoints[:-1]) / 2
@@ -191,7 +191,7 @@ def test_what_is_explained_is_the_score_and_the_prediction_stands_beside():
 
 
 def test_slopes_without_ends_reach_the_bounds():
-    line = Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], slopes=[0.0, -0.7], bounds=(-3.0, 8.0))
+    line = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], bounds=(-3.0, 8.0)), [0.0, -0.7])
     ends = bgn.extremes(line)
     assert (ends.low, ends.high, ends.proven) == (-3.0, 8.0, True)
     np.testing.assert_array_equal(line.predict([ends.low_row, ends.high_row]), [-3.0, 8.0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify
 from bgn.explain.optimize.problem import read_domain
-from tests.networks import TABLE, problems, table_networks, town
+from tests.networks import TABLE, problems, table_networks, town, with_linear_terms
 from tests.reference.attainable import moves
 
 WITHIN = st.sampled_from(["all", "seen"])
@@ -70,7 +70,7 @@ def test_all_regions_say_the_same_of_numbers_on_thresholds(case):
 @settings(max_examples=30)
 @given(case=table_networks(complete={0, 1, 2, 3, 4}, most=3), slope=st.sampled_from([1.5, -0.7]))
 def test_a_slope_and_jumps_against_it(case, slope):
-    network = case[0].changed(slopes=[slope, 0.0, 0.0, 0.0, 0.0])
+    network = with_linear_terms(case[0], [slope, 0.0, 0.0, 0.0, 0.0])
     found, endless = certify(network, ["age"], within="seen", max_seconds=60)["age"], certify(network, ["age"])["age"]
     domain = read_domain(network, "seen", True)
     fall, rise = moves(network, domain, 0)  # samples of regions: a lower bound, as slopes go on to their edges

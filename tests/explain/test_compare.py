@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, compare_groups, compare_tables
 from bgn.explain.subject import of_codes
-from tests.networks import problems, table_networks, table_rows, town, town_rows
+from tests.networks import problems, table_networks, table_rows, town, town_rows, with_linear_terms
 
 
 def by_definition(network, first, second):
@@ -63,7 +63,7 @@ def test_slopes_links_and_classes():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(60, 2)), rng.choice(["u", "v"], 60)
     layer = Layer([[1.0, 0.0], [1.0, 0.5]], [0.0, 0.3])
-    steep = Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    steep = with_linear_terms(Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"]), [0.0, 2.0])
     found = compare_groups(steep, X, groups)
     adds_up(found)
     assert found.slopes[1] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))

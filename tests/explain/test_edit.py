@@ -10,7 +10,7 @@ from bgn import Layer, Network, edit
 from bgn.model.term import Oblique, Projection
 from bgn.persist import read
 from tests.fuzz_edits import fuzz
-from tests.networks import TABLE, town, town_rows
+from tests.networks import TABLE, town, town_rows, with_linear_terms
 
 HOUSE = Network.of_layers(
     [Layer([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]], [-65.5, -20.0, 30.0, -70.0])],
@@ -100,7 +100,7 @@ def test_questions_are_added_and_columns_forbidden():
 
 
 def test_slopes_and_probabilities():
-    steep = Network.of_layers([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], slopes=[0.5, 2.0])
+    steep = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"]), [0.5, 2.0])
     X = np.array([[0.0, 1.0], [2.0, 3.0]])
     done = edit(steep, X).forbid("b")
     np.testing.assert_allclose(done.receipt.change, -2.0 * X[:, 1])

@@ -12,7 +12,7 @@ from bgn import Layer, Network, extremes
 from bgn.explain.optimize.problem import read_domain
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
-from tests.networks import problems, table_networks, town, town_rows
+from tests.networks import linear_coef_of, problems, table_networks, town, town_rows, with_linear_terms
 from tests.reference.attainable import range_of, rows
 
 WITHIN = st.sampled_from(["all", "seen"])
@@ -86,7 +86,7 @@ def test_deeper_networks_too(case, within):
     case=table_networks(complete={0, 1, 2, 3, 4}, most=3), slopes=st.tuples(*[st.sampled_from([0.0, 1.5, -0.7])] * 2)
 )
 def test_slopes_add_the_ends_of_ranges_and_of_pieces(case, slopes):
-    network = case[0].changed(slopes=[slopes[0], 0.0, slopes[1], 0.0, 0.0])
+    network = with_linear_terms(case[0], [slopes[0], 0.0, slopes[1], 0.0, 0.0])
     found = extremes(network, "seen", max_seconds=60)
     assert found.proven
     attains(network, found, "seen")
@@ -102,8 +102,8 @@ def test_slopes_add_the_ends_of_ranges_and_of_pieces(case, slopes):
 def _with_slopes(network):
     """The range of a network with slopes: in every region the questions' sum, and the best end of the slopes."""
     domain = read_domain(network, "seen", True)
-    slopes, first, best = network.slopes, network.layers[0], [np.inf, -np.inf]
-    if slopes is None:
+    slopes, first, best = linear_coef_of(network)[:, 0], network.layers[0], [np.inf, -np.inf]
+    if not network.linear:
         return range_of(network, domain)
     for some in rows(network, domain):
         for row in some:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNClassifier, Layer, Network, counterfactual
 from bgn.explain.subject import probabilities_of
+from tests.networks import with_linear_terms
 
 NUMBERS = st.integers(-3, 3).map(float)
 RNG = np.random.default_rng(0)
@@ -40,7 +41,7 @@ def cases(draw: Any) -> tuple[Network, np.ndarray]:
     layer = Layer([[draw(st.sampled_from([1.0, 0.0])), 1.0], [1.0, 0.0]], numbers(NUMBERS, 2))
     link = "logistic" if outputs == 1 else "softmax"
     base = numbers(NUMBERS, *shape) if shape else draw(NUMBERS)
-    network = Network.of_layers([layer], numbers(NUMBERS, 2, *shape), base, slopes=slopes, ranges=ranges, link=link)
+    network = with_linear_terms(Network.of_layers([layer], numbers(NUMBERS, 2, *shape), base, link=link), slopes, ranges)
     return network, numbers(NUMBERS, 2)
 
 
@@ -71,7 +72,7 @@ def test_no_row_of_a_grid_is_cheaper(case: Any, number: int, chance: Any) -> Non
 
 
 def test_a_probability_is_reached_to_the_last_bit() -> None:
-    network = Network.of_layers([Layer.of([], 1)], [], -2.0, slopes=[0.1], ranges=[[0.0, 50.0]], link="logistic")
+    network = with_linear_terms(Network.of_layers([Layer.of([], 1)], [], -2.0, link="logistic"), [0.1], [[0.0, 50.0]])
     found = counterfactual(network, [3.0], to=1, probability=(0.6, 1.0))
     assert found.optimal
     assert found.prediction >= 0.6
@@ -81,7 +82,7 @@ def test_a_probability_is_reached_to_the_last_bit() -> None:
 
 def test_a_probability_of_several_classes_is_refused() -> None:
     slopes = [[0.1, 0.0, -0.1]]
-    network = Network.of_layers([Layer.of([], 1)], np.zeros((0, 3)), [0.0] * 3, slopes=slopes, ranges=[[0, 9]], link="softmax")
+    network = with_linear_terms(Network.of_layers([Layer.of([], 1)], np.zeros((0, 3)), [0.0] * 3, link="softmax"), slopes, [[0, 9]])
     with pytest.raises(ValueError, match="probability is for two classes"):
         counterfactual(network, [3.0], to=2, probability=(0.6, 1.0))
 
@@ -90,13 +91,13 @@ def test_a_probability_of_several_classes_is_refused() -> None:
 def model(request: Any) -> Any:
     y = TWO if request.param == "two" else SEVERAL
     found = BGNClassifier(max_terms=5, max_linear=2, cv=None, random_state=0).fit(X, y)
-    assert found.network_.linear_terms
+    assert found.network_.linear
     return found, y
 
 
 def test_effects_on_probabilities(model: Any) -> None:
     network, rows = model[0].network_, X[:60]
-    label, straight = model[0].classes_[-1], [term.column for term in network.linear_terms]
+    label, straight = model[0].classes_[-1], [term.column for term in network.linear]
     assert len(straight) < 3
     for column in range(3):
         if column in straight:
@@ -118,7 +119,7 @@ def test_rounding(model: Any) -> None:
     simple = bgn.simplify(fitted, X, y, digits=2)
     network = fitted.network_
     scores = simple.network.raw_score(X)
-    assert simple.network.linear_terms == network.linear_terms
+    assert simple.network.linear == network.linear
     assert np.abs(scores - network.raw_score(X)).max() < 0.5
     probabilities, codes = probabilities_of(network, scores), np.searchsorted(fitted.classes_, y)
     assert simple.after == pytest.approx(-np.log(probabilities[np.arange(len(y)), codes]).mean())
@@ -136,6 +137,6 @@ def test_the_report(model: Any, tmp_path: Any) -> None:
     page = bgn.write_report(fitted, X, y, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "so much per unit of" in page
     assert "per unit of a column as the last lines say" in page
-    found = [line.column for line in fitted.network_.linear_terms]
+    found = [line.column for line in fitted.network_.linear]
     blob = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
     assert [line["column"] for line in blob["network"]["lines"]] == found

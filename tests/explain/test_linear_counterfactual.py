@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, counterfactual
+from tests.networks import with_linear_terms
 
 NUMBERS = st.integers(-3, 3).map(float)
 
@@ -21,7 +22,7 @@ def cases(draw):
     ranges = [[draw(NUMBERS) - 2.0, 3.0], [-1.0, draw(NUMBERS) + 3.0]]
     weights = [[draw(st.sampled_from([1.0, 0.0])), 1.0], [1.0, 0.0]]
     layer = Layer(weights, [draw(NUMBERS), draw(NUMBERS)])
-    network = Network.of_layers([layer], [draw(NUMBERS), draw(NUMBERS)], 0.0, slopes=slopes, ranges=ranges)
+    network = with_linear_terms(Network.of_layers([layer], [draw(NUMBERS), draw(NUMBERS)], 0.0), slopes, ranges)
     return network, np.array([draw(NUMBERS), draw(NUMBERS)]), draw(st.integers(-40, 40)) / 4.0
 
 
@@ -47,7 +48,7 @@ def test_no_row_of_a_grid_is_cheaper(case, upwards):
 
 
 def test_a_straight_line_is_followed_to_the_last_bit():
-    network = Network.of_layers([Layer.of([], 1)], [], 1.0, slopes=[0.1], ranges=[[0.0, 50.0]])
+    network = with_linear_terms(Network.of_layers([Layer.of([], 1)], [], 1.0), [0.1], [[0.0, 50.0]])
     found = counterfactual(network, [3.0], at_least=4.3)
     assert found.optimal
     (value,) = found.x
@@ -67,7 +68,7 @@ def test_a_change_is_told_in_few_digits_that_will_do(link):
     for _ in range(12):
         layer = Layer([[1.0, 0.0], [1.0, 0.7]], rng.normal(0, 20, 2))
         slopes, base = rng.normal(0, 0.07, 2), -rng.uniform(1, 3)
-        network = Network.of_layers([layer], rng.normal(0, 0.4, 2), base, slopes=slopes, ranges=[[-200.0, 200.0]] * 2, link=link)
+        network = with_linear_terms(Network.of_layers([layer], rng.normal(0, 0.4, 2), base, link=link), slopes, [[-200.0, 200.0]] * 2)
         wanted = {"at_least": 1.0} if link == "identity" else {"probability": (0.77, 1.0)}
         found = counterfactual(
             network, rng.normal(0, 30, 2).round(1), costs=[1.0, 1.3], bounds={0: (-200, 200), 1: (-200, 200)}, **wanted

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
+from tests.networks import linear_coef_of, linear_ends_of, with_linear_terms
 
 VALUES = st.integers(-4, 4).map(float)
 
@@ -37,10 +38,7 @@ def networks(draw, outputs=1):
     low = numbers(3)
     ranges = np.stack([low, low + draw(st.integers(0, 5))], axis=1)
     link = "softmax" if outputs > 1 else "identity"
-    return Network.of_layers(
-        [Layer.of(neurons, 3)], numbers(len(neurons), *shape), numbers(*shape) if outputs > 1 else draw(VALUES),
-        slopes=slopes, ranges=ranges, link=link,
-    )  # fmt: skip
+    return with_linear_terms(Network.of_layers([Layer.of(neurons, 3)], numbers(len(neurons), *shape), numbers(*shape) if outputs > 1 else draw(VALUES), link=link), slopes, ranges)  # fmt: skip
 
 
 TABLES = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=4).map(np.array)
@@ -51,8 +49,8 @@ def score(network, rows):
     total = np.tile(np.asarray(network.base, float), (len(rows), *(1,) * np.ndim(network.base)))
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
-            low, high = (-np.inf, np.inf) if network.ranges is None else network.ranges[j]
-            total[i] += (0.0 if network.slopes is None else network.slopes[j]) * min(max(value, low), high)
+            (low, high), slope = linear_ends_of(network)[j], linear_coef_of(network)[j]
+            total[i] += (slope if total.ndim > 1 else slope[0]) * min(max(value, low), high)
         for neuron, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
             line = neuron.projection
             reached = sum(c * row[j] for j, c in zip(line.columns, line.coefficients, strict=True))
@@ -143,7 +141,7 @@ def test_certificates_hold_on_a_grid(network):
 
 
 def test_margins_tell_the_slope_until_the_next_threshold():
-    network = Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, slopes=[0.0, 0.5], ranges=[[0, 1], [0.0, 10.0]])
+    network = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0), [0.0, 0.5], [[0, 1], [0.0, 10.0]])
     found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
     assert found.up[0, 0] == 3.0
     assert found.distance[0, 0] == 2.0
@@ -170,7 +168,7 @@ def test_extremes_look_at_gaps_under_lines(network, answers, typical):
 def test_a_gap_may_be_the_extreme():
     asked = Oblique(Projection((0,), (1.0,)), 3.0, missing=True)
     schema = Schema((Column("x", typical=8.0),), named=True)
-    line = Network.of_layers([Layer.of([asked], 1)], [0.25], 1.0, slopes=[0.5], ranges=[[0.0, 10.0]], schema=schema)
+    line = with_linear_terms(Network.of_layers([Layer.of([asked], 1)], [0.25], 1.0, schema=schema), [0.5], [[0.0, 10.0]])
     found = extremes(line, {"x": (0, 4)})
     assert (found.low, found.high, found.proven) == (0.75, 5.25, True)
     assert np.isnan(found.high_row[0])

@@ -29,6 +29,7 @@ from bgn.model.rescaled import Source, rescaled
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from bgn.pipelines import see_through
+from tests.networks import with_linear_terms
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(
@@ -136,16 +137,16 @@ def test_gaps_and_categories_stay_what_they_are():
 
 
 def test_slopes_are_undone():
-    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 2.0, slopes=[3.0])
+    network = with_linear_terms(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 2.0), [3.0])
     undone = rescaled(network, [Source(0, (("-", 10.0), ("/", 4.0)))], Schema.of_numbers(1, ["x"]))
-    assert undone.slopes.tolist() == [0.75]
+    assert undone.linear_coef.tolist() == [[0.75]]
     assert undone.predict([[18.0]]) == network.predict([[2.0]])
 
 
 def test_lines_are_undone_up_to_rounding():
     pipeline = make_pipeline(StandardScaler(), small(max_linear=2)).fit(X[NUMBERS], y)
     seen = see_through(pipeline)
-    assert seen.model.network_.linear_terms
+    assert seen.model.network_.linear
     told = seen.model.network_.predict(seen.rows(X[NUMBERS]))
     np.testing.assert_allclose(told, pipeline.predict(X[NUMBERS]), rtol=1e-9)
     assert "per unit of" in bgn.equation(pipeline)

@@ -19,7 +19,16 @@ from bgn.model.numbers import written
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from bgn.text import quote_name
-from tests.networks import NASTY, network_of, problems, rows_for, table_networks, table_rows
+from tests.networks import (
+    NASTY,
+    linear_coef_of,
+    network_of,
+    problems,
+    rows_for,
+    table_networks,
+    table_rows,
+    with_linear_terms,
+)
 
 RELATIONS = {">=": float.__ge__, "<": float.__lt__, ">": float.__gt__, "<=": float.__le__}
 
@@ -192,7 +201,7 @@ def test_weights_without_a_common_unit_are_refused_with_the_remedy():
     with pytest.raises(ValueError, match=r"15 digits and 22 decimals at most.*bgn\.simplify.*rescale"):
         scorecard(network.changed(output_weights=[1e-12, 2e-12, 1e-12], base=12345.6))
     with pytest.raises(ValueError, match="has slopes"):
-        scorecard(network.changed(slopes=[1.0, 0.0]))
+        scorecard(with_linear_terms(network, [1.0, 0.0]))
     with pytest.raises(TypeError, match="must be a bgn"):
         scorecard("network")
     with pytest.raises(ValueError, match="format must be one of 'text', 'latex', 'markdown', 'html'; got 'pdf'"):
@@ -269,11 +278,11 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
 
 
 def test_slopes_without_ends_are_refused_and_points_beside_slopes():
-    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
     with pytest.raises(ValueError, match="this one has slopes without ends"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="points are for models of questions alone"):
-        simplify(network.changed(ranges=[(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5)
+        simplify(with_linear_terms(network, linear_coef_of(network), [(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5)
 
 
 def test_every_case_of_a_simplified_question_is_short():

@@ -20,7 +20,7 @@ from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, classes, drawn_networks, every_kind, expected, hostile, rows_for
-from tests.networks import random_network, town, town_rows
+from tests.networks import random_network, town, town_rows, with_linear_terms
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_reasons_are_the_shap_values_of_questions(make):
     values = network.output_weights.reshape(answers.shape[1], -1).T[likeliest] * away
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :3]
     want = np.take_along_axis(values, order, axis=1)
-    if network.slopes is None:
+    if not network.linear:
         means = network.raw_score(background).mean(axis=0).reshape(-1)[likeliest]
         scores = expected(network, rows)[np.arange(len(rows)), likeliest]
         np.testing.assert_allclose(values.sum(axis=1) + means, scores)
@@ -362,7 +362,7 @@ def test_infinite_numbers_have_no_prediction():
         got = run(network, rows)
         assert np.isnan(got[3:]).all()
         np.testing.assert_array_equal(got[:3], want)
-    sloped = Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    sloped = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"]), [0.0, 2.0])
     for run in (engines.in_sqlite, engines.in_duckdb, engines.in_onnx):
         assert np.isnan(run(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
     with pytest.raises(ValueError, match="infinite"):
@@ -370,7 +370,7 @@ def test_infinite_numbers_have_no_prediction():
 
 
 def test_infinite_numbers_have_no_prediction_in_javascript_and_c():
-    sloped = Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    sloped = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0, ["a", "b"]), [0.0, 2.0])
     assert np.isnan(engines.in_c("-std=c99", "-O2")(sloped, np.array([[1.0, np.inf], [-np.inf, 1.0]]))).all()
     node = engines.needs("node")
     program = export.to_javascript(sloped) + "\nscore({a: Infinity, b: 0});"

@@ -18,6 +18,7 @@ from bgn.model.ensemble import mean_of
 from bgn.model.schema import Schema
 from bgn.show.curves import band, corners
 from tests.every_engine import ENGINES
+from tests.networks import linear_coef_of, with_linear_terms
 from tests.round_trips import bits
 
 RNG = np.random.default_rng(0)
@@ -37,7 +38,7 @@ def _networks(draw: Any) -> list[Network]:
         weights = draw(st.lists(short, min_size=width, max_size=width))
         slopes = [draw(st.sampled_from([0.0, 0.5, -0.5])), draw(st.one_of(short, st.just(0.0)))]
         layer = Layer(np.tile([1.0, -1.0], (width, 1)), cuts)
-        found.append(Network.of_layers([layer], weights, draw(short), slopes=slopes, ranges=ENDS))
+        found.append(with_linear_terms(Network.of_layers([layer], weights, draw(short)), slopes, ENDS))
     return found
 
 
@@ -55,33 +56,33 @@ def test_the_mean_is_the_mean(networks: list[Network]) -> None:
 
 
 def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
-    first = Network.of_layers([Layer.of([], 2)], [], 1.0, slopes=[0.5, 0.0], ranges=ENDS)
-    mean = mean_of([first, first.changed(slopes=[-0.5, 0.0])])
+    first = with_linear_terms(Network.of_layers([Layer.of([], 2)], [], 1.0), [0.5, 0.0], ENDS)
+    mean = mean_of([first, with_linear_terms(first, [-0.5, 0.0], ENDS)])
     bgn.save(mean, tmp_path / "mean.json")
     loaded = bgn.load(tmp_path / "mean.json")
-    assert mean.linear_terms == loaded.linear_terms == ()
+    assert mean.linear == loaded.linear == ()
     assert loaded.members == mean.members
     rows = np.array([[-9.0, 0.0], [0.0, 0.0], [9.0, 0.0]])
     assert np.array_equal(loaded.members.scores(loaded, rows), [[0.0, 1.0, 1.75], [2.0, 1.0, 0.25]])
 
 
 def test_lines_that_end_elsewhere_are_refused() -> None:
-    first = Network.of_layers([Layer.of([], 1)], [], 0.0, ["rooms"], slopes=[1.0], ranges=[[0.0, 5.0]])
+    first = with_linear_terms(Network.of_layers([Layer.of([], 1)], [], 0.0, ["rooms"]), [1.0], [[0.0, 5.0]])
     with pytest.raises(ValueError, match=r"same ends.*'rooms'"):
-        mean_of([first, first.changed(ranges=[[0.0, 6.0]])])
+        mean_of([first, with_linear_terms(first, linear_coef_of(first), [[0.0, 6.0]])])
 
 
 @pytest.mark.parametrize("held", [None, (X[:50], Y[:50])], ids=["left out", "eval_set"])
 def test_lines_reach_over_all_rows_to_learn_from(held: Any) -> None:
     model = BGNRegressor(**SMALL).fit(X[50:], Y[50:], eval_set=held)
     networks = [member.network() for member in model.history_.members]
-    lines = [line for network in networks for line in network.linear_terms]
+    lines = [line for network in networks for line in network.linear]
     assert len({line.column for line in lines}) < len(lines)  # some are in several networks
     for line in lines:
         known = X[50:, line.column]
         assert line.low <= known.min() < known.max() <= line.high
         assert max(known.min() - line.low, line.high - known.max()) <= 0.01 * np.ptp(known)
-    assert {(line.column, line.low, line.high) for line in model.network_.linear_terms} == {
+    assert {(line.column, line.low, line.high) for line in model.network_.linear} == {
         (line.column, line.low, line.high) for line in lines
     }
     far = np.concatenate([X, 10 * X])
@@ -101,7 +102,7 @@ def test_averages_with_lines_on_every_engine(engine: str) -> None:
     for validated in (False, True)[: 1 if engine == "dask" else 2]:  # a cluster is slow with few rows
         wanted, held = fitted(validated), (X[:50], Y[:50]) if validated else None
         found = ENGINES[engine](BGNRegressor(**SMALL, n_jobs=2), X[50:], Y[50:], eval_set=held)
-        assert wanted.network_.linear_terms
+        assert wanted.network_.linear
         assert bits(found.network_) == bits(wanted.network_)
         assert found.network_.members == wanted.network_.members
 
@@ -110,7 +111,7 @@ def test_gaps_count_as_the_same_in_all_networks() -> None:
     table = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
     model = BGNRegressor(**SMALL).fit(table, Y)
     each = [member.network().predict(table) for member in model.history_.members]
-    assert model.network_.linear_terms
+    assert model.network_.linear
     assert np.allclose(model.predict(table), np.mean(each, axis=0), atol=1e-3)
     assert np.allclose(model.predict(table, return_std=True)[1], np.std(each, axis=0, ddof=1))
 

@@ -109,7 +109,7 @@ def test_bounds_with_signs_and_lines():
     line = np.random.default_rng(0).normal(size=(200, 2))
     target = np.maximum(line @ [1.0, 0.5], -1.0)
     model = BGNRegressor(**QUICK, max_linear=2, bounds=(-1, None)).fit(line, target)
-    assert model.network_.linear_terms
+    assert model.network_.linear
     assert model.predict(line).min() == -1.0
     ends = bgn.extremes(model)
     assert ends.proven

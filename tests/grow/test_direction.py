@@ -14,7 +14,7 @@ from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, differ
 from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
 from bgn.grow.directions.search import AnswerPairs
 from bgn.model.term import Oblique, Projection
-from experiments.literal import lasso_direction
+from experiments.timing import lasso_direction
 from tests.growing import EMPTY, engine_of
 from tests.reference.growth import best_angle, best_pair, finer_and_finer, refitted_gains
 

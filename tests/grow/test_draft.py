@@ -126,7 +126,7 @@ def test_every_snapshot_says_what_its_network_does(drafts, linear):
     ).fit(X, y)
     path = model.history_.paths[0]
     assert sum(drafts) >= 8
-    assert [len(each.neurons) + len(each.linear_terms) for each in path] == [*range(9)]
+    assert [len(each.neurons) + len(each.linear) for each in path] == [*range(9)]
     for width in range(1, 9):
         network = model.history_.network(width)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(path[width].train_loss)

@@ -17,7 +17,7 @@ from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
-from experiments.literal import literal_neuron
+from experiments.timing import literal_neuron
 from tests.growing import EMPTY, engine_of, same, table
 from tests.reference.growth import ridge_weights
 

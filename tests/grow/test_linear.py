@@ -27,7 +27,7 @@ def test_every_engine_grows_the_same_lines(engine):
         settings = {"max_terms": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
         here = BGNRegressor(**settings).fit(X, y, **extra)
         there = ENGINES[engine](BGNRegressor(**settings), X, y, **extra)
-        assert here.network_.linear_terms
+        assert here.network_.linear
         assert there.network_ == here.network_
 
 
@@ -36,7 +36,7 @@ def test_classes_grow_lines_where_told():
     y = X[:, 0] - 0.1 * X[:, 1]
     for target in (y > 0, np.digitize(y, [-2.0, 2.0])):
         model = BGNClassifier(max_terms=4, max_linear=2, max_features=1, validation_fraction=0).fit(X, target)
-        assert model.network_.linear_terms or len(np.unique(target)) > 2
+        assert model.network_.linear or len(np.unique(target)) > 2
         assert (model.predict(X) == target).mean() > 0.8
 
 
@@ -68,7 +68,8 @@ def test_lines_alone_are_least_squares_on_clipped_columns():
     y = X[:, 0] * 2 - X[:, 1] * 0.3 + 1.0 + np.random.default_rng(2).normal(size=300) * 0.01
     model = BGNRegressor(shrinkage=0, digits=None, random_state=0).fit(X, y)
     assert model.network_.widths == (0,)
-    slopes = {term.column: term.slopes[0] for term in model.network_.linear_terms}
+    network = model.network_
+    slopes = {term.column: coef for term, (coef,) in zip(network.linear, network.linear_coef.tolist(), strict=True)}
     columns = sorted(slopes)
     design = np.column_stack([np.ones(300), X[:, columns]])
     expected = np.linalg.lstsq(design, y, rcond=None)[0]
@@ -78,7 +79,7 @@ def test_lines_alone_are_least_squares_on_clipped_columns():
 def test_rows_beyond_the_ends_count_as_the_ends():
     X, y = table(300)
     model = BGNRegressor(max_terms=6, max_linear=2, random_state=0).fit(X, y)
-    (term, *_) = model.network_.linear_terms
+    (term, *_) = model.network_.linear
     row = X[:1].copy()
     row[0, term.column] = 1e9
     at_end = row.copy()
@@ -94,8 +95,8 @@ def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     model = BGNRegressor(max_terms=6, max_linear=3, random_state=0).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
-        assert len(snapshot.neurons) + len(snapshot.linear_terms) == width
-        assert len(network.linear_terms) == len(snapshot.linear_terms)
+        assert len(snapshot.neurons) + len(snapshot.linear) == width
+        assert len(network.linear) == len(snapshot.linear)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(snapshot.train_loss, rel=1e-5)
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
@@ -107,7 +108,7 @@ def test_a_gap_counts_as_the_typical_value():
     X, y = table(300)
     X[::7, 0] = np.nan
     model = BGNRegressor(max_terms=4, max_linear=3, random_state=0).fit(X, y)
-    terms = [term for term in model.network_.linear_terms if term.column == 0]
+    terms = [term for term in model.network_.linear if term.column == 0]
     assert terms
     network = model.network_.changed(layers=[model.network_.layers[0].only([])], output_weights=[])
     typical = model.network_.schema.columns[0].typical

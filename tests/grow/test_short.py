@@ -94,7 +94,7 @@ def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
             network = model.history_.network(width, model.history_.paths.index(path))
             amounts = [*(2 * network.output_weights).tolist(), network.base - network.output_weights.sum()]
             assert all(round(amount, 4) == pytest.approx(amount, abs=1e-12) for amount in amounts)
-            assert network.summands[2] > 1.0 or width == 0
+            assert network.addends[2] > 1.0 or width == 0
             assert all(digits_of(neuron.threshold) <= 5 for layer in network.layers for neuron in layer.neurons)
             assert all(
                 digits_of(c) <= 3 for layer in network.layers for n in layer.neurons for c in n.projection.factors

@@ -17,7 +17,7 @@ from bgn.model.network import expand, expanded
 from bgn.model.readings import outputs_of
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
-from tests.networks import CATEGORIES, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
+from tests.networks import CATEGORIES, POWERS, mixed_networks, mixed_rows, table_networks, table_rows, with_linear_terms
 from tests.reference.model import score
 
 
@@ -94,7 +94,6 @@ def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
     [
         ({"link": "probit"}, "link must be one of 'identity', 'logistic', 'softmax'; got 'probit'"),
         ({"base": [1.0, 2.0]}, r"base must have 0 dimensions; got shape \(2,\)"),
-        ({"slopes": [1.0]}, r"slopes must have shape \(2,\); got \(1,\)"),
         ({"schema": Schema((Column("a"),))}, "schema must have 2 columns, as before; got 1"),
     ],
 )
@@ -163,10 +162,10 @@ def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients,
 
 
 def test_slopes_have_no_regions():
-    network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
     with pytest.raises(ValueError, match="with slopes has no regions"):
         theory.regions(network, [[1.0]])
-    assert theory.regions(network.changed(slopes=None, link="logistic"), [[1.0], [0.0]]) is not None
+    assert theory.regions(network.changed(link="logistic").with_linear(), [[1.0], [0.0]]) is not None
 
 
 def test_the_base_alone_is_the_papers_kind(tmp_path):

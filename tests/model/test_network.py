@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, step
+from tests.networks import with_linear_terms
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
 
@@ -298,9 +299,7 @@ def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
     slopes = np.zeros((columns, *outputs))
     slopes[0] = rng.normal(size=outputs)
     link = {"link": "softmax"} if outputs else {}
-    network = Network.of_layers(
-        plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link
-    )
+    network = with_linear_terms(Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), **link), slopes)
     X = rng.normal(size=(20_000, columns)).round(1)
     total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], slopes[0])
     for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):

@@ -16,6 +16,7 @@ from bgn import Layer, ModelFileError, Network
 from bgn.model.dates import TIME_PARTS, TimePart
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
+from tests.networks import with_linear_terms
 
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
 outputs = st.floats(-3e307, 3e307)
@@ -81,18 +82,15 @@ def networks(draw: st.DrawFn) -> Network:
     ends = sorted(draw(st.sets(outputs, min_size=2, max_size=2)))
     bounds = draw(st.sampled_from([None, (ends[0], None), (None, ends[1]), tuple(ends)]))
     bounds = bounds if link == "identity" else None
-    return Network.of_layers(
-        layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, slopes=slopes, bounds=bounds
-    )
+    return with_linear_terms(Network.of_layers(layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, bounds=bounds), slopes)
 
 
 def everything(network: Network) -> str:
     """Return all that a network holds; floats as repr writes them, which tells -0.0, NaN and every bit apart."""
-    slopes = None if network.slopes is None else network.slopes.tolist()
     layers = [(layer.n_inputs, layer.neurons) for layer in network.layers]
     parts = (network.schema, layers, network.output_weights.shape, network.output_weights.tolist(), network.link)
     parts = (*parts, network.bounds)
-    return repr((*parts, np.asarray(network.base).tolist(), slopes))
+    return repr((*parts, network.intercept.tolist(), network.linear, network.linear_coef.tolist()))
 
 
 @given(networks())

@@ -45,13 +45,11 @@ def score(network: Network, row: list[Any]) -> list[float]:
         if layer is network.layers[0]:
             raw = last
     outputs = np.atleast_2d(network.output_weights.T)
-    slopes = None if network.slopes is None else np.atleast_2d(network.slopes.T)
     found = []
     for k, base in enumerate(np.atleast_1d(network.base).tolist()):
         total = base
-        for j in range(len(columns)) if slopes is not None else ():
-            if slopes[:, j].any():
-                total += slopes[k, j] * raw[j]
+        for term, weights in zip(network.linear, network.linear_coef.tolist(), strict=True):
+            total += weights[k] * raw[term.column]
         for answer, weight in zip(values, outputs[k].tolist(), strict=True):
             total += weight * answer
         found.append(total)

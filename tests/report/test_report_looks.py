@@ -12,7 +12,7 @@ import bgn
 from bgn.model.network import Ensemble
 from bgn.model.schema import Column, Schema
 from tests.browser import MISPLACED, UNFOLD, barriers
-from tests.networks import network_of, rows_for
+from tests.networks import network_of, rows_for, with_linear_terms
 
 LONG = "the name of a column that somebody made sixty letters long {}"
 
@@ -45,10 +45,7 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
         Oblique(Projection((1, 2), (1.0, -0.25)), 700.0), Oblique(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
-    network = bgn.Network.of_layers(
-        [bgn.Layer.of(asked, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema,
-        slopes=[0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ranges=ends,
-    )  # fmt: skip
+    network = with_linear_terms(bgn.Network.of_layers([bgn.Layer.of(asked, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema), [0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ends)  # fmt: skip
     rng = np.random.default_rng(0)
     rows = np.array([[*rng.uniform(0, 5000, 5).round(0), categories[rng.integers(28)]] for _ in range(200)], dtype=object)
     return network, rows, network.predict(rows) + rng.normal(0, 9000, 200), {}

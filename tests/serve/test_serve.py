@@ -109,9 +109,9 @@ def test_counterfactuals_reach_what_is_wanted_and_leave_what_must_stay() -> None
 
 def test_a_class_is_asked_for_without_a_probability() -> None:
     schema = Schema((Column("a"), Column("b")), "pet", classes=("cat", "dog", "eel"))
-    lines = {"slopes": [[0.5, 0.0, -0.5], [0.0, 0.0, 0.0]], "ranges": [(0.0, 9.0), (0.0, 9.0)]}
-    network = bgn.Network.of_layers([bgn.Layer([[0.0, 1.0]], [-2.0])], [[1.0, 0.0, -1.0]], [0.0, 0.5, 0.0], schema=schema,
-                          link="softmax", **lines)  # fmt: skip
+    network = bgn.Network.of_layers(
+        [bgn.Layer([[0.0, 1.0]], [-2.0])], [[1.0, 0.0, -1.0]], [0.0, 0.5, 0.0], schema=schema, link="softmax"
+    ).with_linear([bgn.Linear(0, 0.0, 9.0)], [[0.5, 0.0, -0.5]])
     rows = np.array([[0.0, 0.0], [9.0, 9.0], [4.0, 2.0]])
     app = ModelApp(ModelFile(network, bgn.__version__), Facts.of(network, rows, ["eel", "cat", "dog"], None, None))
     found = app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0})

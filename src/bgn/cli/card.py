@@ -11,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.explain.frontier import size_advice
 from bgn.explain.rivals import LEGEND, NAMES, SHOWN, RivalScores, written_score
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.schema import category_name
 from bgn.text import clean, count_of, people, quote_category, quote_name, visible
 
@@ -239,7 +239,7 @@ def make_card(
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
-    tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    tested = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
     counts, lacking = None, tuple[str, ...]()
     if rows.classes is not None:
@@ -277,7 +277,7 @@ def make_card(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
-        lines=len(network.linear_terms),
+        lines=len(network.linear),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),
         classes_without_rows=lacking,

@@ -14,7 +14,7 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
@@ -68,7 +68,7 @@ def distill(
 
 def _labels(rows: CompleteRows) -> Any:
     """The target of rows, where they have one."""
-    return None if rows.y is None else labelled(rows.y, rows.classes)
+    return None if rows.y is None else to_labels(rows.y, rows.classes)
 
 
 def _measured(rows: LearningRows, count: int) -> str:

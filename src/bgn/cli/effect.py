@@ -76,8 +76,8 @@ def _plain(found: Effect) -> dict[str, Any]:
         told = dict(zip(map(category_name, found.column.categories), levels, strict=True))
         return {"column": found.feature, "effects": told, "missing": found.missing}
     line = None
-    if found.line is not None:
-        line = {"per_unit": float(found.line.slopes[0]), "ends": ends_out(found.line.low, found.line.high)}
+    if found.linear is not None:
+        line = {"per_unit": float(found.linear_coef), "ends": ends_out(found.linear.low, found.linear.high)}
     steps = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
     bends = {} if found.bends is None else {"per_unit": found.bends.tolist()}
     return {"column": found.feature, **steps, **bends, "line": line, "missing": found.missing}
@@ -105,6 +105,6 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
         show(f"  {at}  {level:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
         line = "" if found.bends is None else ", and so much per unit between them"
-        if found.line is not None:
-            line = f", and {signed(float(found.line.slopes[0]), 6)} per unit{Text().between(*ends(found.line))}"
+        if found.linear is not None:
+            line = f", and {signed(float(found.linear_coef), 6)} per unit{Text().between(*ends(found.linear))}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{line} (--json has all)")

@@ -20,7 +20,7 @@ from bgn.inputs.delimited import available_memory
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
-from bgn.inputs.training import TASKS, labelled
+from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
 from bgn.model.network import Network
 from bgn.model.schema import Schema
@@ -398,7 +398,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     encoded = (model.network_.schema.encode(X, missing=True) for X in (rows.X, rows.evaluation[0]))
     train, test = zip(encoded, (rows.y, rows.evaluation[1]), strict=True)
     compared = compare_with_rivals(model.network_, train, test)
-    y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
+    y, y_test = (to_labels(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
     if rows.numbers is not None:
         tested["names_test" if len(y_test) else "names"] = rows.numbers[1 if len(y_test) else 0]

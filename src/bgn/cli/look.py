@@ -93,8 +93,8 @@ def _added(network: Network) -> dict[str, Any]:
             for term in terms.terms
         ],
         "lines": [
-            {"column": line.column, "per_unit": line.slopes[0], "ends": ends_out(line.low, line.high)}
-            for line in terms.linear_terms
+            {"column": line.column, "per_unit": slope, "ends": ends_out(line.low, line.high)}
+            for line, slope in terms.linear_terms
         ],
     }
 
@@ -190,7 +190,7 @@ def path(model: str, as_json: bool) -> None:
         valid = "" if np.isnan(row["validation"]) else people(row["validation"])
         layer, mark = f"{row['layer']:>5} " if deep else "", "  chosen" if best else ""
         show(f"{layer}{row['width']:>5} {people(row['train']):>{wide}} {valid:>{wide}}{mark}")
-    asked = file.network.widths[-1] + len(file.network.linear_terms)
+    asked = file.network.widths[-1] + len(file.network.linear)
     if not deep and asked < history.best_width:
         show(f"the model has {asked}: of {history.best_width} grown questions and lines, equal ones became one")
     more = "" if len(shown) == len(rows) else "; --json has every width"

@@ -50,7 +50,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     """
     rows = data.complete_rows(file).only(which)
     chosen = rows.chosen(row)
-    change = "score" if file.network.slopes is not None and file.network.link != "identity" else None
+    change = "score" if bool(file.network.linear) and file.network.link != "identity" else None
     if change is not None:
         note("the model has straight lines: this tells where an answer changes, not where the class does.")
     found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]), change=change)
@@ -65,7 +65,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     if as_json:
         show_json(lines)
     else:
-        _summary(lines, nearness, file.network.slopes is not None)
+        _summary(lines, nearness, bool(file.network.linear))
 
 
 def _of_row(file: ModelFile, row: Floats, found: Margin) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ def _show_row(file: ModelFile, lines: list[dict[str, Any]]) -> None:
     ends = [name for name in lines[0] if name not in ("column", "at")]
     if all(line[name] is None for line in lines for name in ends):
         alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
-        show(alone if file.network.slopes is None else _LINES)
+        show(alone if not file.network.linear else _LINES)
     kinds = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     texts = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:

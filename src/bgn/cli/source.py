@@ -21,7 +21,7 @@ from bgn.inputs.errors import InputError, check_characters, check_there, listed
 from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
 from bgn.inputs.files import ArrowTable, OpenedData, open_table
 from bgn.inputs.splits import Recognizer
-from bgn.inputs.training import labelled, target_values
+from bgn.inputs.training import to_labels, encode_target
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -257,7 +257,7 @@ class CompleteRows:
             raise InputError(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
             raise InputError(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return labelled(self.y, self.classes)
+        return to_labels(self.y, self.classes)
 
 
 def one_of(network: Network) -> str:
@@ -344,7 +344,7 @@ class ModelRows:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
             how, merged = self._preparation.how(name), self._preparation.merged
-            values, unseen = target_values(column, self._classes, how, merged)
+            values, unseen = encode_target(column, self._classes, how, merged)
         if unseen:
             self._tell({name: unseen}, "such rows have no known class")
         return values

@@ -197,9 +197,12 @@ def _largest(
     layer = network.layers[0]
     readers = [k for k in np.flatnonzero(layer.reads[:, column]) if network.output_weights[k] != 0.0]
     neurons, weights = tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers]
-    slope = 0.0 if network.slopes is None else sign * float(network.slopes[column])
-    ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1)) if network.ranges is None else network.ranges
-    reached = max(domain.low[column], ends[column, 0]), min(domain.high[column], ends[column, 1])
+    slope, reached = 0.0, (domain.low[column], domain.high[column])
+    ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1))
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        ends[term.column] = term.low, term.high
+        if term.column == column:
+            slope, reached = sign * float(weights[0]), (max(reached[0], term.low), min(reached[1], term.high))
     if slope > 0 and not np.isfinite(reached).all():
         return np.inf, _far_apart(domain, column), True
     slopes = np.zeros(network.n_inputs)

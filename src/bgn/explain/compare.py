@@ -177,10 +177,10 @@ def compare_groups(
 
 def _compared(network: Network, first: Floats, second: Floats, names: tuple[str, str], seed: int | None) -> Comparison:
     """Return the comparison of two sets of rows as the network reads them."""
-    bare = of_codes(network.changed(slopes=None))
+    bare = of_codes(network.with_linear())
     slopes = np.zeros(network.n_inputs)
-    for term in network.linear_terms:
-        slopes[term.column] = term.slopes[0] * (term.values(second).mean() - term.values(first).mean())
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        slopes[term.column] += weights[0] * (term.values(second).mean() - term.values(first).mean())
     fires = [(bare._hidden(rows) > 0).mean(axis=0) for rows in (first, second)]
     questions = 2.0 * (fires[1] - fires[0]) * network.output_weights
     shares, method = _shares(bare, first, second, questions, seed)

@@ -19,7 +19,7 @@ from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import Term, as_terms, as_told, is_turned, network_of, swapped
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Oblique, Projection
+from bgn.model.term import Coefficient, Oblique, Projection, Rule
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -274,12 +274,13 @@ def answered(network: Network, rows: Floats, known: Answers) -> Answers:
 
 def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
     """Return what the network predicts, from its answers: the same sums in the same order."""
-    base, weights, over = network.summands
-    total = np.full(len(rows), float(base))
-    for term in network.linear_terms:
-        total += term.slopes[0] * term.values(rows)
-    for key, weight in zip(keys(network), weights, strict=True):
-        total += np.where(answers[key], weight, -weight)
+    intercept, coef, over = network.addends
+    total, asked = np.full(len(rows), intercept[0]), iter(keys(network))
+    for term, (weight,) in zip(network.terms, coef.tolist(), strict=True):
+        if isinstance(term, Rule):
+            total += np.where(answers[next(asked)], weight, -weight)
+        else:
+            total += weight * term.values(rows)
     return network.linked(total if over == 1.0 else total / over)
 
 
@@ -459,9 +460,10 @@ def forbid(network: Network, column: Any, answers: Mapping[int, bool] | None = N
             base = (EXACT.add if yes else EXACT.subtract)(base, weight)
         else:
             kept.append(k)
-    slopes = None if network.slopes is None else np.where(np.arange(network.n_inputs) == j, 0.0, network.slopes)
+    lines = [k for k, term in enumerate(network.linear) if term.column != j]
     neurons = [network.layers[0].neurons[k] for k in kept]
-    return with_neurons(network, neurons, network.output_weights[kept], float(base)).changed(slopes=slopes)
+    without = with_neurons(network, neurons, network.output_weights[kept], float(base))
+    return without.with_linear([network.linear[k] for k in lines], network.linear_coef[lines])
 
 
 def round_to(network: Network, digits: int) -> Network:

@@ -30,12 +30,12 @@ from bgn.explain.subject import (
     prediction_title,
     score_of,
 )
-from bgn.model.linear_term import LinearTerm
 from bgn.model.link import bounded
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats, any_output
+from bgn.model.term import Linear
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -58,15 +58,17 @@ class Effect(Tabular):
         Mean prediction when the feature has a gap; None where the network refuses a gap in it.
     target : str or None
         What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
-    line : LinearTerm or None
-        What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
+    linear : Linear or None
+        The feature's linear term, which is not in the levels; calling the effect, and `missing`, include it.
+    linear_coef : float
+        Its weight.
     standard_error : ndarray, shape (steps + 1,), or None
         Of the levels, in an average; None where a straight line is beside them, along which it varies: see `errors`.
     each : tuple of Effect
         The effects in the networks of an average.
     bends : ndarray, shape (steps + 1,), or None
         Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
-        which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
+        which it has its level; there is no `linear` term then. Before the first it is what it would be at 0.
     """
 
     column: Column
@@ -74,7 +76,8 @@ class Effect(Tabular):
     levels: Floats
     missing: float | None = None
     target: str | None = None
-    line: LinearTerm | None = None
+    linear: Linear | None = None
+    linear_coef: float = 0.0
     standard_error: Floats | None = None
     bends: Floats | None = None
     each: tuple[Effect, ...] = ()
@@ -82,7 +85,7 @@ class Effect(Tabular):
     @property
     def bent(self) -> bool:
         """True where there is more than steps, here or in a network of an average."""
-        return any(one.line is not None or one.bends is not None for one in (self, *self.each))
+        return any(one.linear is not None or one.bends is not None for one in (self, *self.each))
 
     @property
     def nothing(self) -> bool:
@@ -99,8 +102,8 @@ class Effect(Tabular):
             return {self.feature: [*words, *["missing"] * gap], mean: [*means, *[self.missing] * gap]}
         told: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}
         told[mean] = self.levels.tolist()
-        if self.line is not None:
-            told["and per unit"] = [float(self.line.slopes[0])] * len(self.levels)
+        if self.linear is not None:
+            told["and per unit"] = [self.linear_coef] * len(self.levels)
         elif self.bends is not None:
             told["and per unit"] = self.bends.tolist()
         if self.standard_error is not None:
@@ -118,7 +121,7 @@ class Effect(Tabular):
         if self.bends is not None:
             piece = np.searchsorted(self.breakpoints, values, side="right")
             return self.rise(piece, values)
-        return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+        return np.zeros(np.shape(values)) if self.linear is None else self.linear_coef * self.linear.between(values)
 
     def rise(self, piece: NDArray[np.int64], values: Floats) -> Floats:
         """Return what bends add at values on pieces, by their numbers."""
@@ -139,8 +142,8 @@ class Effect(Tabular):
 
     def __repr__(self) -> str:
         steps = f"{len(self.breakpoints)} step{'s' * (len(self.breakpoints) != 1)}"
-        if self.line is not None:
-            return f"Effect({self.feature}: {steps}, {self.line.slopes[0]:.6g} per unit)"
+        if self.linear is not None:
+            return f"Effect({self.feature}: {steps}, {self.linear_coef:.6g} per unit)"
         if self.nothing:
             return f"Effect({self.feature}: none, {self.levels[0]:.6g} whatever its value)"
         return f"Effect({self.feature}: {steps}, from {self.levels.min():.6g} to {self.levels.max():.6g})"
@@ -249,10 +252,10 @@ class PairEffect(Tabular):
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
         lines = self.lines
-        columns = {term.column for term in self.network.linear_terms}
+        columns = {term.column for term in self.network.linear}
         if self.number is not None and columns & {self.network.names.index(name) for name in self.features}:
             raise ValueError("cells need questions; a feature has a linear term, cut off by bounds. Call the effect.")
-        if whole and any(part.line is not None for part in (self.first, self.second)):
+        if whole and any(part.linear is not None for part in (self.first, self.second)):
             raise ValueError("whole must be False where a feature has a linear term: no level holds on a whole cell.")
         if whole:
             upright = [(1.0, 0.0, value) for value in self.first.breakpoints]
@@ -318,7 +321,7 @@ def effect(
         return effect_over(score if scale == "score" else network, feature, rows)
     several = isinstance(feature, Iterable) and not isinstance(feature, str)
     asked = columns_of(network, feature if several else [feature], "feature")
-    straight = any(term.column in asked for term in network.linear_terms)
+    straight = any(term.column in asked for term in network.linear)
     if scale == "score" or (scale is None and straight):
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     if straight:
@@ -352,8 +355,8 @@ def _effect_over(network: Network, feature: Any, rows: Floats, number: int | Non
 
 def _others(network: Network, columns: list[int], rows: Floats) -> float:
     """Return the mean that the linear terms of all other columns add."""
-    others = (term for term in network.linear_terms if term.column not in columns)
-    return sum((term.slopes[0] * float(term.values(rows).mean()) for term in others), 0.0)
+    pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
+    return sum((weight * float(term.values(rows).mean()) for term, weight in pairs if term.column not in columns), 0.0)
 
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
@@ -394,19 +397,25 @@ def _effect(network: Network, neurons: list[int], column: int, rows: Floats, bas
     gap = gap_of(network, column)
     if gap is not None:
         missing = base + float(_means_at(network, neurons, [column], np.array([[gap]]), rows)[0])
-    line = next((term for term in network.linear_terms if term.column == column), None)
-    if line is not None and missing is not None:
-        missing += line.slopes[0] * float(line.between(np.array([np.nan if gap is None else gap]))[0])
-    return _stepping(kind, points, levels, missing, network.target_name, line)
+    linear, coef = linear_of(network, column)
+    if linear is not None and missing is not None:
+        missing += coef * float(linear.between(np.array([np.nan if gap is None else gap]))[0])
+    found = _stepping(kind, points, levels, missing, network.target_name)
+    return replace(found, linear=linear, linear_coef=coef)
+
+
+def linear_of(network: Network, column: int) -> tuple[Linear | None, float]:
+    """Return the linear term of a column and its weight; None and 0 where it has none."""
+    pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
+    return next(((term, weight) for term, weight in pairs if term.column == column), (None, 0.0))
 
 
 def _stepping(
-    kind: Column, points: Floats, levels: Floats, missing: float | None, target: str | None,
-    line: LinearTerm | None = None,
-) -> Effect:  # fmt: skip
+    kind: Column, points: Floats, levels: Floats, missing: float | None, target: str | None
+) -> Effect:
     """Return an effect from where it may step, and its levels."""
     changed = np.diff(levels) != 0
-    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing, target, line)
+    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing, target)
 
 
 def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
@@ -417,11 +426,11 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
         levels = mean_predictions(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
-        for term in network.linear_terms:
+        for term, weights in zip(network.linear, network.linear_coef, strict=True):
             if term.column != column:
-                slopes: Any = term.slopes if scores.ndim > 2 else term.slopes[0]
+                slopes: Any = weights if scores.ndim > 2 else weights[0]
                 scores += np.multiply.outer(term.values(rows), slopes)[:, np.newaxis]
-        if any(term.column == column for term in network.linear_terms):  # of a number within bounds
+        if any(term.column == column for term in network.linear):  # of a number within bounds
             return bent_effect(network, column, places, scores, _missing(network, column, rows, number))
         found = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
         points, levels = averaged(places, found.reshape(scores.shape[:2]))
@@ -461,7 +470,7 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
     deep = network.depth > 1 or number is not None
     joint = _readers(network, pair, every=not deep)
     score = outputs_of(network)[0]
-    score = score if number is None else score.changed(slopes=None)  # all is joint
+    score = score if number is None else score.with_linear()  # all is joint
     parts, lines, base = [], [np.empty((0, 3))], _others(score, pair, rows)
     for column in pair:
         alone = [] if deep else [k for k in _readers(network, [column], every=True) if k not in joint]
@@ -484,8 +493,9 @@ def bent_effect(network: Network, column: int, places: Floats, scores: Floats, m
     `places`, shape (rows, crossings), are where each row's score steps, and `scores`, shape (rows, crossings + 1), what
     it is between them, without this column's term.
     """
-    term = next(each for each in network.linear_terms if each.column == column)
-    slope, ends = term.slopes[0], np.array([term.low, term.high])
+    term, slope = linear_of(network, column)
+    assert term is not None
+    ends = np.array([term.low, term.high])
     firsts = np.column_stack([np.full(len(places), -np.inf), places])
     lasts = np.column_stack([places, np.full(len(places), np.inf)])
     with np.errstate(invalid="ignore"):

@@ -160,14 +160,11 @@ def score_of(model: Any, output: int | None) -> Network:
 
 def _endless(network: Network, domain: Domain, sign: float) -> int | None:
     """Return a column whose slope leads a score as far as one likes; None where there is none."""
-    if network.slopes is None:
-        return None
-    low, high = domain.low, domain.high
-    if network.ranges is not None:
-        low, high = np.maximum(low, network.ranges[:, 0]), np.minimum(high, network.ranges[:, 1])
-    ends = np.where(sign * network.slopes > 0, high, low)
-    columns = np.flatnonzero((network.slopes != 0) & np.isinf(ends))
-    return int(columns[0]) if len(columns) else None
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        low, high = max(domain.low[term.column], term.low), min(domain.high[term.column], term.high)
+        if np.isinf(high if sign * weights[0] > 0 else low):
+            return term.column
+    return None
 
 
 def _far_out(
@@ -175,12 +172,13 @@ def _far_out(
 ) -> Floats | None:
     """Return a row whose score lies beyond a bound; the slope of a column leads there. None where there is no bound."""
     end = (bounds or (-np.inf, np.inf))[int(sign > 0)]
-    if network.slopes is None or not np.isfinite(end):
+    if not np.isfinite(end):
         return None
-    row, slope = domain.start.copy(), float(network.slopes[column])
+    pairs = [*zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)]
+    row, slope = domain.start.copy(), next(weight for term, weight in pairs if term.column == column)
     row[column] = 0.0
     reach = abs(network.base) + float(np.abs(network.output_weights).sum()) + abs(end)
-    others = sum(abs(term.slopes[0] * float(term.values(row[np.newaxis])[0])) for term in network.linear_terms)
+    others = sum(abs(weight * float(term.values(row[np.newaxis])[0])) for term, weight in pairs)
     row[column] = np.ceil(2.0 * (reach + others + 1.0) / abs(slope)) * (1.0 if sign * slope > 0 else -1.0)
     beyond = sign * (float(network.predict_encoded(row[np.newaxis])[0]) - end) >= 0
     return row if beyond and domain.low[column] <= row[column] <= domain.high[column] else None
@@ -189,7 +187,8 @@ def _far_out(
 def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:
     """Return a score, its row, the bound, and whether it is proven."""
     reach = abs(network.base) + float(np.abs(network.output_weights).sum())
-    reach += sum(abs(term.slopes[0]) * max(abs(term.low), abs(term.high)) for term in network.linear_terms)
+    pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
+    reach += sum(abs(weight) * max(abs(term.low), abs(term.high)) for term, weight in pairs)
     if found.row is None:
         return -sign * np.inf, None, sign * reach, False
     score = float(network.predict_encoded(found.row[np.newaxis])[0])

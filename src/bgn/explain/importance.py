@@ -125,7 +125,7 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     array([0.66666667, 0.33333333])
     """
     network = network_of(model, plain=False)
-    if kind == "paper" and network.slopes is not None:
+    if kind == "paper" and network.linear:
         raise ValueError("kind='paper' is for binary activated networks; this one has slopes. Use kind='shap'.")
     rows = rows_of(network, X, "X")
     drawn = rows if background is None else background_of(model, network, background)

@@ -70,10 +70,10 @@ def margin(
     (array([1.]), array([[2., 2.]]))
     """
     whole = network_of(model, plain=False)
-    if whole.slopes is not None and whole.link != "identity" and change != "score":
+    if whole.linear and whole.link != "identity" and change != "score":
         raise ValueError(f"change must be 'score' where the model has linear terms; got {change!r}.")
-    network = whole.changed(slopes=None)
-    if whole.slopes is not None:  # what is cut off depends on them
+    network = whole.with_linear()
+    if whole.linear:  # what is cut off depends on them
         network = network.changed(bounds=None)
     X = as_rows(X)
     rows = rows_of(whole, X, "X")
@@ -90,7 +90,7 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     euclidean = _euclidean(network, rows, gaps, scale, other, max_cells)
-    slopes = None if whole.slopes is None else slopes_at(whole, rows)
+    slopes = slopes_at(whole, rows) if whole.linear else None
     return Margin(up, down, distance, *euclidean, categories, slopes, network.names)
 
 

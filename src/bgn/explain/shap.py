@@ -173,7 +173,7 @@ def explain_rows(
 
 def _with_lines(found: Explanation, network: Network) -> Explanation:
     """Return an explanation of questions with what slopes add: one column each, so all of it is that column's."""
-    if network.slopes is None:
+    if not network.linear:
         return found
     mean = straight_values(network, found.background).mean(axis=0)
     straight = straight_values(network, found.data) - mean
@@ -186,7 +186,7 @@ def _with_lines(found: Explanation, network: Network) -> Explanation:
 def _unweighted(network: Network) -> Network:
     """Return the score whose every question that reaches any output counts for 1: those of all classes follow."""
     alike = any_output(network.output_weights).astype(np.float64)
-    return outputs_of(network)[0].changed(output_weights=alike, base=0.0, slopes=None)
+    return outputs_of(network)[0].with_linear().changed(output_weights=alike, base=0.0)
 
 
 def _weighted(unit: Explanation, scores: Sequence[Network]) -> Explanation:

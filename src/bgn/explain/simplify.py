@@ -132,7 +132,7 @@ def rounded(
     """Return a model with rounder numbers, whose score still moves with the columns as they want, 1, -1 or 0 each."""
     _check_digits(digits, points)
     whole = clipped_network(model if points is None else _of_questions(model, X, y))
-    original = whole.changed(slopes=None, bounds=None)
+    original = whole.with_linear().changed(bounds=None)
     rows, network = rows_of(original, X, "X"), of_codes(original)
     # Questions alone are rounded: what they must explain is what slopes leave.
     loss = _loss(original, rows, y, calibrate_on, straight_values(whole, rows).sum(axis=1))
@@ -140,14 +140,16 @@ def rounded(
     loss = replace(loss, signs=signs_of(free, wanted))
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
-    after, kept = loss.of(simple), ("slopes", "ranges", "bounds")
-    parts: dict[str, Any] = {"schema": original.schema} | {name: getattr(whole, name) for name in kept}
-    return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
+    simplest, unrounded = (
+        each.changed(schema=original.schema, bounds=whole.bounds).with_linear(whole.linear, whole.linear_coef)
+        for each in (simple, free)
+    )
+    return Simplified(simplest, unrounded, before, loss.of(simple), loss.measure)
 
 
 def _of_questions(model: Any, X: Any, y: Any) -> Any:
     """Return a model without linear terms, which have no points: an estimator that has some is grown anew."""
-    if clipped_network(model).slopes is None:
+    if not clipped_network(model).linear:
         return model
     if not hasattr(model, "get_params"):
         raise ValueError(

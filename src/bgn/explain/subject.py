@@ -21,7 +21,7 @@ from bgn.text import Quoted, quote_category, quote_name
 def clipped_network(model: Any) -> Network:
     """Return a model's network if all its slopes have ends: without, a prediction may be anything."""
     network = network_of(model, plain=False)
-    if any(not np.isfinite([term.low, term.high]).all() for term in network.linear_terms):
+    if any(not np.isfinite([term.low, term.high]).all() for term in network.linear):
         raise ValueError(
             "model must predict by questions, and by slopes between two ends; this one has slopes without "
             "ends, whose predictions may be anything. Pass ranges to bgn.Network."
@@ -32,19 +32,18 @@ def clipped_network(model: Any) -> Network:
 def straight_values(network: Network, rows: Floats) -> Floats:
     """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
-    for term in network.linear_terms:
-        values = term.values(rows)
-        found[:, term.column] = np.multiply.outer(values, term.slopes if found.ndim > 2 else term.slopes[0])
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        found[:, term.column] += np.multiply.outer(term.values(rows), weights if found.ndim > 2 else weights[0])
     return found
 
 
 def slopes_at(network: Network, rows: Floats) -> Floats:
     """Return what linear terms add per unit at each row, column by column."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
-    for term in network.linear_terms:
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
         values = rows[:, term.column]
         inside = (values >= term.low) & (values <= term.high)
-        found[inside, term.column] = term.slopes if found.ndim > 2 else term.slopes[0]
+        found[inside, term.column] += weights if found.ndim > 2 else weights[0]
     return found
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.layer import Layer
-from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Schema
-from bgn.model.term import Oblique
+from bgn.model.term import Linear, Oblique
 from bgn.tabular import Columns, Tabular
 
 
@@ -99,7 +98,8 @@ class Snapshot(_MeanLosses):
     train_loss: float
     validation_loss: float
     validation_deviation: float = math.nan
-    linear_terms: tuple[LinearTerm, ...] = ()
+    linear: tuple[Linear, ...] = ()
+    linear_coef: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def distinct(self) -> Snapshot:
         """The same with neurons that ask the same question as one, their output weights added up.
@@ -116,12 +116,7 @@ class Snapshot(_MeanLosses):
 
     def with_gaps(self, schema: Schema) -> Snapshot:
         """The same with gaps under its lines as a schema has them."""
-        if not self.linear_terms:
-            return self
-        typical = [schema.columns[each.column].typical for each in self.linear_terms]
-        pairs = zip(self.linear_terms, typical, strict=True)
-        lines = (replace(line, gap=math.nan if gap is None else float(gap)) for line, gap in pairs)
-        return replace(self, linear_terms=tuple(lines))
+        return replace(self, linear=tuple(replace(one, missing=schema.columns[one.column].typical) for one in self.linear))
 
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
@@ -253,9 +248,11 @@ class History(Tabular):
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
-        straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
-        straight |= {"link": self.link, "bounds": self.bounds}
-        return Network.of_layers(layers, snapshot.output_weights, snapshot.base, schema=self.schema, **straight)
+        parts: dict[str, Any] = {"schema": self.schema, "link": self.link, "bounds": self.bounds}
+        network = Network.of_layers(layers, snapshot.output_weights, snapshot.base, **parts)
+        order = [k for k, _ in sorted(enumerate(snapshot.linear), key=lambda pair: pair[1].column)
+                 if snapshot.linear_coef[k].any()]  # fmt: skip
+        return network.with_linear([snapshot.linear[k] for k in order], snapshot.linear_coef[order]) if order else network
 
     def of_lines(self, select: str) -> History:
         """The network of linear terms alone that grew beside this one."""

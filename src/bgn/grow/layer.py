@@ -21,9 +21,8 @@ from bgn.grow.out_of_fold import stretched
 from bgn.grow.refit import OutputRule, State
 from bgn.grow.rounding import Shortener
 from bgn.grow.rows import Roles
-from bgn.model.linear_term import LinearTerm
 from bgn.model.numbers import EXACT, written
-from bgn.model.term import Oblique
+from bgn.model.term import Linear, Oblique
 
 _AT_A_TIME = 3
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
@@ -264,8 +263,8 @@ class LayerGrowth:
         base, weights, slopes = in_units(loss.grid, self.state.output)
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
-        straight = linear_terms(self.state.ramps, slopes, self.rows)
-        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, straight)
+        straight = linear_terms(self.state.ramps, self.rows), slopes
+        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, *straight)
         self._centre = base if not self.path else self._centre
         stretch = dict(enumerate(self.settings.stretch)).get(self.state.size, 1.0)
         if stretch != 1.0:
@@ -308,8 +307,8 @@ class LayerGrowth:
             validated = loss.mean(rows.settle(output), rows.total)
             deviation = loss.in_units(rows.loss_deviation())
         mean = loss.mean(learnt, train.total)
-        straight = linear_terms(self.state.ramps, slopes, self.rows)
-        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation, straight)
+        straight = linear_terms(self.state.ramps, self.rows), slopes
+        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation, *straight)
 
     def _impatient(self) -> bool:
         """True when the validation loss has not fallen for `patience` additions."""
@@ -459,11 +458,9 @@ def _beside(values: list[float], slopes: Floats) -> Floats:
     return np.array(values, np.float64).reshape(-1, *(1,) * (slopes.ndim - 1))
 
 
-def linear_terms(ramps: tuple[Ramp, ...], slopes: Floats, rows: Roles) -> tuple[LinearTerm, ...]:
-    """Ramps with their slopes as a network has them."""
+def linear_terms(ramps: tuple[Ramp, ...], rows: Roles) -> tuple[Linear, ...]:
+    """Ramps as a network has them."""
     typical = None if rows.coding is None else rows.coding.typical
     return tuple(
-        LinearTerm(each.column, tuple(np.atleast_1d(slope).tolist()), each.low, each.high,
-                   math.nan if typical is None else typical[each.column])
-        for each, slope in zip(ramps, slopes, strict=True)
-    )  # fmt: skip
+        Linear(each.column, each.low, each.high, None if typical is None else typical[each.column]) for each in ramps
+    )

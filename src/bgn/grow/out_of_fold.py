@@ -69,8 +69,8 @@ def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> 
         if neuron not in known:
             known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
         scores += np.multiply.outer(known[neuron], weight)
-    for term in snapshot.linear_terms:
-        scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
+    for term, weight in zip(snapshot.linear, snapshot.linear_coef, strict=True):
+        scores += np.multiply.outer(term.values(table), weight)
     return scores
 
 

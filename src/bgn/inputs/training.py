@@ -83,9 +83,9 @@ def decide(
     with problems.gathered():
         if target is not None and target not in doubtful:
             column = table.column(target)
-            tally = tallied(column, every=choices.merge_rare is not None)
-            found = target_of([tally], target, choices.task, choices.merge_rare)
-            y, _ = target_values(column, found.classes, merged=found.merged)
+            tally = tally_target(column, every=choices.merge_rare is not None)
+            found = decide_target([tally], target, choices.task, choices.merge_rare)
+            y, _ = encode_target(column, found.classes, merged=found.merged)
     with problems.gathered():
         settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
@@ -101,7 +101,7 @@ def decide(
     settled = settled.drop_columns([*empty, *is_crowded])
     if not settled.num_columns:
         raise InputError(f"{origin} has no column with values to learn from.", *wary)
-    lacking, absent = gaps_in(settled), np.isnan(y)
+    lacking, absent = rows_with_missing(settled), np.isnan(y)
     holes = {name: settled.column(name).null_count for name in settled.column_names}
     holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
     some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
@@ -118,7 +118,7 @@ def left_out(name: str, elsewhere: bool = False) -> str:
 
 
 @dataclass(frozen=True)
-class GapCount:
+class MissingCount:
     """What rows of a block lack: how many there are, how many lack something or the target, and gaps by column.
 
     `values` are how many training rows have a value in each column.
@@ -131,17 +131,17 @@ class GapCount:
     values: Mapping[str, int]
 
     @classmethod
-    def of(cls, table: pa.Table, y: Floats, held: Bools) -> GapCount:
+    def of(cls, table: pa.Table, y: Floats, held: Bools) -> MissingCount:
         """Count; what is lacking leaves columns without any value in the block aside. Rows `held` are test rows."""
         absent = np.isnan(y)
-        lacks = absent | gaps_in(table.drop_columns(prepare.empty_columns(table)))
+        lacks = absent | rows_with_missing(table.drop_columns(prepare.empty_columns(table)))
         holes = {name: table.column(name).null_count for name in table.column_names}
         training = table.filter(pa.array(~(absent | held)))
         values = {name: training.num_rows - training.column(name).null_count for name in table.column_names}
         return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(absent)), holes, values)
 
     @staticmethod
-    def told(counts: Sequence[GapCount], choices: Choices) -> tuple[list[str], int, list[str]]:
+    def told(counts: Sequence[MissingCount], choices: Choices) -> tuple[list[str], int, list[str]]:
         """Return the columns that have values in training rows, the number of rows to learn from, and notes."""
         rows, absent = sum(each.rows for each in counts), sum(each.absent for each in counts)
         holes = {name: sum(each.holes[name] for each in counts) for name in counts[0].holes}
@@ -155,7 +155,7 @@ class GapCount:
         return names, rows - (absent if choices.missing == "keep" else lacking), notes
 
 
-def gaps_in(table: pa.Table) -> Bools:
+def rows_with_missing(table: pa.Table) -> Bools:
     """Return which rows lack a value."""
     found = np.zeros(table.num_rows, bool)
     for column in table.columns:
@@ -201,7 +201,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
         table.close()
     usable = found.usable
     rows, preparation, notes = found.learnt(usable)
-    y = None if choices.target is None else labelled(found.y[usable], found.classes)
+    y = None if choices.target is None else to_labels(found.y[usable], found.classes)
     return Prepared(preparation, rows.filter(pa.array(usable)), {}, y, np.flatnonzero(usable), notes)
 
 
@@ -252,7 +252,7 @@ class TargetFacts:
     note: str = ""
 
 
-def tallied(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.Array:
+def tally_target(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.Array:
     """Return the different values of a target, or of a block of one, with how many rows hold each.
 
     Of very many values these are some, unless `every` one is asked for.
@@ -267,7 +267,7 @@ def tallied(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.Array
     return counts if every else counts[: 2 * MOST_CLASSES]
 
 
-def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None) -> TargetFacts:
+def decide_target(tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None) -> TargetFacts:
     """Return what a target holds, from the tally of each block.
 
     Words, true and false are classes, and so are two different whole numbers; `task` insists on either. A few whole
@@ -360,7 +360,7 @@ def _too_many(name: str, what: str) -> InputError:
     )
 
 
-def target_values(
+def encode_target(
     column: pa.ChunkedArray,
     classes: Sequence[Label] | None,
     written: Numerals = PLAIN,
@@ -389,7 +389,7 @@ def target_values(
     return np.asarray(codes.to_numpy(), np.float64), tuple(each for each in unseen if each == each)
 
 
-def labelled(codes: Floats, classes: Sequence[Label] | None) -> Any:
+def to_labels(codes: Floats, classes: Sequence[Label] | None) -> Any:
     """Return the labels that numbers of classes stand for; numbers as they are. Every row must have one."""
     if classes is None:
         return codes

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike
 
 from bgn.model.above import ANSWERS
 from bgn.model.layer import Layer, stacked
-from bgn.model.linear_term import LinearTerm
 from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Column, Schema, category_name
@@ -153,8 +152,6 @@ class Network:
         target_name: str | None = None,
         *,
         schema: Schema | None = None,
-        slopes: ArrayLike | None = None,
-        ranges: ArrayLike | None = None,
         **parts: Any,
     ) -> Network:
         """Return the network of the paper's layers, whose last one is added up.
@@ -169,10 +166,6 @@ class Network:
             The output's bias.
         feature_names, target_name, schema, **parts
             As in the constructor.
-        slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
-            What each column adds per unit, beside the neurons.
-        ranges : array_like, shape (n_inputs, 2), optional
-            Between which values of each column its slope counts. None for no ends.
 
         Returns
         -------
@@ -195,20 +188,11 @@ class Network:
             wanted = f"one entry per neuron of the last layer ({layers[-1].width})"
             raise ValueError(f"output_weights must have {wanted}; got {len(weights)}.")
         bases = shaped(base, "base", weights.shape[1:])
-        steep = np.zeros((len(schema), *weights.shape[1:]))
-        if slopes is not None:
-            steep = shaped(slopes, "slopes", steep.shape)
-        at = np.flatnonzero(any_output(steep))
-        ends = np.tile([-np.inf, np.inf], (len(schema), 1)) if ranges is None else np.asarray(ranges, np.float64) + 0.0
-        if len(at) and (ends.shape != (len(schema), 2) or not (ends[:, 0] <= ends[:, 1]).all()):
-            raise ValueError(f"ranges must be one pair (low, high) per column, low first; got {ranges!r}.")
-        linear = [Linear(column, *ends[column].tolist()) for column in at.tolist()]
         deep = len(layers) > 1
         rules = [Rule((neuron if deep else condition_of(neuron),), -1.0) for neuron in layers[-1].neurons]
         network = cls(
-            bases, [*linear, *rules], np.concatenate([steep[at], weights]).reshape(-1, bases.size),
-            schema=schema, below=layers[:-1], **parts,
-        )  # fmt: skip
+            bases, rules, weights.reshape(-1, bases.size), schema=schema, below=layers[:-1], **parts
+        )
         if network._dense:
             vars(network)["layers"] = layers
         return network
@@ -238,8 +222,8 @@ class Network:
 
     @cached_property
     def linear(self) -> tuple[Linear, ...]:
-        """The linear terms, in order."""
-        return tuple(term for term in self.terms if isinstance(term, Linear))
+        """The linear terms that have a weight, in order."""
+        return tuple(term for term, _ in self._linear)
 
     @cached_property
     def rule_coef(self) -> Floats:
@@ -249,17 +233,22 @@ class Network:
     @cached_property
     def linear_coef(self) -> Floats:
         """The weights of the linear terms, shape (linear terms, outputs)."""
-        return self.coef[[isinstance(term, Linear) for term in self.terms]].reshape(-1, self.n_outputs)
+        return np.array([weights for _, weights in self._linear]).reshape(-1, self.n_outputs)
+
+    @property
+    def _linear(self) -> list[tuple[Linear, Floats]]:
+        pairs = zip(self.terms, self.coef, strict=True)
+        return [(term, weights) for term, weights in pairs if isinstance(term, Linear) and weights.any()]
 
     @cached_property
     def gains(self) -> Floats:
         """How much higher each rule makes the score where it holds than where it does not, shape (rules, outputs)."""
-        return self.rule_coef * np.array([[1.0 - rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        return self.rule_coef * np.array([1.0 - rule.otherwise for rule in self.rules]).reshape(-1, 1)
 
     @cached_property
     def resting_score(self) -> Floats:
         """The score where no rule holds, linear terms left out, shape (outputs,)."""
-        otherwise = np.array([[rule.otherwise] for rule in self.rules]).reshape(-1, 1)
+        otherwise = np.array([rule.otherwise for rule in self.rules]).reshape(-1, 1)
         return self.intercept + (otherwise * self.rule_coef).sum(axis=0)
 
     @cached_property
@@ -326,8 +315,7 @@ class Network:
         alive = any_output(self.rule_coef)
         for layer in reversed(self.layers):
             alive = layer.inputs_of(alive)
-        for term, weights in zip(self.linear, self.linear_coef, strict=True):
-            alive[term.column] |= weights.any()
+        alive[[term.column for term in self.linear]] = True
         return tuple(np.flatnonzero(alive).tolist())
 
     @property
@@ -339,7 +327,7 @@ class Network:
     def plain(self) -> bool:
         """True for the paper's kind: one number, predicted from columns of numbers without missing ones, by rules."""
         first = self.layers[0]
-        whole = self.link == "identity" and not self.linear
+        whole = self.link == "identity" and len(self.rules) == len(self.terms)
         return whole and first.numeric and not first.takes_missing and self.schema.all_numbers
 
     @cached_property
@@ -349,7 +337,7 @@ class Network:
         A category without any that no rule reads is none of them: it is missing in every row.
         """
         refused = self.layers[0].refuses_missing & ~self._never_asked
-        refused[[term.column for term in self.linear]] = True
+        refused[[term.column for term in self.terms if isinstance(term, Linear)]] = True
         return refused
 
     @cached_property
@@ -451,7 +439,7 @@ class Network:
 
         A sum of short decimals is then the float nearest to what they write, in any order.
         """
-        whole = None if self.linear else whole_numbers(np.append(self.intercept, self.coef))
+        whole = None if len(self.rules) < len(self.terms) else whole_numbers(np.append(self.intercept, self.coef))
         if whole is None:
             return self.intercept, self.coef, 1.0
         return whole[0][: self.n_outputs], whole[0][self.n_outputs :].reshape(self.coef.shape), whole[1]
@@ -513,15 +501,34 @@ class Network:
         >>> network.changed(intercept=2.0).predict([[70.0]])
         array([3.])
         """
-        old = ("layers", "output_weights", "base", "slopes", "ranges")
+        old = ("layers", "output_weights", "base")
         if parts.keys() & set(old):
             kept = (*old, "schema", "link", "bounds")
-            return Network.of_layers(**{name: getattr(self, name) for name in kept} | parts)
+            rules = Network.of_layers(**{name: getattr(self, name) for name in kept} | parts)
+            return rules.with_linear(self.linear, self.linear_coef) if self.linear else rules
         if len(parts.get("schema", self.schema)) != self.n_inputs and "terms" not in parts:
             raise ValueError(f"schema must have {self.n_inputs} columns, as before; got {len(parts['schema'])}.")
         own = ("intercept", "terms", "coef", "schema", "link", "bounds", "below", "members")
         kept = own if parts.keys() <= {"schema", "bounds"} else own[:-1]
         return Network(**{name: getattr(self, name) for name in kept} | parts)
+
+    def with_linear(self, terms: Sequence[Linear] = (), coef: ArrayLike = ()) -> Network:
+        """Return the same rules with these linear terms before them, instead of its own.
+
+        Parameters
+        ----------
+        terms : sequence of Linear, default ()
+        coef : array_like, shape (terms,) or (terms, outputs)
+
+        Examples
+        --------
+        >>> from bgn import Linear, Network, Rule, Threshold
+        >>> network = Network(0.5, [Rule(Threshold(0, 65.5))], [1.0], ["income"])
+        >>> network.with_linear([Linear(0, high=100.0)], [0.25]).predict([[70.0], [104.0]])
+        array([19. , 26.5])
+        """
+        weights = frozen(coef, "coef", 1, 2).reshape(len(terms), self.n_outputs)
+        return self.changed(terms=[*terms, *self.rules], coef=np.concatenate([weights, self.rule_coef]))
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.
@@ -534,15 +541,9 @@ class Network:
     # -- as 0.2.0 had it: outputs of one dimension or two, slopes beside neurons; on its way out ----------------
 
     @property
-    def summands(self) -> tuple[Any, Floats, float]:
-        intercept, coef, over = self.addends
-        coef = coef[[isinstance(term, Rule) for term in self.terms]].reshape(-1, self.n_outputs)
-        return (intercept, coef, over) if self.link == "softmax" else (intercept[0], coef[:, 0], over)
-
-    @property
     def output_weights(self) -> Floats:
-        half = np.where([[rule.otherwise] for rule in self.rules], self.rule_coef, self.rule_coef / 2.0)
-        half = half.reshape(self.rule_coef.shape)
+        whole = np.array([rule.otherwise for rule in self.rules]).reshape(-1, 1)
+        half = np.where(whole, self.rule_coef, self.rule_coef / 2.0)
         return half if self.link == "softmax" else half[:, 0]
 
     @property
@@ -550,30 +551,6 @@ class Network:
         rests = np.array([rule.otherwise == 0.0 for rule in self.rules], dtype=bool)
         base = self.intercept + (self.rule_coef[rests] / 2.0).sum(axis=0) if rests.any() else self.intercept
         return base if self.link == "softmax" else float(base[0])
-
-    @cached_property
-    def slopes(self) -> Floats | None:
-        if not self.linear_coef.any():
-            return None
-        slopes = np.zeros((self.n_inputs, self.n_outputs))
-        for term, weights in zip(self.linear, self.linear_coef, strict=True):
-            slopes[term.column] += weights
-        return slopes if self.link == "softmax" else slopes[:, 0]
-
-    @cached_property
-    def ranges(self) -> Floats | None:
-        ends = np.tile([-np.inf, np.inf], (self.n_inputs, 1))
-        for term in self.linear:
-            ends[term.column] = term.low, term.high
-        return ends if np.isfinite(ends).any() else None
-
-    @cached_property
-    def linear_terms(self) -> tuple[LinearTerm, ...]:
-        return tuple(
-            LinearTerm(term.column, tuple(weights.tolist()), term.low, term.high,
-                       np.nan if term.missing is None else float(term.missing))
-            for term, weights in zip(self.linear, self.linear_coef, strict=True) if weights.any()
-        )  # fmt: skip
 
     # -- identity ------------------------------------------------------------------------------------------
 
@@ -818,8 +795,8 @@ def expanded(network: Network) -> Network:
     plain = Network.of_layers(
         layers, network.output_weights, network.base, schema=schema, link=network.link, bounds=network.bounds
     )
-    linear, weights = _expanded_linear(network, starts)
-    return plain.changed(terms=[*linear, *plain.rules], coef=[*weights, *plain.rule_coef])
+    linear, coef = _expanded_linear(network, starts)
+    return plain.with_linear(linear, coef) if linear else plain
 
 
 def _expanded_linear(network: Network, starts: list[int]) -> tuple[list[Linear], list[Floats]]:

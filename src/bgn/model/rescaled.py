@@ -115,32 +115,31 @@ def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Net
     (array([46.]), array([4., 2.]))
     """
     neurons = [_asked(neuron, sources, schema) for neuron in network.layers[0].neurons]
-    parts: dict[str, Any] = {"layers": [Layer.of(neurons, len(schema)), *network.layers[1:]], "schema": schema}
-    if network.slopes is not None:
-        parts |= _rescaled_lines(network, sources, len(schema))
-    return network.changed(**parts)
+    layers = [Layer.of(neurons, len(schema)), *network.layers[1:]]
+    intercept, linear, coef = _rescaled_linear(network, sources)
+    rules = Network.of_layers(layers, network.rule_coef, intercept, schema=schema, link=network.link, bounds=network.bounds)
+    return rules.with_linear(linear, coef) if linear else rules
 
 
-def _rescaled_lines(network: Network, sources: Sequence[Source], n_columns: int) -> dict[str, Any]:
-    """Return slopes, their ends and the base over the columns that others were made of."""
-    outputs = np.shape(network.base)
-    slopes, base = np.zeros((n_columns, *outputs)), np.asarray(network.base)
-    known: dict[int, tuple[float, float]] = {}
-    for term in network.linear_terms:
+def _rescaled_linear(network: Network, sources: Sequence[Source]) -> tuple[Floats, list[Linear], list[Floats]]:
+    """Return the intercept, and linear terms with their weights over the columns that others were made of."""
+    intercept, terms, coef = network.intercept, dict[int, Linear](), dict[int, Floats]()
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
         factor, shift = map(float, sources[term.column].line)
-        slope, column = np.reshape(term.slopes, outputs), sources[term.column].column
+        column = sources[term.column].column
         if factor == 0.0:
-            base = base + slope * float(term.between(np.array([shift]))[0])
+            intercept = intercept + weights * float(term.between(np.array([shift]))[0])
             continue
         low, high = sorted(((term.low - shift) / factor, (term.high - shift) / factor))
-        if known.setdefault(column, (low, high)) != (low, high):
+        own = Linear(column, low + 0.0, high + 0.0)
+        if terms.setdefault(column, own) != own:
             raise ValueError(
                 f"the network has two slopes of column {column} between different ends, which are not one slope of it."
             )
-        slopes[column] += slope * factor
-        base = base + slope * shift
-    ranges = [known.get(column, (-np.inf, np.inf)) for column in range(n_columns)]
-    return {"slopes": slopes, "base": base, "ranges": ranges}
+        coef[column] = coef.get(column, 0.0) + weights * factor
+        intercept = intercept + weights * shift
+    order = [column for column in sorted(terms) if coef[column].any()]
+    return intercept, [terms[column] for column in order], [coef[column] for column in order]
 
 
 def with_output(network: Network, factor: float, shift: float) -> Network:

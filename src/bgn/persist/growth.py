@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
+from bgn.model.term import Linear
 from bgn.persist import growth, strict
 from bgn.persist import network as networks
 from bgn.persist.network import category_in, category_out, ends_in, ends_out
@@ -133,14 +133,15 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
             "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
             "output_weights": snapshot.output_weights.tolist(),
         }
-        | ({"linear_terms": [_linear_out(each) for each in snapshot.linear_terms]} if snapshot.linear_terms else {})
+        | ({"linear_terms": _linear_out(snapshot)} if snapshot.linear else {})
         for snapshot in path
     ]
     return {"neurons": [networks.neuron_out(neuron) for neuron in number], "snapshots": snapshots}
 
 
-def _linear_out(term: LinearTerm) -> list[Any]:
-    return [term.column, list(term.slopes), ends_out(term.low, term.high)]
+def _linear_out(snapshot: Snapshot) -> list[Any]:
+    pairs = zip(snapshot.linear, snapshot.linear_coef, strict=True)
+    return [[term.column, np.atleast_1d(coef).tolist(), ends_out(term.low, term.high)] for term, coef in pairs]
 
 
 # -- in -----------------------------------------------------------------------------------------------------
@@ -214,16 +215,15 @@ def _path_in(value: Any, where: str, inputs: networks.Categories, network: Netwo
     return found
 
 
-def _linear_in(network: Network) -> Reader[LinearTerm]:
-    """Return the reader of linear terms of a network's columns."""
+def _linear_in(network: Network) -> Reader[tuple[Linear, list[float]]]:
+    """Return the reader of linear terms of a network's columns, and their weights."""
 
-    def read(value: Any, where: str) -> LinearTerm:
+    def read(value: Any, where: str) -> tuple[Linear, list[float]]:
         column, slopes, ends = strict.array(strict.anything, 3)(value, where)
         place = strict.whole(network.n_inputs - 1)(column, f"{where}[0]")
         numbers = strict.array(strict.number, max(1, np.size(network.base)))(slopes, f"{where}[1]")
         typical = network.schema.columns[place].typical
-        gap = math.nan if typical is None else float(typical)
-        return LinearTerm(place, tuple(numbers), *ends_in(ends, f"{where}[2]"), gap)
+        return Linear(place, *ends_in(ends, f"{where}[2]"), None if typical is None else float(typical)), numbers
 
     return read
 
@@ -271,8 +271,10 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
     def snapshot(neurons: Sequence[Oblique], values: Mapping[str, Any]) -> Snapshot:
         chosen = tuple(neurons[index] for index in values["neurons"])
         losses = {name: values[name] for name in _SNAPSHOT}
-        straight = tuple(values["linear_terms"])
-        return Snapshot(chosen, values["output_weights"], values["base"], **losses, linear_terms=straight)
+        weights, base = values["output_weights"], values["base"]
+        coef = np.array([numbers for _, numbers in values["linear_terms"]]).reshape(-1, *weights.shape[1:])
+        linear = tuple(term for term, _ in values["linear_terms"])
+        return Snapshot(chosen, weights, base, **losses, linear=linear, linear_coef=coef)
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     return History(

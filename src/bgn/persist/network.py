@@ -19,7 +19,7 @@ from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.network import Ensemble, Network
 from bgn.model.schema import Category, Column, Schema
-from bgn.model.step import any_output
+from bgn.model.step import Floats, any_output
 from bgn.model.term import Coefficient, Linear, Oblique, Projection
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
@@ -236,13 +236,26 @@ def network_out(network: Network) -> dict[str, Any]:
         "output_weights": network.output_weights.tolist(),
         "base": np.asarray(network.base).tolist(),
     }
-    if network.slopes is not None:
-        found["slopes"] = network.slopes.tolist()
-    if network.ranges is not None:
-        found["ranges"] = [ends_out(*ends) for ends in network.ranges.tolist()]
+    found |= _linear_out(network, network.coef, "slopes" if network.linear else "")
     if network.bounds is not None:
         found["bounds"] = ends_out(*network.bounds)
     return found if network.members is None else found | {"members": members_out(network, network.members)}
+
+
+def _linear_out(network: Network, coef: Floats, slopes: str = "slopes", ranges: bool = True) -> dict[str, Any]:
+    """Return slopes and their ends, column by column, as files of version 2 have them."""
+    steep = np.zeros((network.n_inputs, network.n_outputs))
+    ends = [[-math.inf, math.inf] for _ in range(network.n_inputs)]
+    for term, weights in zip(network.terms, coef, strict=True):
+        if isinstance(term, Linear):
+            steep[term.column] += weights
+            ends[term.column] = [term.low, term.high]
+    found: dict[str, Any] = {}
+    if slopes:
+        found["slopes"] = (steep if network.link == "softmax" else steep[:, 0]).tolist()
+    if ranges and any(ends_out(*each) for each in ends):
+        found["ranges"] = [ends_out(*each) for each in ends]
+    return found
 
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
@@ -266,16 +279,20 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
     if schema.classes is not None and len(schema.classes) != (shape or (2,))[0]:
         raise ModelFileError(f"schema.classes must name {(shape or (2,))[0]} classes; got {len(schema.classes)}.")
     numbers: dict[str, Any] = {"base": each(found["base"], f"{where}.base")}
+    ends, slopes = [(-math.inf, math.inf)] * len(schema), np.zeros((0, *shape))
     if "ranges" in found:
-        numbers["ranges"] = strict.array(ends_in, len(schema))(found["ranges"], f"{where}.ranges")
+        ends = strict.array(ends_in, len(schema))(found["ranges"], f"{where}.ranges")
+    if "slopes" in found:
+        slopes = np.array(strict.array(each, len(schema))(found["slopes"], f"{where}.slopes")).reshape(-1, *shape)
     if "bounds" in found:
         numbers["bounds"] = ends_in(found["bounds"], f"{where}.bounds")
-    for name, length in (("output_weights", layers[-1].width), ("slopes", len(schema))):
-        if name in found:
-            rows = strict.array(each, length)(found[name], f"{where}.{name}")
-            numbers[name] = np.array(rows).reshape(length, *shape)
+    rows = strict.array(each, layers[-1].width)(found["output_weights"], f"{where}.output_weights")
+    numbers["output_weights"] = np.array(rows).reshape(layers[-1].width, *shape)
     try:
         network = Network.of_layers(layers, schema=schema, link=link, **numbers)
+        at = np.flatnonzero(any_output(slopes))
+        if len(at):
+            network = network.with_linear([Linear(j, *ends[j]) for j in at.tolist()], slopes[at])
         return network if "members" not in found else with_members(network, found["members"], f"{where}.members")
     except ModelFileError:
         raise
@@ -301,12 +318,10 @@ def members_out(network: Network, members: Ensemble) -> dict[str, Any]:
             "neurons": asked.tolist(),
             "output_weights": one.output_weights[asked].tolist(),
         }
-        if network.linear:
-            slopes = np.zeros((network.n_inputs, *np.shape(one.base))) if one.slopes is None else one.slopes
-            found["slopes"] = slopes.tolist()
+        if len(network.rules) < len(network.terms):
+            found |= _linear_out(network, coef, ranges=False)
         networks.append(found)
-    ends = {} if network.ranges is None else {"ranges": [ends_out(*each) for each in network.ranges.tolist()]}
-    return {"networks": networks} | ends
+    return {"networks": networks} | _linear_out(network, network.coef, "")
 
 
 def with_members(network: Network, value: Any, where: str) -> Network:
@@ -319,6 +334,8 @@ def with_members(network: Network, value: Any, where: str) -> Network:
     each: Reader[Any] = strict.array(strict.number, *shape[1:]) if shape[1:] else strict.number
     weights, bases = np.zeros((count, *shape)), np.zeros((count, *shape[1:]))
     straight = any(isinstance(one, dict) and "slopes" in one for one in found["networks"])
+    own_slopes = np.zeros((network.n_inputs, network.n_outputs))
+    own_slopes[[term.column for term in network.linear]] = network.linear_coef
     slopes = np.zeros((count, network.n_inputs, *shape[1:])) if straight else None
     for k, one in enumerate(found["networks"]):
         at = f"{where}.networks[{k}]"
@@ -335,10 +352,9 @@ def with_members(network: Network, value: Any, where: str) -> Network:
         if slopes is not None:
             slopes[k] = read.get("slopes", 0.0)
     means = [("output_weights", weights, network.output_weights), ("base", bases, network.base)]
-    none = np.zeros((network.n_inputs, *shape[1:]))
-    if slopes is not None or network.slopes is not None:
-        lines = none[np.newaxis] if slopes is None else slopes
-        means.append(("slopes", lines, none if network.slopes is None else network.slopes))
+    if slopes is not None or network.linear:
+        whole = own_slopes.reshape(network.n_inputs, *shape[1:])
+        means.append(("slopes", np.zeros((1, *whole.shape)) if slopes is None else slopes, whole))
     for name, own, mean in means:
         if not np.allclose(own.mean(axis=0), mean, rtol=_APART, atol=_APART * float(np.abs(own).max(initial=0.0))):
             raise ModelFileError(f"{where}: the {name} of the networks do not have the mean that the file says.")

@@ -11,8 +11,8 @@ from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as chance_of
 from bgn.export.scorecard import Scorecard, common_unit, scorecard
 from bgn.export.styles import Html, Signs
-from bgn.model.linear_term import LinearTerm
 from bgn.model.readings import Terms
+from bgn.model.term import Linear
 from bgn.report import classes
 from bgn.report.facts import Facts
 from bgn.require import require
@@ -65,7 +65,7 @@ class ModelCard:
 
 def _pointed(facts: Facts, amounts: ModelCard) -> ModelCard:
     """Return a card of points, or the same where amounts have no common unit that is large enough."""
-    if facts.network.slopes is not None:
+    if facts.network.linear:
         return amounts
     if facts.network.link == "softmax":
         return _of_classes(amounts)
@@ -114,14 +114,15 @@ def _of_classes(amounts: ModelCard) -> ModelCard:
 
 def lines_of(facts: Facts) -> list[dict[str, Any]]:
     """Return the linear terms as the card shows them."""
+    network = facts.network
     return [
-        {"slopes": [facts.quantity.bare(("+" if slope > 0 else "") + whole(slope)) for slope in term.slopes],
+        {"slopes": [facts.quantity.bare(("+" if slope > 0 else "") + whole(slope)) for slope in weights],
          "words": _words(term, facts.terms), "share": share}
-        for term, share in zip(facts.network.linear_terms, facts.shares[1], strict=True)
+        for term, weights, share in zip(network.linear, network.linear_coef.tolist(), facts.shares[1], strict=True)
     ]  # fmt: skip
 
 
-def _words(term: LinearTerm, terms: Terms) -> Any:
+def _words(term: Linear, terms: Terms) -> Any:
     markup = require("markupsafe", extra="report").Markup
     column = terms.schema.columns[term.column]
     unit = Quantity(column.unit).suffix

@@ -349,7 +349,7 @@ def probability_curves(facts: Facts) -> dict[int, list[Effect]]:
     """Return the effect of every feature in use on the probability of each class that is drawn; none of those with
     linear terms, which do not step."""
     rows, network = _some_rows(facts), facts.network
-    straight = [term.column for term in network.linear_terms]
+    straight = [term.column for term in network.linear]
     curves: dict[int, list[Effect]] = {i: [] for i in facts.used}
     for i in set(facts.used).difference(straight):
         found = [effect_over(network, i, rows, k) for k, _ in lines_for(len(words_of(network)))]

@@ -182,7 +182,7 @@ def chance(probability: float) -> str:
 def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str, about: str) -> str:
     """Say what the model is."""
     words = words_of(facts.network)
-    count, straight = len(facts.terms.terms), len(facts.network.linear_terms)
+    count, straight = len(facts.terms.terms), len(facts.network.linear)
     if not count and not straight:
         return f"This model gives every row the same probabilities of {target}: it asks no question."
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"

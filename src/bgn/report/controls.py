@@ -134,8 +134,11 @@ def thresholds(network: Network) -> dict[str, Any]:
          "missing_as": each.projection.missing_as}
         for each, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
-    lines = [{"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,
-              "gap": None if each.gap != each.gap else each.gap} for each in network.linear_terms]  # fmt: skip
+    lines = [
+        {"column": term.column, "slope": weight, "low": term.low, "high": term.high,
+         "gap": None if term.missing is None else float(term.missing)}
+        for term, (weight, *_) in zip(network.linear, network.linear_coef.tolist(), strict=True)
+    ]  # fmt: skip
     return {"asked": asked, "lines": lines}
 
 
@@ -245,7 +248,7 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     `rows` are those of the page with their values and what is known of their targets.
     """
     network = facts.network
-    if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
+    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.terms:
         return None
     saved = swapped(facts.original) if facts.turned else facts.original
     content = ANSWERS["plain_content"](saved.changed(members=None), _units(facts), facts.edits)

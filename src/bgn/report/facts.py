@@ -133,9 +133,9 @@ class Facts:
     def line_sizes(self) -> list[float]:
         """How far each linear term moves predictions from their mean, on average over the rows."""
         found = []
-        for term in self.network.linear_terms:
+        for term, weights in zip(self.network.linear, self.network.linear_coef, strict=True):
             values = term.values(self.rows)
-            found.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(term.slopes))))
+            found.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(weights))))
         return found
 
     @cached_property
@@ -235,12 +235,12 @@ def conditions(facts: Facts) -> int:
     """
     first, *deeper = facts.network.layers
     asked = sum(len(neuron.projection.columns) for neuron in first.neurons) + sum(layer.width for layer in deeper)
-    return asked + len(facts.network.linear_terms)
+    return asked + len(facts.network.linear)
 
 
 def own_size(facts: Facts) -> str:
     """Say how large the model is."""
-    lines = len(facts.network.linear_terms)
+    lines = len(facts.network.linear)
     slopes = f", {count_of(lines, 'slope')}" if lines else ""
     count = sum(facts.network.widths)
     more = conditions(facts) - lines

@@ -134,8 +134,11 @@ def _check(digits: int, rows: int | bool | None, model: Any, y: ArrayLike, y_tes
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     network = clipped_network(model)
-    reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
-    reach = reach + sum(np.abs(each.slopes) * max(abs(each.low), abs(each.high)) for each in network.linear_terms)
+    reach = np.abs(network.intercept) + np.abs(network.rule_coef).sum(axis=0)
+    reach = reach + sum(
+        np.abs(weights) * max(abs(term.low), abs(term.high))
+        for term, weights in zip(network.linear, network.linear_coef, strict=True)
+    )
     targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
     _measurable({"model": reach, **targets})
 

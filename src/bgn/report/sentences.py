@@ -159,7 +159,7 @@ def _learnt(facts: Facts) -> str:
 def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
     level = "rules answer as beyond their last threshold"
-    if facts.network.linear_terms:
+    if facts.network.linear:
         level += ", and linear terms use the nearest end of the range"
     text = (
         f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges there "

@@ -20,7 +20,7 @@ import bgn
 from bgn.explain.edit import Editor
 from bgn.explain.subject import class_labels, decoded, probabilities_of, table_row
 from bgn.export.equation import equation
-from bgn.inputs.training import labelled
+from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, swapped
 from bgn.model.schema import category_name
@@ -220,7 +220,7 @@ class ModelApp:
         number = asked.whole(body.get("class", len(labels) - 1), "class", 0, len(labels) - 1)
         if not ends:
             return {"to": labels[number]}
-        if len(labels) > 2 and self._network.slopes is not None:
+        if len(labels) > 2 and self._network.linear:
             raise BadRequest(
                 "This model has straight lines and more than two classes: no probability can be proven to be reached. "
                 "Leave the percentage empty to ask for the class."
@@ -238,7 +238,7 @@ class ModelApp:
         """
         asked.only(body, "changes")
         facts, network = self.facts, self._network
-        target = labelled(facts.target, network.schema.classes)
+        target = to_labels(facts.target, network.schema.classes)
         start = bgn.edit(network, decoded(network, facts.rows), target)
         return replayed(start, asked.changes(body.get("changes")), network)
 

@@ -93,7 +93,7 @@ def _edges(found: Effect, column: Floats) -> Floats:
         return np.append(np.arange(low, high + 1.0), high)
     inner = found.breakpoints
     if found.bent:
-        lines = [each.line for each in (found, *found.each) if each.line is not None]
+        lines = [each.linear for each in (found, *found.each) if each.linear is not None]
         spread = np.linspace(low, high, _PIECES + 1) if found.each else ()  # between corners a band is no straight line
         inner = np.unique([*inner, *(end for line in lines for end in (line.low, line.high)), *spread])
     return np.concatenate([[low], inner[(inner > low) & (inner <= high)], [high]])
@@ -169,7 +169,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     if few_wholes(values) and high - low < MOST:
         places = np.arange(low, high + 1.0)
         return _with_gap(found, [_place(found, each) for each in places.tolist()], found(places).tolist())
-    if found.line is None and found.bends is None and len(inside) < MOST:
+    if found.linear is None and found.bends is None and len(inside) < MOST:
         words = [_place(found, each) for each in inside.tolist()]
         places_said = [f"{a} to {b}" for a, b in pairwise(words)]
         places_said = [f"below {words[0]}", *places_said, f"from {words[-1]}"] if words else ["anywhere"]

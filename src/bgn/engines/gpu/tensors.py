@@ -24,10 +24,10 @@ from bgn.engines.raw_rows import Plan, RawRows, Sample
 from bgn.inputs.kinds import chosen_columns
 from bgn.inputs.splits import Hashes, Inside, mix
 from bgn.model.layer import Layer
-from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.schema import Schema
+from bgn.model.term import Linear, Rule
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)
@@ -271,15 +271,15 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
     Scores have the bits that arrays give; so have predictions where they are scores.
     """
     rows = _rows(network_of(network, plain=False), X)
-    base, weights, over = network.summands
-    total = rows.new_tensor(base, dtype=torch.float64).repeat((len(rows), *(1,) * base.ndim))
+    intercept, coef, over = network.addends
+    total = rows.new_tensor(intercept, dtype=torch.float64).repeat((len(rows), 1))
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
-        for term in network.linear_terms:
-            out += _sloped(term, some)
-        for answers, weight in zip(_answers(network, some.T, -1), weights, strict=True):
-            one = rows.new_tensor(np.atleast_1d(weight), dtype=torch.float64)
-            out += answers * one if base.ndim == 0 else torch.outer(answers.double(), one)
+        answers = iter(_answers(network, some.T, -1))
+        for term, weights in zip(network.terms, coef, strict=True):
+            values = next(answers).double() if isinstance(term, Rule) else _linear_values(term, some)
+            out += torch.outer(values, rows.new_tensor(weights, dtype=torch.float64))
     found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
+    found = found if network.link == "softmax" else found[:, 0]
     if not scores and network.bounds is not None:
         low, high = network.bounds
         found = torch.where(found < low, low, torch.where(found > high, high, found))
@@ -288,14 +288,12 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
     return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)
 
 
-def _sloped(term: LinearTerm, rows: Tensor) -> Tensor:
-    """What a linear term adds to every row; one column per output where there are several."""
-    low, high, gap, *slopes = torch.tensor(
-        [term.low, term.high, term.gap, *term.slopes], dtype=torch.float64, device=rows.device
-    )
+def _linear_values(term: Linear, rows: Tensor) -> Tensor:
+    """What a linear term is worth in every row."""
+    missing = np.nan if term.missing is None else term.missing
+    low, high, missing = torch.tensor([term.low, term.high, missing], dtype=torch.float64, device=rows.device)
     values = rows[:, term.column].double()
-    values = torch.minimum(torch.maximum(torch.where(values.isnan(), gap, values), low), high)
-    return torch.stack([values * slope for slope in slopes], dim=1).squeeze(1)
+    return torch.minimum(torch.maximum(torch.where(values.isnan(), missing, values), low), high)
 
 
 def _rows(network: Network, X: Tensor) -> Tensor:

@@ -210,9 +210,9 @@ def counterfactual(
 def _whose_changes_can_be_proven(model: Any, probability: Any) -> Any:
     """Return the network of a model; one with linear terms must have one layer, and limits that are linear."""
     network = clipped_network(model)
-    if network.slopes is not None and network.depth > 1:
+    if network.linear and network.depth > 1:
         raise ValueError("model must have one layer of questions where it has linear terms. Fit it with max_linear=0.")
-    if network.slopes is not None and network.link == "softmax" and probability is not None:
+    if network.linear and network.link == "softmax" and probability is not None:
         raise ValueError(
             "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
             "the class alone, with to, or fit with max_linear=0."

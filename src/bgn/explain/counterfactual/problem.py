@@ -12,13 +12,12 @@ import numpy as np
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
 from bgn.model.layer import Layer
-from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
 from bgn.model.readings import is_turned
 from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Oblique, Projection
+from bgn.model.term import Linear, Oblique, Projection
 from bgn.model.values import as_rows
 from bgn.text import quote_name
 
@@ -180,7 +179,7 @@ class PlainInputs:
 def plain_inputs(network: Network, row: Floats) -> PlainInputs:
     """Return a network around one row, which is as the questions see it, on plain numbers."""
     columns, first = network.schema.columns, network.layers[0]
-    if network.schema.all_numbers and not first.takes_missing and network.slopes is None:
+    if network.schema.all_numbers and not first.takes_missing and not network.linear:
         return PlainInputs(network, row, network, row, tuple((j,) for j in range(len(row))))
     places, values = [], list[float]()
     for column, value in zip(columns, row.tolist(), strict=True):
@@ -194,30 +193,27 @@ def plain_inputs(network: Network, row: Floats) -> PlainInputs:
             values += [float(code == value) for code in range(len(categories))]
         places.append(tuple(range(start, len(values))))
     neurons = [_plain(neuron, row, places) for neuron in first.neurons]
-    terms = [_straight(term, row, places) for term in network.linear_terms]
+    linear, coef = [], network.linear_coef.copy()
+    for term, weights in zip(network.linear, coef, strict=True):
+        (place,) = places[term.column]
+        if np.isnan(row[term.column]):  # its input is 1 there
+            linear.append(Linear(place))
+            weights *= float(term.values(row[np.newaxis])[0])
+        else:
+            linear.append(replace(term, column=place))
     ends = [
-        Oblique(Projection((each.column,), (1.0,)), end)
-        for each in terms
-        if each.clipped
-        for end in (each.low, each.high)
+        Oblique(Projection((term.column,), (1.0,)), end)
+        for term in linear
+        if term.clipped
+        for end in (term.low, term.high)
     ]
     layers = (Layer.of([*neurons, *ends], len(values)), *network.layers[1:])
     weights = np.concatenate([network.output_weights, np.zeros((len(ends), *network.output_weights.shape[1:]))])
     schema = Schema.of_numbers(len(values), target=network.target_name)
-    straight: dict[str, Any] = {"slopes": None} | as_slopes(terms, len(values), np.shape(network.base))
-    plain = network.changed(
-        layers=layers, output_weights=weights if ends else network.output_weights, schema=schema, **straight
-    )
+    plain = Network.of_layers(
+        layers, weights, network.base, schema=schema, link=network.link, bounds=network.bounds
+    ).with_linear(linear, coef)
     return PlainInputs(network, row, plain, np.array(values), tuple(places))
-
-
-def _straight(term: LinearTerm, row: Floats, places: list[tuple[int, ...]]) -> LinearTerm:
-    """Return a linear term on plain numbers; at a gap, whose input is 1, what it adds there."""
-    (place,) = places[term.column]
-    if not np.isnan(row[term.column]):
-        return replace(term, column=place)
-    gap = float(term.values(row[np.newaxis])[0])
-    return LinearTerm(place, tuple(slope * gap for slope in term.slopes))
 
 
 def _plain(neuron: Oblique, row: Floats, places: list[tuple[int, ...]]) -> Oblique:
@@ -330,7 +326,7 @@ class Predicted:
 
     def limits(self, network: Network) -> list[Limit]:
         # Sums of short decimals differ by a unit of the last place or not at all, but for straight lines.
-        short = network.slopes is None
+        short = not network.linear
         whole = whole_numbers([*np.ravel(network.base), *np.ravel(network.output_weights)]) if short else None
         least = _TINY if whole is None else 1.0 / whole[1]
         if network.link == "softmax":

@@ -58,7 +58,9 @@ class Program:
         self.scale = np.where(whole | (self.high <= self.low), 1.0, (self.high - self.low) / 100.0)
         count = len(self.columns)
         sizes = [count, count, len(problem.parts), *(len(each.edges) for each in self.axes)]
-        self.lines = [term for term in problem.network.linear_terms if term.column in self.columns]
+        network = problem.network
+        pairs = zip(network.linear, network.linear_coef, strict=True)
+        self.lines = [(term, weights) for term, weights in pairs if term.column in self.columns]
         sizes += [*problem.network.widths[1:], len(self.lines), 1]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         slices = [slice(a, b) for a, b in pairwise(starts)]
@@ -152,7 +154,7 @@ class Program:
     def _add_lines(self) -> None:
         """For every linear term, how far its value moves, in the scale of its column: along with the column between
         its ends, not at all beyond them."""
-        for variable, term in zip(range(self.line.start, self.line.stop), self.lines, strict=True):
+        for variable, (term, _) in zip(range(self.line.start, self.line.stop), self.lines, strict=True):
             place = int(np.flatnonzero(self.columns == term.column)[0])
             here, scale = float(self.problem.x[term.column]), float(self.scale[place])
             start = float(np.clip(here, term.low, term.high))
@@ -192,9 +194,9 @@ class Program:
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         outputs = network.output_weights.reshape(-1, np.size(network.base))
         scale, start = dict(zip(self.columns.tolist(), self.scale.tolist(), strict=True)), np.ravel(network.base)
-        for term in network.linear_terms:
-            start = start + np.array(term.slopes) * term.values(problem.x[np.newaxis])
-        slopes = np.array([np.array(term.slopes) * scale[term.column] for term in self.lines])
+        for term, weights in zip(network.linear, network.linear_coef, strict=True):
+            start = start + weights * term.values(problem.x[np.newaxis])
+        slopes = np.array([weights * scale[term.column] for term, weights in self.lines])
         slopes = slopes.reshape(-1, outputs.shape[1])
         limits = [(outputs @ factors, float(start @ factors), slopes @ factors, least)
                   for factors, least in problem.goal.limits(network)]  # fmt: skip

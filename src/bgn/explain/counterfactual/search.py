@@ -128,7 +128,7 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
         neurons += [problem.layer.neurons[k] for k in axis.neurons]
         given += axis.answers[piece].tolist()
     scores = after_first(network, answers[:, : network.widths[0]])
-    if wanted and not network.linear_terms and not problem.goal.holds(network, scores)[0]:
+    if wanted and not network.linear and not problem.goal.holds(network, scores)[0]:
         return True
     for group in problem.groups:
         for sign in (1.0, -1.0):
@@ -325,7 +325,7 @@ def best_along(problem: Problem, column: int, rows: Floats, ceiling: float = np.
 
 def sloped(problem: Problem) -> list[int]:
     """Return the columns with linear terms."""
-    return [term.column for term in problem.network.linear_terms]
+    return [term.column for term in problem.network.linear]
 
 
 def _best_on_slope(problem: Problem, column: int, row: Floats) -> float:
@@ -345,7 +345,8 @@ def _on_slope(problem: Problem, column: int, row: Floats) -> Floats:
     first, last = pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
     found = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
-    (slopes,) = (term.slopes for term in problem.network.linear_terms if term.column == column)
+    pairs = zip(problem.network.linear, problem.network.linear_coef, strict=True)
+    (slopes,) = (weights for term, weights in pairs if term.column == column)
     rows = np.repeat(row[np.newaxis], len(near), axis=0)
     rows[:, column] = near
     columns = problem.network.raw_score(rows).reshape(len(rows), len(slopes))

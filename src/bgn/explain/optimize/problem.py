@@ -297,11 +297,14 @@ def _thrown(neuron: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
 def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
-    slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
-    seen = [each for each in network.linear_terms if domain.missing[each.column]]
+    slopes, ends = np.zeros(network.n_inputs), np.tile([-np.inf, np.inf], (network.n_inputs, 1))
+    for term, coef in zip(network.linear, network.linear_coef, strict=True):
+        slopes[term.column] += sign * coef[0]
+        ends[term.column] = term.low, term.high
+    seen = [term for term in network.linear if domain.missing[term.column]]
     missing_as = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
     domain = replace(domain, missing=domain.missing & (slopes == 0.0))
-    straight: dict[str, Any] = {"ends": network.ranges, "missing_as": missing_as}
+    straight: dict[str, Any] = {"ends": ends if np.isfinite(ends).any() else None, "missing_as": missing_as}
     if network.depth > 1:
         return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
     kept = [k for k in range(first.width) if weights[k] != 0.0]

@@ -228,7 +228,8 @@ def _lines(planned: ExportPlan, reasons: Any) -> list[float]:
     if reasons is not None:
         network = planned.network
         rows = network._rows(reasons)
-        return [term.slopes[0] * float(term.values(rows).mean()) for term in network.linear_terms]
+        pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
+        return [weight * float(term.values(rows).mean()) for term, weight in pairs]
     most = [max(each.slopes[0] * each.low, each.slopes[0] * each.high) for each in planned.slopes]
     return [each if isfinite(each) else 0.0 for each in most]
 
