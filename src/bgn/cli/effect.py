@@ -13,7 +13,6 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import class_labels, class_number, decoded
 from bgn.export.condition import ends
-from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.readings import as_told
 from bgn.model.schema import category_name
@@ -106,5 +105,5 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     if lines.of_steps is not None:
         line = "" if found.bends is None else ", and so much per unit between them"
         if found.linear is not None:
-            line = f", and {signed(float(found.linear_coef), 6)} per unit{Text().between(*ends(found.linear))}"
+            line = f", and {signed(float(found.linear_coef), 6)} per unit{ends(found.linear)}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{line} (--json has all)")

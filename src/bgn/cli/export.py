@@ -136,7 +136,7 @@ def differing_rows(network: Network, X: Floats) -> int:
 
 def _outputs(network: Network) -> list[str]:
     if network.link == "softmax":
-        return [f"score of {word}" for word in plan(network).class_words]
+        return [f"score of {word}" for word in plan(network).class_names]
     return ["score" if network.link == "logistic" or network.bounds else "prediction"]
 
 

@@ -51,7 +51,7 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
     several, file = file.network.link == "softmax", replace(file, network=_seen_from(file.network, label))
     network = file.network
     if chosen != ["json"]:
-        written = network if several and label is None else bgn.as_terms(network)
+        written = bgn.as_terms(network)
         show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
         if not chosen and not several:
             chances, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
@@ -77,7 +77,7 @@ def _added(network: Network) -> dict[str, Any]:
     """Return what one output is added up from, in plain types."""
     terms = bgn.as_terms(network)
     return {
-        "base": terms.base,
+        "base": float(terms.intercept[0]),
         "terms": [
             {
                 "weight": term.weight,
@@ -89,12 +89,14 @@ def _added(network: Network) -> dict[str, Any]:
                 "gaps": None if term.condition.missing_as is None else list(term.condition.missing_as),
                 "cases": _cases(term.condition.reading),
                 "choices": _choices(term.condition.reading),
+                "required": _choices(getattr(term.condition.reading, "required", None)),
+                "sufficient": _choices(getattr(term.condition.reading, "sufficient", None)),
             }
-            for term in terms.terms
+            for term in terms.rules
         ],
         "lines": [
-            {"column": line.column, "per_unit": slope, "ends": ends_out(line.low, line.high)}
-            for line, slope in terms.linear_terms
+            {"column": term.linear.column, "per_unit": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
+            for term in terms.linear if term.linear is not None
         ],
     }
 

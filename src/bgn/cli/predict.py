@@ -111,7 +111,7 @@ def _decimals(file: ModelFile) -> int:
     if file.network.link != "identity":
         return 6
     terms = as_terms(file.network)
-    amounts = [float(terms.base), *(float(term.weight) for term in terms.terms)]
+    amounts = [float(terms.intercept[0]), *(term.weight for term in terms.rules)]
     return max(0, *(-int(written(each).as_tuple().exponent) for each in amounts))
 
 

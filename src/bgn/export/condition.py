@@ -51,7 +51,7 @@ def describe(
     if len(texts) == 1:
         return texts[0].whole()
     glue = " or " if isinstance(condition, ReadTerm) and condition.any_holds else " and "
-    return style.words(glue).join(style.words("(") + text.whole() + style.words(")") for text in texts)
+    return style.prose(glue).join(style.prose("(") + text.whole() + style.prose(")") for text in texts)
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class _Wording:
                   if column not in self.terms.counted_as and column not in self.terms.complete]  # fmt: skip
         if unsaid:
             counted = count_missing(unsaid, self.terms, self.style, self.units)
-            return text + self.style.words(" (") + counted + self.style.words(")")
+            return text + self.style.prose(" (") + counted + self.style.prose(")")
         holds, missing = self._missing()
         if not missing:
             return text
         if isinstance(reading, Count) and not reading.choices:  # always or never, missing values aside
             return text if holds is (reading.least == 0) else missing
-        return text + self.style.words(glue if holds else ", and ") + missing
+        return text + self.style.prose(glue if holds else ", and ") + missing
 
     def _missing(self) -> tuple[bool, str]:
         """Return whether it holds where a value is missing and the words do not say it yet, and words for it."""
@@ -94,13 +94,13 @@ class _Wording:
             columns = []  # a missing value is among its choices
         names = [style.name(self._name(j)) for j in columns]
         if condition.holds_if_missing:
-            return True, style.words(" or ").join(names) + style.words(" is missing") if names else ""
+            return True, style.prose(" or ").join(names) + style.prose(" is missing") if names else ""
         if condition.missing is None or not names or len(condition.columns) == 1:
             return False, ""
         if len(names) == 1:
-            return False, names[0] + style.words(" is not missing")
-        none = style.words("neither of " if len(names) == 2 else "none of ")
-        return False, none + style.words(", ").join(names) + style.words(" is missing")
+            return False, names[0] + style.prose(" is not missing")
+        none = style.prose("neither of " if len(names) == 2 else "none of ")
+        return False, none + style.prose(", ").join(names) + style.prose(" is missing")
 
     # -- a number ------------------------------------------------------------------------------------------
 
@@ -110,23 +110,25 @@ class _Wording:
         first, *others = reading.cases
         text = f"{style.name(self._name(reading.column))} {self._compared(first.relation, first.threshold)}"
         if reading.required is not None:
-            text += style.words(" and ") + self._count(reading.required, bracketed=True)
+            text += style.prose(" and ") + self._count(reading.required, bracketed=True)
         if reading.sufficient is not None:
             or_ = ", or " if reading.required is not None else " or "
-            text += style.words(or_) + self._count(reading.sufficient, bracketed=True)
+            text += style.prose(or_) + self._count(reading.sufficient, bracketed=True)
+        if not others:
+            return text
         *firsts, last = [text, *map(self._case, others)]
-        return style.words(" ").join(map(style.case, [*(part + style.words(",") for part in firsts), last]))
+        return style.prose(" ").join(map(style.case, [*(part + style.prose(",") for part in firsts), last]))
 
     def _case(self, case: Case) -> str:
         where = self._joined("and", case.where, alone="where")
         compared = self._compared(case.relation, case.threshold)
-        return f"{self.style.words('or ')}{compared}{self.style.words(' where ')}{where}"
+        return f"{self.style.prose('or ')}{compared}{self.style.prose(' where ')}{where}"
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""
         leading = None if self.condition.layer else self.condition.leading
         if leading is not None and self._dated:
-            text = self.style.words(_moment(float(threshold), self.terms.schema.columns[leading], relation))
+            text = self.style.prose(_moment(float(threshold), self.terms.schema.columns[leading], relation))
         else:
             text = _measured(threshold, leading, self.terms, self.style, self.units)
         return f"{self.style.relations[relation]} {text}"
@@ -152,19 +154,19 @@ class _Wording:
         """Write a count of choices, perhaps in brackets: and, or, or how many of them."""
         least, choices, style = reading.least, reading.choices, self.style
         if bracketed and len(choices) > 1:
-            return style.words("(") + self._count(reading) + style.words(")")
+            return style.prose("(") + self._count(reading) + style.prose(")")
         if not choices:
-            return style.words("never" if least else "always")
+            return style.prose("never" if least else "always")
         count = len(choices)
         if count > 1 and any(all(self._counted(choice, value) for choice in choices) for value in (0, 1)):
-            among = style.words(", ").join(style.name(self.terms.names[choice.column]) for choice in choices)
-            return style.words(_how_many(least, count, choices[0].values[0])) + among
+            among = style.prose(", ").join(style.name(self.terms.names[choice.column]) for choice in choices)
+            return style.prose(_how_many(least, count, choices[0].values[0])) + among
         if text := self._categories_of_one(reading):
             return text
         if least in (1, count):
-            return self._joined("and" if least == count else "or", choices, alone="and" if bracketed else "")
-        among = style.words(", ").join(f"{self._choice(choice, ',')}" for choice in choices)
-        return style.words(f"at least {least} of ") + among
+            return self._joined("and" if least == count else "or", choices, alone="," if bracketed else "")
+        among = style.prose(", ").join(f"{self._choice(choice, ',')}" for choice in choices)
+        return style.prose(f"at least {least} of ") + among
 
     def _categories_of_one(self, reading: Count) -> str:
         """Write a count of several 0/1 columns of one category by its values; nothing where it is another."""
@@ -180,8 +182,8 @@ class _Wording:
         if any(self._about_missing(choice.column) or (not first and self._says_missing(choice.column))
                for choice in choices):  # fmt: skip
             return ""  # of a missing value it is not plain whether it is in none
-        among = style.words(", ").join(style.category(category_name(category)) for _, category in categories)
-        return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
+        among = style.prose(", ").join(style.category(category_name(category)) for _, category in categories)
+        return f"{style.name(title)}{style.prose(' in {' if first else ' not in {')}{among}{style.prose('}')}"
 
     def _counted(self, choice: Choice, value: int) -> bool:
         """Tell whether a choice is that a 0/1 column is 1 or, with a `value` of 0, that it is not: 0 or missing."""
@@ -203,7 +205,7 @@ class _Wording:
     def _joined(self, glue: str, choices: Sequence[Choice], alone: str = "") -> str:
         """Write several choices of which all hold, or any."""
         among = [self._choice(choice, glue if len(choices) > 1 else alone) for choice in choices]
-        return self.style.words(f" {glue} ").join(among)
+        return self.style.prose(f" {glue} ").join(among)
 
     def _choice(self, choice: Choice, glue: str = "") -> str:
         """Write which values a column has, in brackets where what is joined by `glue` would be misread.
@@ -213,19 +215,19 @@ class _Wording:
         style, negated = self.style, choice.values == (0,)
         if self.condition.layer:
             name = style.name(self.terms.hidden_names[self.condition.layer - 1, choice.column])
-            return style.words("not ") + name if negated else name
+            return style.prose("not ") + name if negated else name
         column = self.terms.schema.columns[choice.column]
         title, seen_missing = style.name(self._name(choice.column)), choice.column not in self.terms.complete
         if not choice.values:
-            return title + style.words(" is missing")
+            return title + style.prose(" is missing")
         if column.categories is not None:
             return self._among(column, choice, glue, seen_missing)
         if self._about_missing(choice.column) or choice.values == (0, 1):
-            return title + style.words(" is not missing")
-        text = f"{title}{style.words(f' = {choice.values[0]}')}"
+            return title + style.prose(" is not missing")
+        text = f"{title}{style.prose(f' = {choice.values[0]}')}"
         if column.category_of is not None:
             of, category = column.category_of
-            equals = style.words(" is not " if negated else " = ")
+            equals = style.prose(" is not " if negated else " = ")
             text = f"{style.name(of)}{equals}{style.category(category_name(category))}"
             glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
             if negated and not choice.missing and self._says_missing(choice.column):
@@ -235,16 +237,16 @@ class _Wording:
     def _or_missing(self, text: str, title: str, glue: str, how: str = "or", what: str = " is missing") -> str:
         """Add to a choice whether a missing value is among it."""
         if glue == "where":
-            return text + self.style.words(f" {how}{what}")
-        text = f"{text}{self.style.words(f' {how} ')}{title}{self.style.words(what)}"
-        return text if glue in ("", how) else self.style.words("(") + text + self.style.words(")")
+            return text + self.style.prose(f" {how}{what}")
+        text = f"{text}{self.style.prose(f' {how} ')}{title}{self.style.prose(what)}"
+        return text if glue in ("", how) else self.style.prose("(") + text + self.style.prose(")")
 
     def _among(self, column: Column, choice: Choice, glue: str, seen_missing: bool) -> str:
         """Write some values of a category, or those that are left out where that is shorter."""
         style, title = self.style, self.style.name(column.name)
         names, values = list(map(category_name, column.categories or ())), choice.values
         if len(values) == len(names) and not choice.missing:
-            return title + style.words(" is not missing")
+            return title + style.prose(" is not missing")
         edge = ordered_edge(column, choice)
         left_out = len(names) - len(values)
         # A missing value is not in a set, but it is not plain that it is in none.
@@ -254,10 +256,10 @@ class _Wording:
         if edge is not None:
             text = f"{title} {style.relations[edge[0]]} {style.category(names[edge[1]])}"
         elif len(chosen) == 1:
-            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.category(chosen[0])}"
+            text = f"{title}{style.prose(' is not ' if negated else ' = ')}{style.category(chosen[0])}"
         else:
-            among = style.words(", ").join(map(style.category, chosen))
-            text = f"{title}{style.words(' not in {' if negated else ' in {')}{among}{style.words('}')}"
+            among = style.prose(", ").join(map(style.category, chosen))
+            text = f"{title}{style.prose(' not in {' if negated else ' in {')}{among}{style.prose('}')}"
         if choice.missing:
             return self._or_missing(text, title, glue)
         return self._or_missing(text, title, glue, "and", " is not missing") if negated and excluded else text
@@ -285,7 +287,7 @@ class _Wording:
             for choice, value in condition.summed_categories(place):
                 choice = replace(choice, missing=choice.missing and j not in terms.complete)
                 if choice.values or choice.missing:
-                    yield style.words("(") + self._choice(choice) + style.words(")"), value
+                    yield style.prose("(") + self._choice(choice) + style.prose(")"), value
 
     def _summand(self, j: int, coefficient: float) -> str:
         """Write what a coefficient is multiplied by: a condition below, a column, a category, or that it is missing."""
@@ -294,11 +296,11 @@ class _Wording:
             return style.name(terms.hidden_names[self.condition.layer - 1, j])
         name, category_of = style.name(terms.names[j]), terms.schema.columns[j].category_of
         if coefficient == 0.0:
-            return style.words("(") + name + style.words(" is missing)")
+            return style.prose("(") + name + style.prose(" is missing)")
         if category_of is None or self._says_missing(j):  # what counts as something is the column, not the category
             return name
         of, category = style.name(category_of[0]), style.category(category_name(category_of[1]))
-        return style.words("(") + of + style.words(" = ") + category + style.words(")")
+        return style.prose("(") + of + style.prose(" = ") + category + style.prose(")")
 
 
 def _moment(value: float, column: Column, relation: str) -> str:
@@ -332,7 +334,7 @@ def _measured(value: float | Decimal, j: int | None, terms: Terms, style: Text, 
     if not unit:
         return text
     times = " \N{MULTIPLICATION SIGN} " if unit[0].isdigit() else " "
-    return text + style.words(times + quote_category(unit))
+    return text + style.prose(times + quote_category(unit))
 
 
 def _how_many(least: int, count: int, value: int) -> str:
@@ -355,7 +357,7 @@ def describe_linear(term: Linear, terms: Terms, style: Text | None = None) -> st
     'per unit of age (18 to 70)'
     """
     style = style or Text()
-    return style.words("per unit of ") + style.name(terms.names[term.column]) + ends(term, style)
+    return style.prose("per unit of ") + style.name(terms.names[term.column]) + ends(term, style)
 
 
 def ends(term: Linear, style: Text | None = None, unit: str = "") -> str:
@@ -363,7 +365,7 @@ def ends(term: Linear, style: Text | None = None, unit: str = "") -> str:
     low, high = ("" if math.isinf(end) else whole(end) for end in (term.low, term.high))
     if not low and not high:
         return ""
-    return (style or Text()).words(f" ({f'{low} to {high}' if low and high else f'from {low}' if low else f'up to {high}'}{unit})")
+    return (style or Text()).prose(f" ({f'{low} to {high}' if low and high else f'from {low}' if low else f'up to {high}'}{unit})")
 
 
 # -- What is said once, below an equation, of all its conditions.
@@ -392,20 +394,20 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     for j in sorted({condition.simplified for condition in terms.conditions if condition.simplified is not None}):
         low, high = (whole(end) for end in columns[j].seen or ())
         said.append(
-            style.words("For values of ") + style.name(terms.names[j]) + style.words(" from ") + style.number(low)
-            + style.words(" to ") + style.number(high) + style.words(", as seen in training.")
+            style.prose("For values of ") + style.name(terms.names[j]) + style.prose(" from ") + style.number(low)
+            + style.prose(" to ") + style.number(high) + style.prose(", as seen in training.")
         )  # fmt: skip
     if terms.counted_as:
         text = count_missing(terms.counted_as.items(), terms, style, units or {})
-        said.append(style.words("In questions about several columns, ") + text + style.words("."))
+        said.append(style.prose("In questions about several columns, ") + text + style.prose("."))
     linear = [term.linear for term in terms.terms if term.linear is not None]
     if any(term.clipped for term in linear):
-        said.append(style.words("A value beyond the ends in brackets counts as the nearer end."))
+        said.append(style.prose("A value beyond the ends in brackets counts as the nearer end."))
     filled = {term.column: term.missing for term in linear if term.missing is not None}
     lacking = {j: number for j, number in filled.items() if j not in terms.complete or columns[j].missing}
     if lacking:
         text = count_missing(lacking.items(), terms, style, units or {})
-        said.append(style.words("In what is added per unit, ") + text + style.words("."))
+        said.append(style.prose("In what is added per unit, ") + text + style.prose("."))
     says_missing, ordered = False, {}
     for condition in (condition for condition in terms.conditions if condition.layer == 0):
         says_missing |= _names_missing(condition, terms)
@@ -415,8 +417,8 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     for _, column in sorted(ordered.items()):
         names = [style.category(category_name(category)) for category in column.categories or ()]
         text = f" {style.relations['<']} ".join(names)
-        said.append(f"{style.name(column.name)}{style.words(': ')}{text}{style.words('.')}")
-    return [*said, style.words("A level never seen counts as missing.")] if says_missing else said
+        said.append(f"{style.name(column.name)}{style.prose(': ')}{text}{style.prose('.')}")
+    return [*said, style.prose("A level never seen counts as missing.")] if says_missing else said
 
 
 def count_missing(
@@ -424,11 +426,11 @@ def count_missing(
 ) -> str:
     """Write what missing numbers count as."""
     parts = [
-        f"{style.words('a missing ')}{style.name(terms.names[j])}{style.words(' as ' if place else ' counts as ')}"
+        f"{style.prose('a missing ')}{style.name(terms.names[j])}{style.prose(' as ' if place else ' counts as ')}"
         f"{_measured(number, j, terms, style, units)}"
         for place, (j, number) in enumerate(counted)
     ]
-    return style.words(", ").join(parts)
+    return style.prose(", ").join(parts)
 
 
 def bounds(terms: Terms, style: Text | None = None) -> str:
@@ -444,10 +446,10 @@ def bounds(terms: Terms, style: Text | None = None) -> str:
     style, (low, high) = style or Text(), terms.bounds or (-math.inf, math.inf)
     below, above = (style.number(whole(end)) if math.isfinite(end) else "" for end in (low, high))
     if below and above:
-        more = [style.words(", one above "), above, style.words(" as "), above, style.words(".")]
-        return "".join([style.words("A sum below "), below, style.words(" counts as "), below, *more])
+        more = [style.prose(", one above "), above, style.prose(" as "), above, style.prose(".")]
+        return "".join([style.prose("A sum below "), below, style.prose(" counts as "), below, *more])
     side, end = ("below", below) if below else ("above", above)
-    return "".join([style.words(f"A sum {side} "), end, style.words(" counts as "), end, style.words(".")]) * bool(end)
+    return "".join([style.prose(f"A sum {side} "), end, style.prose(" counts as "), end, style.prose(".")]) * bool(end)
 
 
 def _names_missing(condition: ReadCondition, terms: Terms) -> bool:

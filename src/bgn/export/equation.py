@@ -96,7 +96,7 @@ def equation(
 def write_target(terms: Terms, style: Text, units: Mapping[str, str] | None) -> str:
     """Write the name of the target with its unit."""
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
-    return style.name(terms.target) + (style.words(f" ({quote_category(unit)})") if unit else "")
+    return style.name(terms.target) + (style.prose(f" ({quote_category(unit)})") if unit else "")
 
 
 def write_hidden(terms: Terms, style: Text, units: Mapping[str, str] | None) -> list[tuple[str, str]]:
@@ -116,7 +116,7 @@ def _write_sum(terms: Terms, style: Text, units: Mapping[str, str] | None, note:
         sign, name = style.number("-") if term.coef[0] < 0 else "+", style.name(terms.names[term.linear.column])
         lines.append((sign, style.number(whole(abs(term.coef[0]))), style.scaled(name, ends(term.linear, style))))
     odds = _LOG_ODDS if terms.link == "logistic" else ""
-    notes = [*remarks(terms, style, units), *map(style.words, filter(None, [odds, note]))]
+    notes = [*remarks(terms, style, units), *map(style.prose, filter(None, [odds, note]))]
     return style.whole(
         Written(write_target(terms, style, units), intercept, lines, write_hidden(terms, style, units), notes)
     )
@@ -128,7 +128,7 @@ def _write_table(terms: Terms, layout: PageLayout, units: Mapping[str, str] | No
     texts = iter(aligned([number for line in fixed for number in line]))
     numbers = [[style.number(next(texts)) for _ in line] for line in fixed]
     numbers += [[style.number(whole(number)) for number in term.coef] for term in terms.linear]
-    lines = [*remarks(terms, style, units), *map(style.words, filter(None, [_SCORES, note]))]
+    lines = [*remarks(terms, style, units), *map(style.prose, filter(None, [_SCORES, note]))]
     return layout.page(table_blocks(terms, layout, units, numbers, lines, "score"), "equation")
 
 
@@ -138,15 +138,15 @@ def table_blocks(
 ) -> list[str]:  # fmt: skip
     """Write what stands below the rules, the table of terms by classes, and some lines."""
     style = layout.style
-    hidden = [f"{name}{style.words(': ')}{text}" for name, text in write_hidden(terms, style, units)]
+    hidden = [f"{name}{style.prose(': ')}{text}" for name, text in write_hidden(terms, style, units)]
     target = quote_name(terms.schema.target) if terms.schema.target else "class"
-    head = [style.words(f"{title} of {target} ="), *map(style.category, terms.classes)]
+    head = [style.prose(f"{title} of {target} ="), *map(style.category, terms.classes)]
     rows = [[text, *line] for text, line in zip(line_texts(terms, style, units), numbers, strict=True)]
     return [*([layout.lines(hidden)] if hidden else []), layout.table(head, rows), layout.lines(lines)]
 
 
 def line_texts(terms: Terms, style: Text, units: Mapping[str, str] | None = None) -> list[str]:
     """Write what the lines of a table of terms are: always, if a rule holds, per unit of a column."""
-    rules = [style.words("if ") + describe(term, terms, style, units) for term in terms.rules]
+    rules = [style.prose("if ") + describe(term, terms, style, units) for term in terms.rules]
     linear = [describe_linear(term.linear, terms, style) for term in terms.linear if term.linear is not None]
-    return [style.words("always"), *rules, *linear]
+    return [style.prose("always"), *rules, *linear]

@@ -22,7 +22,7 @@ import numpy as np
 from bgn.export.condition import describe
 from bgn.model.dates import TimePart
 from bgn.model.network import Network
-from bgn.model.readings import as_terms, network_of, read_rule
+from bgn.model.readings import ReadTerm, as_terms, network_of, read_rule
 from bgn.model.schema import Category, category_name
 from bgn.model.step import any_output
 from bgn.model.term import Coefficient, Linear, Oblique, Rule
@@ -166,10 +166,11 @@ class PlannedLayer:
 
 @dataclass(frozen=True)
 class Addend:
-    """What a comparison of the last layer adds to each output where it holds; it takes that away where it does not."""
+    """What a comparison of the last layer adds to each output where it holds, and where it does not."""
 
     comparison: int
     coef: tuple[float, ...]
+    otherwise: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -302,12 +303,13 @@ class ExportPlan:
             means = network.hidden(background).mean(axis=0)
         reasons: dict[int, Reason] = {}
         for index, comparison in self.comparison_of_rule.items():
-            coef, mean = network.rule_coef[index], float(means[index])
+            coef = network.rule_coef[index] * (1.0 - network.rules[index].otherwise) / 2.0
+            mean = float(means[index])
             yes, no = coef * (1.0 - mean), coef * (-1.0 - mean)
             if comparison in reasons:  # the same rule twice is one reason
                 yes, no = yes + reasons[comparison].yes, no + reasons[comparison].no
-            (condition,) = read_rule(network, index, dict(terms.filled))
-            text = describe(condition, terms)
+            rule = ReadTerm((), index, read_rule(network, index, dict(terms.filled)))
+            text = describe(rule, terms)
             reasons[comparison] = Reason(comparison, tuple(yes.tolist()), tuple(no.tolist()), text)
         return tuple(reasons.values())
 
@@ -332,7 +334,7 @@ def plan(model: Any) -> ExportPlan:
     >>> [given.name for given in planned.inputs], planned.layers[0].comparisons
     (['income'], (PlannedComparison(summation=0, threshold=65.5, missing=None),))
     >>> planned.intercept, planned.addends, planned.over
-    ((100.0,), (Addend(comparison=0, coef=(75.0,)),), 100.0)
+    ((100.0,), (Addend(comparison=0, coef=(75.0,), otherwise=(-75.0,)),), 100.0)
     """
     network = network_of(model, plain=False)
     inputs = inputs_of(network, network.features_used)
@@ -354,8 +356,9 @@ def plan(model: Any) -> ExportPlan:
     whole = whole and not pairs
     addends: dict[Any, Any] = {}
     for rule, comparison in below.items():  # equal rules are added together where that changes no sum
-        key = comparison if whole else rule
-        addends[key] = comparison, addends.get(key, (0, 0.0))[1] + rule_coef[rule]
+        key, otherwise = comparison if whole else rule, network.rules[rule].otherwise
+        _, yes, no = addends.get(key, (0, 0.0, 0.0))
+        addends[key] = comparison, yes + rule_coef[rule], no + otherwise * rule_coef[rule]
     classes = None
     if network.link != "identity":
         classes = network.schema.classes or tuple(map(float, range(max(2, network.n_outputs))))
@@ -365,7 +368,7 @@ def plan(model: Any) -> ExportPlan:
         intercept=tuple(intercept.tolist()),
         over=over,
         linear=tuple(_plan_linear(term, own, places[term.column], inputs) for term, own in pairs),
-        addends=tuple(Addend(comparison, tuple(own.tolist())) for comparison, own in addends.values()),
+        addends=tuple(Addend(place, tuple(yes.tolist()), tuple(no.tolist())) for place, yes, no in addends.values()),
         whole=whole,
         link=network.link,
         classes=classes,

@@ -301,30 +301,30 @@ def _blocks(card: Scorecard, layout: PageLayout, units: Mapping[str, str] | None
     target, start = write_target(terms, style, units), style.number(plain(card.start[0]))
     chances = []
     if card.of_class:
-        text = style.words("The probability is 1 / (1 + exp(-log-odds))")
+        text = style.prose("The probability is 1 / (1 + exp(-log-odds))")
         if card.points:
             likely = card.likely_from()
             end = " is predicted for no total." if likely is None else f" is predicted from a total of {likely} on."
-            chances = [text + style.words("; ") + style.name(card.target) + style.words(end)]
+            chances = [text + style.prose("; ") + style.name(card.target) + style.prose(end)]
         else:
-            chances = [text + style.words(f", {percent(card.probability(0))}.")]
+            chances = [text + style.prose(f", {percent(card.probability(0))}.")]
     if not card.points:
         return [layout.lines([f"{target} = {start}", *chances])]
-    hidden = [f"{name}{style.words(': ')}{text}" for name, text in write_hidden(terms, style, units)]
-    total, remarked = style.words("total"), remarks(terms, style, units)
+    hidden = [f"{name}{style.prose(': ')}{text}" for name, text in write_hidden(terms, style, units)]
+    total, remarked = style.prose("total"), remarks(terms, style, units)
     rows = [(describe(term, terms, style, units), f"{own}")
             for term, (own,) in zip(terms.rules, card.points, strict=True)]  # fmt: skip
-    rows.append((total, f"{card.attainable[0]}{style.words(' to ')}{card.attainable[-1]}"))
+    rows.append((total, f"{card.attainable[0]}{style.prose(' to ')}{card.attainable[-1]}"))
     line = f"{target} = {start} + {style.number(plain(card.unit))} {layout.times} {total}"
     if card.of_class:
-        stands_for = style.words("probability of ") + style.name(card.target)
-        worth = [(f"{points}", style.words(percent(card.probability(points)))) for points in card.totals()]
+        stands_for = style.prose("probability of ") + style.name(card.target)
+        worth = [(f"{points}", style.prose(percent(card.probability(points)))) for points in card.totals()]
     else:
         stands_for = target
         worth = [(f"{points}", style.number(plain(card.prediction(points)))) for points in card.totals()]
     return [
         *([layout.lines(hidden)] if hidden else []),
-        layout.table((style.words("question"), style.words("points if yes")), rows),
+        layout.table((style.prose("question"), style.prose("points if yes")), rows),
         *([layout.lines(remarked)] if remarked else []),
         layout.lines([line, *chances]),
         layout.table((total, stands_for), worth),
@@ -336,11 +336,11 @@ def _blocks_of_classes(card: Scorecard, layout: PageLayout, units: Mapping[str, 
     style = layout.style
     numbers = [[style.number(f"{own}") for own in line] for line in card.lines()]
     unit = style.number(plain(card.unit))
-    worth = f"{style.words('exp(')}{unit} {layout.times} {style.words('its total)')}"
+    worth = f"{style.prose('exp(')}{unit} {layout.times} {style.prose('its total)')}"
     lines = [
         *remarks(card.terms, style, units),
-        style.words("The class with the highest total is predicted, the first of equals."),
-        style.words("The probability of a class is ") + worth
-        + style.words(" over the sum of the same for all classes."),
+        style.prose("The class with the highest total is predicted, the first of equals."),
+        style.prose("The probability of a class is ") + worth
+        + style.prose(" over the sum of the same for all classes."),
     ]  # fmt: skip
     return table_blocks(card.terms, layout, units, numbers, lines, "points")

@@ -46,9 +46,9 @@ class Text:
         """Write what is quoted where it must be."""
         return written
 
-    def words(self, words: str) -> str:
+    def prose(self, text: str) -> str:
         """Write words of our own."""
-        return words
+        return text
 
     def number(self, written: str) -> str:
         """Write a number that is plain text already."""
@@ -68,7 +68,7 @@ class Text:
 
     def scaled(self, name: str, ends: str = "") -> str:
         """Write a column as a factor; with its ends in brackets, where it has some."""
-        return f"{self.words('per unit of ')}{name}{ends}" if ends else name
+        return f"{self.prose('per unit of ')}{name}{ends}" if ends else name
 
     def whole(self, parts: Written) -> str:
         """Lay the equation out."""
@@ -113,8 +113,8 @@ class Html(Text):
     def _named(self, written: str) -> str:
         return f"<b>{html.escape(written)}</b>"
 
-    def words(self, words: str) -> str:
-        return html.escape(words)
+    def prose(self, text: str) -> str:
+        return html.escape(text)
 
     def number(self, written: str) -> str:
         return written.replace("-", "\N{MINUS SIGN}")
@@ -160,10 +160,10 @@ class Latex(Text):
     relations: ClassVar[Mapping[str, str]] = {">=": r"\ge", "<": "<", ">": ">", "<=": r"\le"}
 
     def _named(self, written: str) -> str:
-        return self.words(written)
+        return self.prose(written)
 
-    def words(self, words: str) -> str:
-        return r"\text{" + "".join(_TEX.get(letter, letter) for letter in words) + "}"
+    def prose(self, text: str) -> str:
+        return r"\text{" + "".join(_TEX.get(letter, letter) for letter in text) + "}"
 
     def number(self, written: str) -> str:
         mantissa, _, exponent = written.partition("e")
@@ -196,10 +196,10 @@ class Markdown(Text):
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
     def _named(self, written: str) -> str:
-        return self.words(written)
+        return self.prose(written)
 
-    def words(self, words: str) -> str:
-        return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(words)).replace("\\=", "=")
+    def prose(self, text: str) -> str:
+        return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(text)).replace("\\=", "=")
 
     def factor(self, condition: str) -> str:
         return f"if {condition}"
@@ -226,8 +226,8 @@ Cells = Sequence[str]
 class BareLatex(Latex):
     """LaTeX in mathematical mode that needs no package."""
 
-    def words(self, words: str) -> str:
-        written = super().words(words).replace(r"\textquotedbl{}", r"{\char34}")
+    def prose(self, text: str) -> str:
+        written = super().prose(text).replace(r"\textquotedbl{}", r"{\char34}")
         return r"\mbox" + written.removeprefix(r"\text")
 
 

@@ -480,7 +480,7 @@ def _hidden(
     """Return the conditions below the last layer that some rule depends on, first layer first."""
     hidden: list[tuple[ReadCondition, ...]] = []
     columns = {column for term in rules for column in term.columns}
-    for layer in range(network.depth - 2, -1, -1):
+    for layer in range(len(network.below) - 1, -1, -1):
         neurons = network.below[layer].neurons
         conditions = tuple(_read_neuron(network, neurons[k], layer, k, filled) for k in sorted(columns))
         columns = {column for condition in conditions for column in condition.columns}
@@ -569,7 +569,7 @@ def read_rule(
 ) -> tuple[ReadCondition, ...]:
     """Return the conditions of one of a network's rules as they are read, perhaps each the other way round."""
     oblique = [condition.as_oblique() for condition in network.rules[index].conditions]
-    return tuple(_read_neuron(network, neuron, network.depth - 1, index, filled, reversed_) for neuron in oblique)
+    return tuple(_read_neuron(network, neuron, len(network.below), index, filled, reversed_) for neuron in oblique)
 
 
 def _read_neuron(
@@ -806,7 +806,7 @@ def _read_number(
     shown |= {own: threshold for own, threshold in thresholds.items() if threshold != thresholds[first]}
     if len(shown) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in shown.values()):
         return None  # the float64 sum rounds across what it would be in decimals
-    cases = []
+    cases: list[Case] = []
     for combination, threshold in shown.items():
         cases.append(Case(_where(combination, columns, groups) if cases else (), relation, threshold))
     return Cases(number, tuple(cases))

@@ -165,7 +165,7 @@ class _Plan:
 
     def drawing(self, note: str) -> Drawing:
         """Return the drawing."""
-        terms, depth = self.terms, self.network.depth
+        terms, depth = self.terms, self.depth
         numbers = aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])
         intercept, *weights = map(Signs().number, numbers)
         title = "" if terms.schema.target is None else f"{terms.target} {'≈' if note else '='} "
@@ -187,6 +187,11 @@ class _Plan:
             columns, lines = self.gathered(columns, lines)
         boxes, width, height = self.placed(columns, room)
         return Drawing(boxes, tuple(lines), width, height)
+
+    @property
+    def depth(self) -> int:
+        """The number of columns of rules and of conditions below them."""
+        return len(self.network.below) + 1
 
     @cached_property
     def sizes(self) -> Floats:
@@ -231,7 +236,7 @@ class _Plan:
 
     def term_boxes(self) -> list[Box]:
         """Return one box per rule and per linear term, the most important first."""
-        last, boxes = self.network.depth - 1, []
+        last, boxes = self.depth - 1, []
         for position, term in enumerate(self.terms.rules):
             share = float(self.sizes[term.index] / self.total)
             # Beside linear terms of unknown size, a share of the rules alone would mislead.
@@ -266,7 +271,7 @@ class _Plan:
 
     def connections(self, boxes: Sequence[Box], added: Sequence[str], room: float) -> tuple[Line, ...]:
         """Return the connections into conditions and linear terms, then those from them to the output."""
-        terms, network = self.terms, self.network
+        terms = self.terms
         places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
         lines, last = [], len(boxes) - 1
         for condition in terms.conditions:
@@ -275,7 +280,7 @@ class _Plan:
             lines += [Line(places[condition.layer - 1, column], end, part / total) for column, part in parts.items()]
         for place, term in enumerate(terms.linear, start=1):
             assert term.linear is not None
-            box = places[network.depth, place]
+            box = places[self.depth, place]
             lines.append(Line(places[-1, term.linear.column], box, 1.0))
             lines.append(Line(box, last, 0.6, None, _per_unit(term), room))
         for position, (term, text) in enumerate(zip(terms.rules, added, strict=False)):
@@ -285,14 +290,10 @@ class _Plan:
 
     def parts(self, condition: ReadCondition) -> dict[int, float]:
         """Return how much each input has to do with a condition: of a category its weightiest value."""
-        if self.importance is not None and self.network.depth == 1:
+        if self.importance is not None and self.depth == 1:
             sizes = self.importance.connections[list(condition.columns), condition.neuron].tolist()
         else:
-            (*below, rules) = self.network.layers
-            layer = rules if condition.layer == len(below) else below[condition.layer]
-            projection = layer.neurons[condition.neuron].projection
-            size_of = dict(zip(projection.columns, projection.coefficients, strict=True))
-            sizes = [float(np.abs(size_of[column]).max()) for column in condition.columns]
+            sizes = [float(np.abs(coefficient).max()) for coefficient in condition.coefficients]
         return dict(zip(condition.columns, sizes, strict=True))
 
     # -- many rules, or little room ------------------------------------------------------------------------
@@ -339,9 +340,9 @@ class _Plan:
             share = float(self.sizes[rules].sum() / self.total)
             boxes.append(self.box("group", 0, place, f"{count} about {text}", share, None, tuple(rules)))
         if linear := len(self.terms.linear):
-            share = None if self.lines is None else sum(self.lines) / self.total
+            known = None if self.lines is None else sum(self.lines) / self.total
             text = "one slope" if linear == 1 else f"{linear} slopes"
-            boxes.append(self.box("line", 0, len(boxes), text, share))
+            boxes.append(self.box("line", 0, len(boxes), text, known))
         return boxes
 
     def gathered(
