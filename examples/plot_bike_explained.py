@@ -30,7 +30,7 @@ print(bgn.equation(model))
 for kind in ("shap", "paper"):
     print(bgn.importance(model, X, kind=kind))
 found = bgn.importance(model, X)
-print("rules", ", ".join(f"{share:.0%}" for share in found.relative_neurons))
+print("rules", ", ".join(f"{share:.0%}" for share in found.relative_terms))
 connections = found.relative_connections[[names.index(name) for name in ("temperature", "humidity")], 3]
 print("within rule 4: temperature {:.0%}, humidity {:.0%}".format(*connections))
 

@@ -170,7 +170,7 @@ def _percentages(run: Run) -> list[Table | Figure]:
         place = names.index(NAMES[short])
         found = [float(kind.relative_features[place]) for kind in kinds.values()]
         body.append([NAMES[short], *map(_percent, (share, *found))])
-    neurons = [sorted(kind.relative_neurons, reverse=True) for kind in kinds.values()]
+    neurons = [sorted(kind.relative_terms, reverse=True) for kind in kinds.values()]
     for place, share in enumerate(PRINTED_NEURONS):
         body.append([f"neuron {place + 1}, by importance", *map(_percent, (share, *(n[place] for n in neurons)))])
     header = ("share of", "printed", "ours, mean SHAP size", "ours, the paper's algorithm")

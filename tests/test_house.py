@@ -49,7 +49,7 @@ INSTEAD = {
     "lead": "name what it is",
     "learnt": "train, training",
     "level": "category",
-    "licence": "license",
+    "license": "license",
     "luck": "chance, standard error",
     "neuron": "rule (the term), condition (the comparison)",
     "promise": "guarantee, certificate",

@@ -26,7 +26,7 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import RowsInMemory, row_hashes, weight_exponent
 from bgn.engines.sources import RowArguments, _in_memory, known_columns, opened_again, rows_in_memory, source_of
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.grow.constraints import Constraints
 from bgn.grow.ensemble import EnsembleHistory, grow_average, member_seeds
 from bgn.grow.history import History, OutOfFold, Record, progress_bar
@@ -291,7 +291,7 @@ class AsksItself:
         if isinstance(source, RowsInMemory):
             there = source.that_count()
             chosen = there[few_of(source.hashes(seed)[there], _MOST_BACKGROUND_ROWS)]
-            self.background_ = decoded(self.network_, source.encoded(chosen))
+            self.background_ = decode_rows(self.network_, source.encoded(chosen))
 
     @property
     def feature_importances_(self) -> Floats:

@@ -162,7 +162,7 @@ def test_every_spec_is_complete() -> None:
     for name, spec in SPECS.items():
         assert spec.description, name
         assert spec.citation, name
-        assert spec.licence, name
+        assert spec.license, name
         source = spec.source
         assert source is None or fetch.shipped(source) or (source.url or "").startswith("https://")
         for pairs in spec.features.values():

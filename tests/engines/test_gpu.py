@@ -225,7 +225,7 @@ def test_shap_values_are_those_of_arrays(inputs):
     for drawn in (background, on_device(background)):
         means, neurons, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
         assert np.array_equal(shares.T, expected.connection_values)
-        assert np.array_equal(neurons, expected.neuron_values)
+        assert np.array_equal(neurons, expected.term_values)
         assert np.array_equal(means, network.hidden(background).mean(axis=0))
 
 
@@ -236,7 +236,7 @@ def test_shap_values_on_a_gpu():
     expected = shap_values(model, X, X)
     for background in (X, on_device(X)):
         found = shap_values(model, on_device(X), background)
-        for name in ("values", "base_value", "neuron_values", "connection_values", "data"):
+        for name in ("values", "base_value", "term_values", "connection_values", "data"):
             assert np.array_equal(getattr(found, name), getattr(expected, name))
     assert np.array_equal(shap_values(model, X, on_device(X)).values, expected.values)
 

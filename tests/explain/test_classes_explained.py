@@ -39,7 +39,7 @@ def test_shap_values_add_up_to_the_scores(data, depth):
     found = bgn.shap_values(network, X, background)
     scores = network.raw_score(X)
     np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), scores, atol=1e-9)
-    np.testing.assert_allclose(found.base_value + found.neuron_values.sum(axis=1), scores, atol=1e-9)
+    np.testing.assert_allclose(found.base_value + found.term_values.sum(axis=1), scores, atol=1e-9)
     np.testing.assert_allclose(found.base_value, network.raw_score(background).mean(axis=0), atol=1e-9)
     np.testing.assert_array_equal(found.probabilities, chances(network, X))
     for number, label in enumerate(found.classes):

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, compare_groups, compare_tables
-from bgn.explain.subject import of_codes
+from bgn.explain.arguments import read_codes
 from tests.networks import problems, table_networks, table_rows, town, town_rows, with_linear_terms
 
 
 def by_definition(network, first, second):
     """Shares of questions and columns: every pair of rows, every order of exchanging their columns."""
     shares = np.zeros((network.widths[-1], network.n_inputs))
-    coded, used = of_codes(network), network.features_used
+    coded, used = read_codes(network), network.features_used
     for low, high in product(first, second):
         for order in permutations(used):
             row = low.copy()

@@ -52,7 +52,7 @@ def test_shares_add_up(problem):
     found = importance(network, X, background)
     for absolute, relative in (
         (found.features, found.relative_features),
-        (found.neurons, found.relative_neurons),
+        (found.neurons, found.relative_terms),
         *zip(found.connections.T, found.relative_connections.T, strict=True),
     ):
         assert relative.sum() == pytest.approx(1.0 if absolute.sum() > 0 else 0.0)

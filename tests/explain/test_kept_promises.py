@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.explain.certify import promises, wanted_of
+from bgn.explain.certify import list_guarantees, requested_signs
 from tests.command import call
 from tests.optional import pandas as pd
 
@@ -57,7 +57,7 @@ def made_of(model, X, y, points):
 def test_columns_move_the_prediction_as_told(seed, classes, points):
     X, y, model = drawn(seed, classes)
     for network in made_of(model, X, y, points):
-        keeps(network, wanted_of(model))
+        keeps(network, requested_signs(model))
 
 
 @pytest.mark.exhaustive
@@ -65,7 +65,7 @@ def test_columns_move_the_prediction_as_told(seed, classes, points):
 def test_columns_move_the_prediction_as_told_of_many(seed):
     X, y, model = drawn(seed, seed % 2 == 0)
     for network in made_of(model, X, y, 1 + seed % 7):
-        keeps(network, wanted_of(model))
+        keeps(network, requested_signs(model))
 
 
 def test_a_small_model_asks_together_what_the_large_one_may():
@@ -102,5 +102,5 @@ def test_the_command_line_keeps_them(tmp_path):
         call(*command, "-o", out)
         small = bgn.load(out)
         keeps(small.network_, [int(name == "a") for name in small.network_.names])
-        assert promises(small) == ["the prediction never falls as a rises"]
+        assert list_guarantees(small) == ["the prediction never falls as a rises"]
     assert json.loads(model.read_text(encoding="utf-8"))["settings"]["monotonic_cst"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNClassifier, Layer, Network, counterfactual
-from bgn.explain.subject import probabilities_of
+from bgn.explain.arguments import probabilities_of
 from tests.networks import with_linear_terms
 
 NUMBERS = st.integers(-3, 3).map(float)

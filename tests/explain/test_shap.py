@@ -22,7 +22,7 @@ def assert_equals_definition(explanation, network, X, background):
     matrix = np.zeros_like(expected)
     matrix[:, explanation.connections[:, 0], explanation.connections[:, 1]] = explanation.connection_values
     np.testing.assert_allclose(matrix, expected, atol=atol)
-    np.testing.assert_allclose(explanation.neuron_values, expected.sum(axis=1), atol=atol)
+    np.testing.assert_allclose(explanation.term_values, expected.sum(axis=1), atol=atol)
     np.testing.assert_allclose(explanation.base_value, network.predict(background).mean(), atol=atol)
 
 
@@ -89,7 +89,7 @@ def test_efficiency_and_dummy(problem):
     sampled = shap_values(network, X, background, method="sampled", n_samples=2)
     np.testing.assert_allclose(sampled.base_value + sampled.values.sum(axis=1), network.predict(X), atol=1e-10)
     explanation = shap_values(network, X, background)
-    for parts in (explanation.values, explanation.neuron_values, explanation.connection_values):
+    for parts in (explanation.values, explanation.term_values, explanation.connection_values):
         np.testing.assert_allclose(explanation.base_value + parts.sum(axis=1), network.predict(X), atol=1e-10)
     unread = [i for i in range(network.n_inputs) if i not in network.features_used]
     assert (explanation.values[:, unread] == 0).all()
@@ -177,7 +177,7 @@ def test_sampled_values_are_near_and_say_how_near():
     far = np.abs(sampled.values - exact.values) / np.maximum(sampled.standard_error, 1e-12)
     assert far.max() < 5
     assert 0.5 < np.sqrt((far**2).mean()) < 1.5
-    for parts in (sampled.values, sampled.neuron_values, sampled.connection_values):
+    for parts in (sampled.values, sampled.term_values, sampled.connection_values):
         np.testing.assert_allclose(sampled.base_value + parts.sum(axis=1), network.predict(X), atol=1e-10)
     with pytest.raises(ValueError, match="interaction_values needs method='exact'"):
         sampled.interaction_values()

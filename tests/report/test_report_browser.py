@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import bgn
-from bgn.explain.subject import of_codes
+from bgn.explain.arguments import read_codes
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.schema import Column, Schema
@@ -142,7 +142,7 @@ def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
 def test_two_hundred_rows_of_every_kind_agree_bit_for_bit(opened) -> None:
     """In one page each: rows of the table, rows on thresholds, and one float beside."""
     for kind, (model, table, y) in grown().items():
-        network, coded = model.network_, of_codes(model.network_)
+        network, coded = model.network_, read_codes(model.network_)
         rows = on_thresholds_and_beside(network, network._rows(table)[:200], np.random.default_rng(0))
         assert len(rows) > 230, kind
         page = opened(model, table, y)

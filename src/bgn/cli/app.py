@@ -33,7 +33,7 @@ from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
-from bgn.inputs.errors import spoken_to_a_shell
+from bgn.inputs.errors import on_command_line
 from bgn.text import message
 
 
@@ -46,7 +46,7 @@ class OneLine(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with warnings.catch_warnings(), _short_usage(), spoken_to_a_shell():
+            with warnings.catch_warnings(), _short_usage(), on_command_line():
                 warnings.showwarning = lambda message, *_, **__: note(str(message))
                 return super().invoke(ctx)
         except BrokenPipeError:

@@ -235,7 +235,7 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
-    from bgn.explain.certify import promises  # a command starts without numba
+    from bgn.explain.certify import list_guarantees  # a command starts without numba
     from bgn.explain.extremes import negative_note
 
     network, history = model.network_, model.history_
@@ -276,7 +276,7 @@ def make_card(
         files=files,
         classes=counts,
         loss=sizes.loss,
-        proven=tuple(promises(model)),
+        proven=tuple(list_guarantees(model)),
         lines=len(network.linear),
         verdicts=tuple(map(str, compared.verdicts)),
         advice=size_advice(model, sizes, "--size {}", "a larger --size"),

@@ -12,7 +12,7 @@ import bgn
 from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.inputs.errors import InputError
 from bgn.model.readings import as_told
 from bgn.model.step import Bools, Floats
@@ -53,7 +53,7 @@ def compare(
     output = output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]
-        first, second = (decoded(file.network, rows) for rows in tables)
+        first, second = (decode_rows(file.network, rows) for rows in tables)
         found = bgn.compare_tables(file.network, first, second, names=(data.name, other), output=output)
     else:
         assert groups is not None
@@ -91,6 +91,6 @@ def _of_groups(
         note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
     kept = [label for label, there in zip(labels, whole, strict=True) if there]
     try:
-        return bgn.compare_groups(file.network, decoded(file.network, X[whole]), kept, between=between, output=output)
+        return bgn.compare_groups(file.network, decode_rows(file.network, X[whole]), kept, between=between, output=output)
     except ValueError as error:
         raise InputError(str(error).replace("between must", "--between must")) from None

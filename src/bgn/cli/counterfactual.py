@@ -14,7 +14,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_flag, is_turned
 from bgn.model.schema import category_name
@@ -82,7 +82,7 @@ def counterfactual(
     wanted = _wanted(file, at_least, at_most, to)
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
-    told = decoded(file.network, x[None])[0]
+    told = decode_rows(file.network, x[None])[0]
     limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
     with _solver_aside():

@@ -26,14 +26,14 @@ def data() -> None:
 @data.command("list")
 @json_option
 def list_tables(as_json: bool) -> None:
-    """List the tables: name, rows, features, what is predicted, licence, whether it is on this machine."""
+    """List the tables: name, rows, features, what is predicted, license, whether it is on this machine."""
     from bgn.datasets.specs import SPECS
 
-    titles = ("name", "rows", "features", "target", "here", "licence")
+    titles = ("name", "rows", "features", "target", "here", "license")
     rows = []
     for name, spec in SPECS.items():
         here = spec.source is None or datasets.path(name) is not None
-        rows.append((name, spec.rows, len(next(iter(spec.features.values()))), spec.target[0], here, spec.licence))
+        rows.append((name, spec.rows, len(next(iter(spec.features.values()))), spec.target[0], here, spec.license))
     if as_json:
         show_json([dict(zip(titles, row, strict=True)) for row in rows])
     else:
@@ -61,10 +61,10 @@ def get(name: str, as_json: bool) -> None:
     table = datasets.load(name)
     if as_json:
         told = {"rows": len(table.y), "features": list(table.feature_names), "target": table.target_name}
-        about = {"description": table.description, "citation": table.citation, "licence": table.licence}
+        about = {"description": table.description, "citation": table.citation, "license": table.license}
         show_json({"name": name, **told, **about})
         return
-    show(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicence: {table.licence}")
+    show(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicence: {table.license}")
 
 
 @data.command()

@@ -12,7 +12,7 @@ from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.edit import Editor
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.inputs.errors import InputError
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
@@ -76,7 +76,7 @@ def edit(
     bgn edit model.json houses.csv forbid sex round 3 -o edited.json
     """
     rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
-    X = decoded(file.network, rows.train.X)
+    X = decode_rows(file.network, rows.train.X)
     y = None if rows.train.y is None else rows.train.target("")
     editor = bgn.edit(file.network, X, y, cutoff=cutoff)
     words, lines = list(changes), list[str]()

@@ -11,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.subject import class_labels, class_number, decoded
+from bgn.explain.arguments import class_labels, class_number, decode_rows
 from bgn.export.condition import ends
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.readings import as_told
@@ -48,7 +48,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
         raise InputError(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
     check_there([column], file.network.names, "the model")
     X = data.complete_rows(file).only(which).X
-    found: Any = bgn.effect(file.network, column, background=decoded(file.network, X), of=of)
+    found: Any = bgn.effect(file.network, column, background=decode_rows(file.network, X), of=of)
     if as_json:
         of_what = {} if file.network.link == "identity" else {"of": found.target}
         show_json({**_plain(found), **of_what})

@@ -10,7 +10,7 @@ import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
 from bgn.explain.evaluate import evaluate_numbers
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.inputs.errors import InputError
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile
@@ -53,7 +53,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 
 
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:
-    X = decoded(file.network, rows.X)
+    X = decode_rows(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
     assert found.classes is not None and found.confusion is not None
     words = [category_name(label) for label in found.classes]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import bgn
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
-from bgn.explain.subject import class_labels, class_number, decoded, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
@@ -73,7 +73,7 @@ def explain(
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
-    explained, others = decoded(file.network, explained), decoded(file.network, others)
+    explained, others = decode_rows(file.network, explained), decode_rows(file.network, others)
     explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
@@ -172,7 +172,7 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         end = people(float(explanation.predictions[0]), 6)
         show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
     if classes:
-        chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
+        chances = probabilities_of(file.network, file.network.raw_score(decode_rows(file.network, explanation.data)))[0]
         words = map(category_name, class_labels(file.network))
         each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
         show(f"probability: {', '.join(each)}")

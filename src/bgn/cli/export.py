@@ -12,7 +12,7 @@ import numpy as np
 import bgn.export
 from bgn.cli.source import DataFile, json_option, preparation_of, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import class_labels, decoded
+from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
@@ -98,7 +98,7 @@ def _rows(file: ModelFile, name: str) -> Any:
 
 
 def _background(file: ModelFile, name: str) -> Any:
-    return decoded(file.network, _rows(file, name))
+    return decode_rows(file.network, _rows(file, name))
 
 
 def _differing(file: ModelFile, name: str) -> tuple[int, int]:
@@ -119,7 +119,7 @@ def differing_rows(network: Network, X: Floats) -> int:
         raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
     names = [_quoted(name) for name in (_KEY, *network.names)]
     types = ["INTEGER", *(_type(column.categories) for column in columns)]
-    rows = [[k, *(_cell(value) for value in row)] for k, row in enumerate(decoded(network, X).tolist())]
+    rows = [[k, *(_cell(value) for value in row)] for k, row in enumerate(decode_rows(network, X).tolist())]
     with sqlite3.connect(":memory:") as database:
         told = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
         database.execute(f"CREATE TABLE rows ({told})")

@@ -14,7 +14,7 @@ from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import class_number
+from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped

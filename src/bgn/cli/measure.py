@@ -13,7 +13,7 @@ from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, 
 from bgn.cli.terminal import note, show, show_json
 if TYPE_CHECKING:
     from bgn.explain.margin import Margin
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.export.numbers import number, whole
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
@@ -53,7 +53,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     change = "score" if bool(file.network.linear) and file.network.link != "identity" else None
     if change is not None:
         note("the model has straight lines: this tells where an answer changes, not where the class does.")
-    found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]), change=change)
+    found = bgn.margin(file.network, decode_rows(file.network, rows.X[chosen]), change=change)
     if row is not None:
         lines = _of_row(file, rows.X[chosen][0], found)
         if as_json:

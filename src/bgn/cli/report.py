@@ -11,7 +11,7 @@ import pyarrow as pa
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, grouped, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.inputs import cells
 from bgn.inputs.errors import check_there
 from bgn.persist import HeldOut, ModelFile
@@ -56,11 +56,11 @@ class ReportedRows:
         called = _names(data, rows, key)
         place = {number: k for k, number in enumerate(rows.numbers.tolist())}
         chosen = [called[place[number]] for number in judged.numbers.tolist()]
-        found: dict[str, Any] = {"X": decoded(file.network, judged.X), "y": judged.target(why), "names": chosen}
+        found: dict[str, Any] = {"X": decode_rows(file.network, judged.X), "y": judged.target(why), "names": chosen}
         if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
             learnt = [called[k] for k in (~rows.held).nonzero()[0].tolist()]
             found = {f"{name}_test": value for name, value in found.items()}
-            found |= {"X": decoded(file.network, rows.X[~rows.held]), "y": rows.target(why)[~rows.held]}
+            found |= {"X": decode_rows(file.network, rows.X[~rows.held]), "y": rows.target(why)[~rows.held]}
             return cls(rows, found | {"names": learnt}, file.held_out)
         if judged.held is None:
             return cls(rows, found, rows.all_training)

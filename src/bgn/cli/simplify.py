@@ -11,7 +11,7 @@ import bgn
 from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.subject import decoded
+from bgn.explain.arguments import decode_rows
 from bgn.export.equation import FORMATS
 from bgn.inputs.arguments import monotone_columns
 from bgn.persist import ModelFile, save
@@ -54,7 +54,7 @@ def simplify(
     every = data.complete_rows(file, judged=True)
     every.target("the error is measured on")
     rows = LearningRows.of(file, every, which)
-    X = decoded(file.network, rows.train.X)
+    X = decode_rows(file.network, rows.train.X)
     wanted = monotone_columns((file.settings or {}).get("monotonic_cst"), file.network.schema)
     simple = rounded(file.network, X, rows.train.target(""), wanted, **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)

@@ -18,7 +18,7 @@ from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
-from bgn.inputs.file_format import AS_FOUND, MISSING_VALUES, FileFormat
+from bgn.inputs.file_format import PLAIN_FORMAT, MISSING_VALUES, FileFormat
 from bgn.inputs.files import ArrowTable, OpenedData, open_table
 from bgn.inputs.splits import Recognizer
 from bgn.inputs.training import to_labels, encode_target
@@ -129,7 +129,7 @@ class DataFile:
     """A table as the command line names it, and how it is written."""
 
     name: str
-    form: FileFormat = AS_FOUND
+    form: FileFormat = PLAIN_FORMAT
 
     def open(self) -> OpenedData:
         """Open a file, standard input (``-``) or a built-in dataset (``bike_sharing``, ``housing:averaged``)."""
@@ -284,7 +284,7 @@ class ModelRows:
 
     def __init__(
         self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
-        form: FileFormat = AS_FOUND,
+        form: FileFormat = PLAIN_FORMAT,
     ) -> None:  # fmt: skip
         self._opened, self._network = opened, file.network
         self._origin = "standard input" if opened.name == "-" else opened.name

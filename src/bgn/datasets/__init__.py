@@ -37,7 +37,7 @@ class Dataset:
         One entry per column; an empty unit means a code, a count without a name or a scaled figure.
     target_name, target_unit : str
         What is predicted.
-    description, citation, licence : str
+    description, citation, license : str
         What it is, whom to cite, what may be done with it.
     """
 
@@ -50,7 +50,7 @@ class Dataset:
     target_unit: str
     description: str
     citation: str
-    licence: str
+    license: str
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self.y)} rows, {len(self.feature_names)} features, y = {self.target_name})"
@@ -122,7 +122,7 @@ def load(name: str, *, columns: str | None = None) -> Dataset:
         target_unit=spec.target[1],
         description=spec.description,
         citation=spec.citation,
-        licence=spec.licence,
+        license=spec.license,
     )
 
 

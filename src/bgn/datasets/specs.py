@@ -29,7 +29,7 @@ class Spec:
     rows: int
     description: str
     citation: str
-    licence: str
+    license: str
 
 
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
@@ -67,7 +67,7 @@ _BIKE_SHARING = Spec(
         "file, is a missing value. The row number, the date and the two parts of the target are left out."
     ),
     citation=_HOURS_CITATION,
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 _MAMMOGRAPHIC = Spec(
@@ -86,7 +86,7 @@ _MAMMOGRAPHIC = Spec(
     citation="Elter, M., Schulz-Wendtland, R. and Wittenberg, T. (2007). The prediction of breast cancer biopsy "
     "outcomes using two CAD approaches that both emphasize an intelligible decision process. Medical Physics 34, "
     "4164-4172. doi:10.1118/1.2786864",
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 _PENGUINS = Spec(
@@ -104,7 +104,7 @@ _PENGUINS = Spec(
     citation="Horst, A. M., Hill, A. P. and Gorman, K. B. (2020). palmerpenguins: Palmer Archipelago (Antarctica) "
     "penguin data. doi:10.5281/zenodo.3960218; Gorman, K. B., Williams, T. D. and Fraser, W. R. (2014). PLoS ONE 9(3), "
     "e90081. doi:10.1371/journal.pone.0090081",
-    licence="CC0 1.0",
+    license="CC0 1.0",
 )
 
 _BIKE = Spec(
@@ -124,7 +124,7 @@ _BIKE = Spec(
         "and the paper after it, say 17389 rows and 16 columns; the file has 17379, of which 12 columns are features."
     ),
     citation=_HOURS_CITATION,
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 _DIABETES_NAMES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
@@ -144,7 +144,7 @@ _DIABETES = Spec(
     ),
     citation="Efron, B., Hastie, T., Johnstone, I. and Tibshirani, R. (2004). Least angle regression. "
     "Annals of Statistics 32, 407-499. doi:10.1214/009053604000000067",
-    licence="none stated; distributed with scikit-learn (BSD-3-Clause)",
+    license="none stated; distributed with scikit-learn (BSD-3-Clause)",
 )
 
 _HOUSING = Spec(
@@ -174,7 +174,7 @@ _HOUSING = Spec(
     ),
     citation="Pace, R. K. and Barry, R. (1997). Sparse spatial autoregressions. Statistics and Probability Letters "
     "33, 291-297. doi:10.1016/S0167-7152(96)00140-X",
-    licence="none stated; built from US census figures",
+    license="none stated; built from US census figures",
 )
 
 _CHICKENPOX = Spec(
@@ -207,7 +207,7 @@ _CHICKENPOX = Spec(
     ),
     citation="Rozemberczki, B., Scherer, P., Kiss, O., Sarkar, R. and Ferenci, T. (2021). Chickenpox cases in Hungary. "
     "arXiv:2102.08100; data doi:10.24432/C5103B",
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 _ISTANBUL = Spec(
@@ -232,7 +232,7 @@ _ISTANBUL = Spec(
     ),
     citation="Akbilgic, O., Bozdogan, H. and Balaban, M. E. (2014). A novel hybrid RBF neural networks model as a "
     "forecaster. Statistics and Computing 24, 365-375. doi:10.1007/s11222-013-9375-7; data doi:10.24432/C54P4J",
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 _PARKING = Spec(
@@ -253,7 +253,7 @@ _PARKING = Spec(
     ),
     citation="Stolfi, D. H., Alba, E. and Yao, X. (2017). Predicting car park occupancy rates in smart cities. "
     "Smart Cities. doi:10.1007/978-3-319-59513-9_11; data doi:10.24432/C51K5Z",
-    licence=_CC_BY + "; source data under the UK Open Government Licence",
+    license=_CC_BY + "; source data under the UK Open Government Licence",
 )
 
 _POWER_PLANT = Spec(
@@ -274,7 +274,7 @@ _POWER_PLANT = Spec(
     citation="Tüfekci, P. (2014). Prediction of full load electrical power output of a base load operated combined "
     "cycle power plant. Electrical Power and Energy Systems 60, 126-140. doi:10.1016/j.ijepes.2014.02.027; "
     "data doi:10.24432/C5002N",
-    licence=_CC_BY,
+    license=_CC_BY,
 )
 
 SPECS = MappingProxyType(

@@ -15,7 +15,7 @@ from bgn.explain.extremes import score_of
 from bgn.explain.optimize.pieces import column_pieces, shared_sums
 from bgn.explain.optimize.problem import Domain, ScoreProblem, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
-from bgn.explain.subject import columns_of, table_row
+from bgn.explain.arguments import columns_of, table_row
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
@@ -370,7 +370,7 @@ def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floa
 # -- What an estimator was told its predictions must do: proven for its network, and kept by what is made of that.
 
 
-def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
+def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
     """Return sentences on what is proven of a fitted estimator for every row, of what it was told.
 
     Parameters
@@ -414,13 +414,13 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)
 
 
-def wanted_of(model: Any) -> tuple[int, ...]:
+def requested_signs(model: Any) -> tuple[int, ...]:
     """Return what a fitted estimator was told of every column: 1, -1 or 0; nothing of what was told nothing."""
     network = getattr(model, "network_", None)
     return () if network is None else monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
 
 
-def signs_of(network: Network, wanted: tuple[int, ...]) -> Floats | None:
+def weight_signs(network: Network, wanted: tuple[int, ...]) -> Floats | None:
     """Return the signs that the weights of a network's questions must have for what columns want, 0 for either.
 
     None where no column wants anything.

@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.explain.extremes import score_of
 from bgn.explain.shap import explain_rows
-from bgn.explain.subject import of_codes, rows_of
+from bgn.explain.arguments import read_codes, rows_of
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -177,7 +177,7 @@ def compare_groups(
 
 def _compared(network: Network, first: Floats, second: Floats, names: tuple[str, str], seed: int | None) -> Comparison:
     """Return the comparison of two sets of rows as the network reads them."""
-    bare = of_codes(network.with_linear())
+    bare = read_codes(network.with_linear())
     slopes = np.zeros(network.n_inputs)
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         slopes[term.column] += weights[0] * (term.values(second).mean() - term.values(first).mean())

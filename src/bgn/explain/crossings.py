@@ -199,7 +199,7 @@ def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     return places, np.stack([after_first(network, each) for each in answers], axis=1)
 
 
-def averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
+def mean_steps(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
     """Return where the mean of the rows' steps may step, and its levels."""
     where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
     finite = np.isfinite(where)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
-from bgn.explain.subject import column_of, gap_of, rows_and_target
+from bgn.explain.arguments import column_of, value_if_missing, rows_and_target
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
@@ -253,7 +253,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
 def shown(network: Network, rows: Floats) -> Floats:
     """Return encoded rows as a network reads them, or say which gaps it has no answer for."""
     seen = network._rows(rows, encoded=True)
-    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if gap_of(network, int(j)) is None]
+    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if value_if_missing(network, int(j)) is None]
     if lost:
         raise ValueError(
             f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
@@ -436,7 +436,7 @@ def add(network: Network, asked: Any, relation: str, value: Any, amount: float, 
         if not all(factors):
             raise ValueError(f"asked must have coefficients other than 0; got {sums!r}.")
         projection, cut = Projection(tuple(columns), tuple(factors)), _finite(value, "value")
-    gaps = [gap_of(network, j) for j in columns]
+    gaps = [value_if_missing(network, j) for j in columns]
     sees = any(gap is not None and gap != gap for gap in gaps)
     fires = missing if relation != "<" else not missing
     neuron = Oblique(projection, cut, fires if sees or (network.layers[0].takes_missing and None in gaps) else None)

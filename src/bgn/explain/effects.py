@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
+from bgn.explain.crossings import add_steps, mean_steps, crossings, factor, lines_in_plane, walks
 from bgn.explain.shap import SortedColumns, coalition_counts, mixed_answers
-from bgn.explain.subject import (
+from bgn.explain.arguments import (
     background_of,
     class_number,
     column_of,
     columns_of,
-    gap_of,
+    value_if_missing,
     mean_predictions,
-    no_table,
+    refuse_dataset,
     predicted_of,
     prediction_title,
     score_of,
@@ -219,7 +219,7 @@ class PairEffect(Tabular):
         """Return the part that neurons reading both features add, at each pair of values (shapes broadcast)."""
         pair = [self.network.names.index(name) for name in self.features]
         parts = zip(pair, (self.first, self.second), (first, second), strict=True)
-        a, b = np.broadcast_arrays(*(encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
+        a, b = np.broadcast_arrays(*(encoded(part.column, each, value_if_missing(self.network, j)) for j, part, each in parts))
         if self.number is not None:
             pairs = np.column_stack([a.ravel(), b.ravel()])
             return mean_predictions(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
@@ -310,7 +310,7 @@ def effect(
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
     network = as_told(network_of(model, plain=False))
-    no_table(feature)
+    refuse_dataset(feature)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
@@ -394,7 +394,7 @@ def _effect(network: Network, neurons: list[int], column: int, rows: Floats, bas
         levels = levels + (base - network.base)
     else:
         points, levels = _counted(network, neurons, column, rows, base)
-    gap = gap_of(network, column)
+    gap = value_if_missing(network, column)
     if gap is not None:
         missing = base + float(_means_at(network, neurons, [column], np.array([[gap]]), rows)[0])
     linear, coef = linear_of(network, column)
@@ -433,14 +433,14 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
         if any(term.column == column for term in network.linear):  # of a number within bounds
             return bent_effect(network, column, places, scores, _missing(network, column, rows, number))
         found = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
-        points, levels = averaged(places, found.reshape(scores.shape[:2]))
+        points, levels = mean_steps(places, found.reshape(scores.shape[:2]))
     missing = _missing(network, column, rows, number)
     return _stepping(kind, points, levels, missing, prediction_title(network, number))
 
 
 def _missing(network: Network, column: int, rows: Floats, number: int) -> float | None:
     """Return the mean prediction where a column has a gap; None where that is refused."""
-    gap = gap_of(network, column)
+    gap = value_if_missing(network, column)
     return None if gap is None else float(mean_predictions(network, number, [column], np.array([[gap]]), rows)[0])
 
 
@@ -462,7 +462,7 @@ def _counted(network: Network, neurons: list[int], column: int, rows: Floats, ba
 
 def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
-    return averaged(*walks(network, column, rows))
+    return mean_steps(*walks(network, column, rows))
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.subject import class_labels, rows_and_target, rows_of
+from bgn.explain.arguments import class_labels, rows_and_target, rows_of
 from bgn.inputs.arguments import real
 from bgn.inputs.target import codes_of, numbers_per_row, weights
 from bgn.model.link import LINKS

@@ -11,7 +11,7 @@ import numpy as np
 from bgn.explain.crossings import compile_search
 from bgn.explain.optimize.problem import Domain, problem_of, read_domain
 from bgn.explain.optimize.search import Highest, highest
-from bgn.explain.subject import table_row
+from bgn.explain.arguments import table_row
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.model.step import Floats

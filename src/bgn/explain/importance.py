@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.explain.crossings import summands
 from bgn.explain.shap import SortedColumns, coalition_counts, count_differing, explain_rows, shapley_weights
-from bgn.explain.subject import background_of, rows_of
+from bgn.explain.arguments import background_of, rows_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of
 from bgn.model.step import Floats
@@ -75,7 +75,7 @@ class Importance(Tabular):
         return _shares(self.connections, axis=0)
 
     @property
-    def relative_neurons(self) -> Floats:
+    def relative_terms(self) -> Floats:
         """Shares of `neurons`; they sum to 1 unless all are 0."""
         return _shares(self.neurons)
 
@@ -121,7 +121,7 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     >>> rows = [[1.0, 1.0], [3.0, 1.0], [0.0, 9.0], [2.0, 4.0]]
     >>> importance(network, rows)
     Importance(rooms 68.0%, age 32.0%; kind 'shap')
-    >>> importance(network, rows, kind="paper").relative_neurons
+    >>> importance(network, rows, kind="paper").relative_terms
     array([0.66666667, 0.33333333])
     """
     network = network_of(model, plain=False)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import positive_of, rows_of, slopes_at
+from bgn.explain.arguments import positive_numbers, rows_of, linear_coef_at
 from bgn.model.layer import Layer
 from bgn.model.link import bounded
 from bgn.model.network import Network, on_gpu
@@ -78,7 +78,7 @@ def margin(
     X = as_rows(X)
     rows = rows_of(whole, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, missing=True))
-    scale = positive_of(network, units, "units")
+    scale = positive_numbers(network, units, "units")
     other = change_of(network, change)
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
     categories = {}
@@ -90,7 +90,7 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     euclidean = _euclidean(network, rows, gaps, scale, other, max_cells)
-    slopes = slopes_at(whole, rows) if whole.linear else None
+    slopes = linear_coef_at(whole, rows) if whole.linear else None
     return Margin(up, down, distance, *euclidean, categories, slopes, network.names)
 
 

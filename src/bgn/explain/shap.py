@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from bgn.compiling import compiled
 from bgn.engines.memory import ThreadPool
 from bgn.explain.crossings import fires, summand, summands
-from bgn.explain.subject import (
+from bgn.explain.arguments import (
     background_of,
     class_labels,
     class_number,
     probabilities_of,
     rows_of,
     score_of,
-    straight_values,
+    linear_values,
 )
 from bgn.model.network import Network, on_gpu
 from bgn.model.readings import as_told, network_of, outputs_of, swapped
@@ -136,14 +136,14 @@ def explain_rows(
     slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
     error = None
     if _sampling(parts, method):
-        expected, neuron_values = _linear(network, rows, background)
+        expected, term_values = _linear(network, rows, background)
         rng = np.random.default_rng() if rng is None else rng
-        shares, error = sampled_shares(network, rows, background, n_samples, rng, neuron_values, slots)
+        shares, error = sampled_shares(network, rows, background, n_samples, rng, term_values, slots)
     elif on_device is not None:
         exact_shares = importlib.import_module("bgn.explain.shap_gpu").exact_shares
-        expected, neuron_values, shares = exact_shares(network, parts, on_device, background, slots)
+        expected, term_values, shares = exact_shares(network, parts, on_device, background, slots)
     else:
-        expected, neuron_values = _linear(network, rows, background)
+        expected, term_values = _linear(network, rows, background)
         shares = _exact(network, parts, rows, background, slots)
     if error is not None and method == "auto":
         warnings.warn(
@@ -158,7 +158,7 @@ def explain_rows(
     found = Explanation(
         values=totals.T,
         base_value=float(network.base + expected @ network.output_weights),
-        neuron_values=neuron_values,
+        term_values=term_values,
         connections=connections,
         connection_values=shares.T,
         data=rows,
@@ -175,8 +175,8 @@ def _with_lines(found: Explanation, network: Network) -> Explanation:
     """Return an explanation of questions with what slopes add: one column each, so all of it is that column's."""
     if not network.linear:
         return found
-    mean = straight_values(network, found.background).mean(axis=0)
-    straight = straight_values(network, found.data) - mean
+    mean = linear_values(network, found.background).mean(axis=0)
+    straight = linear_values(network, found.data) - mean
     return replace(
         found, network=network, values=found.values + straight, linear_values=straight,
         base_value=found.base_value + mean.sum(axis=0),
@@ -199,13 +199,13 @@ def _weighted(unit: Explanation, scores: Sequence[Network]) -> Explanation:
     expected, bases = unit.network._hidden(unit.background).mean(axis=0), np.array([each.base for each in scores])
     return replace(
         unit, values=totals.transpose(1, 0, 2), base_value=bases + expected @ weights,
-        neuron_values=unit.neuron_values[:, :, np.newaxis] * weights, connection_values=shares,
+        term_values=unit.term_values[:, :, np.newaxis] * weights, connection_values=shares,
     )  # fmt: skip
 
 
 def _stacked(each: Sequence[Explanation]) -> Explanation:
     """Return the explanations of several scores as one, with a last axis of classes."""
-    parts = ["values", "neuron_values", "connection_values", "standard_error"]
+    parts = ["values", "term_values", "connection_values", "standard_error"]
     parts += ["linear_values"] * (each[0].linear_values is not None)
     joined: dict[str, Any] = {name: np.stack([getattr(one, name) for one in each], axis=-1) for name in parts}
     return replace(each[0], base_value=np.array([one.base_value for one in each]), **joined)
@@ -271,14 +271,14 @@ class Explanation(Tabular):
         with classes the score, which for two classes is the log-odds of the second.
     base_value : float, or ndarray of shape (classes,)
         Mean prediction, or score, over the background.
-    neuron_values : ndarray, shape (rows, neurons)
+    term_values : ndarray, shape (rows, neurons)
         Linear SHAP values of the last hidden layer: what each neuron adds to the base value. They add up too.
     connections : ndarray of int, shape (connections, 2)
         Feature and last-layer neuron of every column of `connection_values`: the pairs where the feature can reach
         the neuron.
     connection_values : ndarray, shape (rows, connections)
         Share of a feature in what a neuron adds: summed over neurons they are `values`, over features
-        `neuron_values`.
+        `term_values`.
     data : ndarray, shape (rows, features)
         The rows explained, as the network reads them: a category as the number of its level, a gap as NaN.
     feature_names : tuple of str
@@ -292,20 +292,20 @@ class Explanation(Tabular):
     background : ndarray, shape (any number of rows, features)
         What it was compared with.
     classes : tuple, or None
-        The labels of the classes; None where a number is predicted. With more than two, `neuron_values` and
+        The labels of the classes; None where a number is predicted. With more than two, `term_values` and
         `connection_values` have a last axis of classes, too.
     probabilities : ndarray of shape (rows, classes), or None
         What is predicted for the rows; with classes only.
     predictions : ndarray of shape (rows,), or None
         What is predicted for the rows, where bounds may keep it from being the sum.
     linear_values : ndarray, shape (rows, features), or None
-        What slopes add to the base value, which is part of `values`; None where there are none. `neuron_values` and
+        What slopes add to the base value, which is part of `values`; None where there are none. `term_values` and
         these add up to the prediction.
     """
 
     values: Floats
     base_value: Any
-    neuron_values: Floats
+    term_values: Floats
     connections: NDArray[np.int64]
     connection_values: Floats
     data: Floats
@@ -345,7 +345,7 @@ class Explanation(Tabular):
         number, whole = class_number(self.network, label, "label"), self.values.ndim == 2
         if whole and number == 1:
             return self
-        parts = ["values", "neuron_values", "connection_values", "base_value"]
+        parts = ["values", "term_values", "connection_values", "base_value"]
         parts += ["linear_values"] * (self.linear_values is not None)
         taken = {name: -getattr(self, name) if whole else getattr(self, name)[..., number] for name in parts}
         error = self.standard_error if whole or self.standard_error is None else self.standard_error[..., number]
@@ -785,7 +785,7 @@ def count_differing(
 
 
 def sampled_shares(
-    network: Network, rows: Floats, background: Floats, samples: int, rng: np.random.Generator, neuron_values: Floats,
+    network: Network, rows: Floats, background: Floats, samples: int, rng: np.random.Generator, term_values: Floats,
     slots: Slots,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the shares of the connections, one row of `slots` each, and the standard error of the features' values.
@@ -811,7 +811,7 @@ def sampled_shares(
     variance = squares / samples - np.einsum("k,pkn->pn", weights, mean) ** 2
     player_error = np.sqrt(np.maximum(variance, 0.0) / max(samples - 1, 1))
     reaches = np.array([[(p, k) in slots for k in neurons] for p in players]).reshape(len(players), len(neurons))
-    values = _settle(mean * weights[:, np.newaxis], player_error, neuron_values.T[neurons], reaches)
+    values = _settle(mean * weights[:, np.newaxis], player_error, term_values.T[neurons], reaches)
     shares, error = np.zeros((len(slots), len(rows))), np.zeros((len(rows), network.n_inputs))
     for player, neuron in np.argwhere(reaches):
         shares[slots[players[player], neurons[neuron]]] = values[player, neuron]

@@ -29,7 +29,7 @@ def exact_shares(
     drawn = tensors.table_of(background.to(rows.device), network.n_inputs)
     expected = tensors.hidden(network, drawn).sum(dim=0).cpu().numpy() / len(drawn)
     weights = torch.from_numpy(network.output_weights.copy()).to(rows.device)
-    neuron_values = (tensors.hidden(network, rows) - torch.from_numpy(expected).to(rows.device)) * weights
+    term_values = (tensors.hidden(network, rows) - torch.from_numpy(expected).to(rows.device)) * weights
     shares = torch.zeros((len(slots), len(rows)), dtype=torch.float64, device=rows.device)
     sides = _Side(rows), _Side(drawn)
     m = torch.full((1,), len(drawn), dtype=torch.float64, device=rows.device)
@@ -38,7 +38,7 @@ def exact_shares(
         for coalition in range(1 << len(game.players)):
             mean = 2.0 * _counts(neuron, coalition, *sides).double() / m - 1.0
             add_shares(network, game, coalition, [mean], shares, slots)
-    return expected, neuron_values.cpu().numpy(), shares.cpu().numpy()
+    return expected, term_values.cpu().numpy(), shares.cpu().numpy()
 
 
 class _Side:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bgn.explain.certify import signs_of, wanted_of
+from bgn.explain.certify import weight_signs, requested_signs
 from bgn.explain.points import LogLoss, SquaredError
-from bgn.explain.subject import clipped_network, of_codes, straight_values
+from bgn.explain.arguments import clipped_network, read_codes, linear_values
 from bgn.inputs.frames import LARGEST_SQUARED, rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
@@ -122,7 +122,7 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    return rounded(model, X, y, wanted_of(model), digits, max_loss, points, calibrate_on)
+    return rounded(model, X, y, requested_signs(model), digits, max_loss, points, calibrate_on)
 
 
 def rounded(
@@ -133,11 +133,11 @@ def rounded(
     _check_digits(digits, points)
     whole = clipped_network(model if points is None else _of_questions(model, X, y))
     original = whole.with_linear().changed(bounds=None)
-    rows, network = rows_of(original, X, "X"), of_codes(original)
+    rows, network = rows_of(original, X, "X"), read_codes(original)
     # Questions alone are rounded: what they must explain is what slopes leave.
-    loss = _loss(original, rows, y, calibrate_on, straight_values(whole, rows).sum(axis=1))
+    loss = _loss(original, rows, y, calibrate_on, linear_values(whole, rows).sum(axis=1))
     free, before = _free(network, rows), loss.of(network)
-    loss = replace(loss, signs=signs_of(free, wanted))
+    loss = replace(loss, signs=weight_signs(free, wanted))
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
     simplest, unrounded = (

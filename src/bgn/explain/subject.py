@@ -29,7 +29,7 @@ def clipped_network(model: Any) -> Network:
     return network
 
 
-def straight_values(network: Network, rows: Floats) -> Floats:
+def linear_values(network: Network, rows: Floats) -> Floats:
     """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
@@ -37,7 +37,7 @@ def straight_values(network: Network, rows: Floats) -> Floats:
     return found
 
 
-def slopes_at(network: Network, rows: Floats) -> Floats:
+def linear_coef_at(network: Network, rows: Floats) -> Floats:
     """Return what linear terms add per unit at each row, column by column."""
     found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
@@ -47,7 +47,7 @@ def slopes_at(network: Network, rows: Floats) -> Floats:
     return found
 
 
-def of_codes(network: Network) -> Network:
+def read_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
     if network.plain:
         return network
@@ -55,7 +55,7 @@ def of_codes(network: Network) -> Network:
     return network.changed(schema=replace(network.schema, columns=tuple(columns), named=True))
 
 
-def decoded(network: Network, rows: Any) -> Any:
+def decode_rows(network: Network, rows: Any) -> Any:
     """Return encoded rows, categories as numbers of their levels, as the table has them; other rows as they are."""
     if network.schema.all_numbers or getattr(rows, "dtype", None) != np.float64:
         return rows
@@ -70,12 +70,12 @@ def table_row(network: Network, row: Floats) -> Any:
     """Return one encoded row as the table has it: floats where all columns are numbers, else words and None."""
     if network.schema.all_numbers:
         return row
-    told = decoded(network, row[np.newaxis])[0]
+    told = decode_rows(network, row[np.newaxis])[0]
     told[[value != value for value in told]] = None
     return told
 
 
-def gap_of(network: Network, column: int) -> float | None:
+def value_if_missing(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     kind = network.schema.columns[column]
     typical = kind.typical
@@ -117,7 +117,7 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     )
 
 
-def no_table(feature: Any) -> None:
+def refuse_dataset(feature: Any) -> None:
     """Refuse rows where a column should be."""
     if hasattr(feature, "columns") or np.ndim(feature) > 1:
         raise ValueError(
@@ -133,7 +133,7 @@ def columns_of(network: Network, features: Iterable[Any], argument: str) -> list
     return list(dict.fromkeys(column_of(network, feature, argument) for feature in features))
 
 
-def positive_of(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
+def positive_numbers(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
     """Return one positive number per column: those passed, 1 by default and for names left out of a mapping."""
     numbers = np.ones(network.n_inputs)
     if isinstance(values, Mapping):

@@ -27,7 +27,7 @@ import pyarrow.csv as pa_csv
 from bgn.inputs import cells
 from bgn.inputs.cells import DoubtfulColumns, Met
 from bgn.inputs.errors import InputError, listed, listing, named, numbered_names, option, option_of
-from bgn.inputs.file_format import AS_FOUND, FileFormat, Numerals
+from bgn.inputs.file_format import PLAIN_FORMAT, FileFormat, Numerals
 from bgn.text import clean
 from bgn.whole_file import Stamp
 
@@ -508,7 +508,7 @@ _SEPARATORS = ",;\t|"
 class Delimited:
     """CSV and its relatives, from a file or a pipe, read by Arrow as text."""
 
-    def __init__(self, stream: BinaryIO, origin: str, form: FileFormat = AS_FOUND, plain: bool = False) -> None:
+    def __init__(self, stream: BinaryIO, origin: str, form: FileFormat = PLAIN_FORMAT, plain: bool = False) -> None:
         self._origin, self._form, self._plain = origin, form, plain
         self._stamp = Stamp.of(origin) if os.path.isfile(origin) else None
         self._raw, self._read_at_once = stream, False

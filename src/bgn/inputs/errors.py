@@ -55,7 +55,7 @@ class Problems:
 
 
 @contextmanager
-def spoken_to_a_shell() -> Iterator[None]:
+def on_command_line() -> Iterator[None]:
     """Let messages name options as a shell writes them."""
     before = _IN_SHELL.set(True)
     try:

@@ -119,4 +119,4 @@ class FileFormat:
         return replace(written, decimal=decimal or written.decimal, thousands=mark if thousands is None else thousands)
 
 
-AS_FOUND = FileFormat()
+PLAIN_FORMAT = FileFormat()

@@ -22,7 +22,7 @@ from bgn.inputs import cells
 from bgn.inputs.cells import Met, check_format
 from bgn.inputs.delimited import BLOCK_BYTES, MOST_BYTES, Delimited, even_part, read_sheet
 from bgn.inputs.errors import InputError, check_characters, named, option
-from bgn.inputs.file_format import AS_FOUND, USUAL_MISSING_VALUES, FileFormat
+from bgn.inputs.file_format import PLAIN_FORMAT, USUAL_MISSING_VALUES, FileFormat
 from bgn.model.values import labels_of
 from bgn.whole_file import Stamp
 
@@ -83,7 +83,7 @@ def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
         return _guess(list(column), USUAL_MISSING_VALUES)
 
 
-def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
+def open_table(path: str, form: FileFormat = PLAIN_FORMAT) -> RawTable:
     """Open a data file by its suffix; ``-`` is standard input."""
     book = Path(path).suffix.lower() in (".xlsx", ".xlsm")
     if form.sheet is not None and not book:
@@ -168,7 +168,7 @@ def _looked_at(table: RawTable, names: Sequence[str], most: int) -> tuple[pa.Tab
 class ArrowTable:
     """A table that is already there."""
 
-    def __init__(self, table: pa.Table, form: FileFormat = AS_FOUND, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, table: pa.Table, form: FileFormat = PLAIN_FORMAT, notes: tuple[str, ...] = ()) -> None:
         self._table = table
         self.names = tuple(table.column_names)
         self.met = Met(notes=notes, header=form.header)

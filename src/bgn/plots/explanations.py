@@ -177,7 +177,7 @@ def _parts(explanation: Any, row: int, by: str, letters: int) -> tuple[list[str]
         pairs = zip(shortened(explanation.network.schema, letters).columns, explanation.data[row].tolist(), strict=True)
         return [_told(column, value) for column, value in pairs], explanation.values[row]
     if by == "neurons":
-        return term_labels(explanation.network, letters), explanation.neuron_values[row]
+        return term_labels(explanation.network, letters), explanation.term_values[row]
     raise ValueError(f"by must be 'features' or 'neurons'; got {by!r}.")
 
 

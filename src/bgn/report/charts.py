@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
-from bgn.explain.subject import mean_predictions
+from bgn.explain.arguments import mean_predictions
 from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg

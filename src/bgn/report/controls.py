@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.subject import gap_of
+from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.above import ANSWERS
@@ -84,7 +84,7 @@ def _named(facts: Facts, i: int) -> dict[str, str]:
 
 def _sees_gaps(network: Network, i: int) -> bool:
     """Whether the network's questions have answers for a gap in a column."""
-    gap = gap_of(network, i)
+    gap = value_if_missing(network, i)
     return gap is not None and gap != gap
 
 

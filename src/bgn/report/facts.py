@@ -19,7 +19,7 @@ from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.rivals import as_numbers, linear_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import clipped_network, of_codes
+from bgn.explain.arguments import clipped_network, read_codes
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
@@ -76,7 +76,7 @@ class Facts:
         turned, original = is_turned(clipped_network(model)), as_told(clipped_network(model))
         called = PageLabels.of(original.schema, labels, units)
         nameless = KeptCategories({}, KeptCategories.of(original).nameless)
-        network, coded = original.changed(schema=nameless.schema(called.schema)), of_codes(original)
+        network, coded = original.changed(schema=nameless.schema(called.schema)), read_codes(original)
         rows, target = rows_with_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
@@ -197,7 +197,7 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     found = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
     connections = np.zeros((network.n_inputs, network.widths[-1]))
     connections[tuple(found.connections.T)] = np.abs(found.connection_values).mean(axis=0)
-    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.neuron_values))
+    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.term_values))
     note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
     return Importance(features, connections, neurons, network.names, "shap"), note
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.subject import clipped_network
+from bgn.explain.arguments import clipped_network
 from bgn.export.condition import describe, remarks
 from bgn.export.numbers import aligned, alike, number, places, share_of
 from bgn.export.plan import plan

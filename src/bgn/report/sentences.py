@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.certify import promises
+from bgn.explain.certify import list_guarantees
 from bgn.explain.extremes import negative_note
 from bgn.explain.rivals import LEGEND, verdict
 from bgn.export.numbers import number, share_of, whole
@@ -89,7 +89,7 @@ def _outward(low: float, high: float) -> tuple[float, float]:
 
 def promised(facts: Facts) -> str:
     """Say what is proven of what the model was told to do."""
-    found = promises(facts.model, told.SECONDS, facts.network.schema)
+    found = list_guarantees(facts.model, told.SECONDS, facts.network.schema)
     return f" Proven for every row: {'; '.join(found)}." if found else ""
 
 

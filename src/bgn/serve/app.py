@@ -18,7 +18,7 @@ import numpy as np
 
 import bgn
 from bgn.explain.edit import Editor
-from bgn.explain.subject import class_labels, decoded, probabilities_of, table_row
+from bgn.explain.arguments import class_labels, decode_rows, probabilities_of, table_row
 from bgn.export.equation import equation
 from bgn.inputs.training import to_labels
 from bgn.model.network import Network
@@ -176,7 +176,7 @@ class ModelApp:
         if network.depth > 1 or network.link == "softmax" or network.max_features > 6:
             return []
         others = facts.rows[np.linspace(0, len(facts.rows) - 1, min(len(facts.rows), _MOST_BACKGROUND)).astype(int)]
-        values = bgn.shap_values(network, table, background=decoded(network, others)).values[0]
+        values = bgn.shap_values(network, table, background=decode_rows(network, others)).values[0]
         order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS].tolist()
         return [{"name": quote_name(facts.network.names[j]), "adds": float(values[j])} for j in order if values[j]]
 
@@ -239,7 +239,7 @@ class ModelApp:
         asked.only(body, "changes")
         facts, network = self.facts, self._network
         target = to_labels(facts.target, network.schema.classes)
-        start = bgn.edit(network, decoded(network, facts.rows), target)
+        start = bgn.edit(network, decode_rows(network, facts.rows), target)
         return replayed(start, asked.changes(body.get("changes")), network)
 
     def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from bgn.explain.counterfactual.problem import (
 )
 from bgn.explain.counterfactual.search import brief, cheapest_row, nearest_miss, neat
 from bgn.explain.crossings import compile_search
-from bgn.explain.subject import class_labels, clipped_network, column_of, columns_of, gap_of, probabilities_of
+from bgn.explain.arguments import class_labels, clipped_network, column_of, columns_of, value_if_missing, probabilities_of
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -363,7 +363,7 @@ def read_tasks(
         row, filled = raw.copy(), []
         for column, value in zip(ways, chosen, strict=True):
             if value is _STAYS:
-                seen = gap_of(network, column)
+                seen = value_if_missing(network, column)
                 row[column] = np.nan if seen is None else seen
             else:
                 row[column] = value

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from bgn.explain.crossings import after_first
-from bgn.explain.subject import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
+from bgn.explain.arguments import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers

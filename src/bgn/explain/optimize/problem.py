@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.subject import column_of, gap_of
+from bgn.explain.arguments import column_of, value_if_missing
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -63,7 +63,7 @@ def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     low, high = np.array(ends).reshape(-1, 2).T
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
-    sees = [gap_of(network, j) for j in range(len(columns))]
+    sees = [value_if_missing(network, j) for j in range(len(columns))]
     visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
     start = [_start(*each) for each in zip(columns, categories, low.tolist(), high.tolist(), strict=True)]
