@@ -137,7 +137,8 @@ def spread() -> None:
 
     for seed in range(10):
         X = rng.uniform(-1, 1, (500, 5))
-        settings: dict[str, Any] = {"max_terms": 60, "max_replacements": 0, "shrinkage": 20.0, "patience": 20}
+        growth = bgn.GrowthSettings(max_replacements=0, patience=20)
+        settings: dict[str, Any] = {"max_terms": 60, "growth": growth, "shrinkage": 20.0}
         model = bgn.BGNRegressor(ensemble=8, random_state=seed, n_jobs=1, **settings)
         model.fit(X, truth(X) + rng.normal(0, 0.4, 500))
         mean, error = model.predict(asked, return_std=True)

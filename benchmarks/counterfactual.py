@@ -36,14 +36,14 @@ def main() -> None:
                 start = time.perf_counter()
                 answers.append(counterfactual(network, x, at_least=wanted, max_seconds=10, **options))
                 seconds.append(time.perf_counter() - start)
-                assert not answers[-1].found or network.predict([answers[-1].x])[0] >= wanted
-            found = [answer for answer in answers if answer.found]
+                assert not answers[-1].reached or network.predict([answers[-1].x])[0] >= wanted
+            reached = [answer for answer in answers if answer.reached]
             proven = sum(answer.optimal for answer in answers)
-            gap = max(answer.gap for answer in found)
+            gap = max(answer.max_saving for answer in reached)
             size = f"{neurons} neurons, {features} features"
             print(
                 f"{size:>26} {label:>14} {np.median(seconds):9.2f} {max(seconds):8.2f} "
-                f"{len(found):4d}/{repeats:<2d} {proven:4d}/{repeats:<2d} {gap:10.1%}"
+                f"{len(reached):4d}/{repeats:<2d} {proven:4d}/{repeats:<2d} {gap:10.1%}"
             )
 
 

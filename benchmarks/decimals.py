@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bgn import BGNRegressor, datasets
+from experiments.data import build
 
 TABLES = ("housing", "power_plant", "bike", "parking")
 WIDTHS = (5, 10, 20, 50)
@@ -24,7 +25,8 @@ def errors(X: np.ndarray, y: np.ndarray, seed: int, setting: dict[str, Any]) -> 
     order = np.random.default_rng(seed).permutation(len(y))
     test, train = np.split(order, [len(y) // 4])
     started = time.process_time()
-    model = BGNRegressor(patience=None, random_state=seed, **setting).fit(X[train], y[train])
+    model = build(BGNRegressor, {"patience": None, "random_state": seed, **setting})
+    model.fit(X[train], y[train])
     seconds = time.process_time() - started
     networks = [model.history_.network(min(width, len(model.history_.paths[0]) - 1)) for width in WIDTHS]
     several = [len(neuron.projection.columns) > 1 for network in networks for neuron in network.layers[0].neurons]

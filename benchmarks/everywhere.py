@@ -82,7 +82,7 @@ def main() -> None:
         digests = set()
         for place in asked.places or filter(there, PLACES):
             model = bgn.BGNClassifier(
-                max_terms=asked.width, max_replacements=3, random_state=0, categorical_features=[5]
+                max_terms=asked.width, growth=bgn.GrowthSettings(3), random_state=0, categorical_features=[5]
             )
             start = time.perf_counter()
             model = grown(place, model, X, y)

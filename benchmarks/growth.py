@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from timing import by_turns
 from timing import seconds as seconds_of
 
-from bgn import BGNRegressor, datasets
+from bgn import BGNRegressor, GrowthSettings, datasets
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
@@ -76,11 +76,12 @@ def paper() -> None:
 def parking() -> None:
     """The one printed figure that stagewise growth does not explain."""
     from experiments.accuracy import LARGE
+    from experiments.data import build
 
     wide = {"max_terms": 1000, "patience": 100, "max_replacements": 0, "shrinkage": 1.0}
     for setting in (wide, LARGE):
         print(f"Parking, output weights refitted, {setting}, seed 0")
-        accuracy("parking", [0], lambda setting=setting, **more: BGNRegressor(**setting, **more), 6955, "printed")
+        accuracy("parking", [0], lambda setting=setting, **more: build(BGNRegressor, setting | more), 6955, "printed")
 
 
 def tiny() -> None:
@@ -98,11 +99,12 @@ def tiny() -> None:
 def large() -> None:
     """Accuracy when size is no concern."""
     from experiments.accuracy import LARGE
+    from experiments.data import build
 
     larger = LARGE | {"max_terms": 1500, "shrinkage": 500.0, "patience": 100}  # longer than the study's setting
     print(f"Size no concern, {larger}, seeds 0-2")
     for name, limit in (("power_plant", 13.2), ("housing", 0.26), ("bike", 2900)):
-        accuracy(name, range(3), lambda **more: BGNRegressor(**larger, **more), limit, "wanted")
+        accuracy(name, range(3), lambda **more: build(BGNRegressor, larger | more), limit, "wanted")
 
 
 def compact() -> None:
@@ -111,7 +113,7 @@ def compact() -> None:
         print(f"max_linear=0, at most {width} neurons, seeds 0-2; then sweeps=0")
         for name in ("housing", "bike", "power_plant", "parking"):
             for sweeps in ("auto", 0):
-                setting = {"max_terms": width, "max_linear": 0, "sweeps": sweeps}
+                setting = {"max_terms": width, "max_linear": 0, "growth": GrowthSettings(sweeps=sweeps)}
                 accuracy(name, range(3), lambda s=setting, **more: BGNRegressor(**s, **more))
 
 
@@ -176,7 +178,8 @@ def literal() -> None:
     _, (X, y, *_) = next(iter(splits("power_plant", [0])))
     residual = y - y.mean()
     for name, replacements in (("without replacements", 0), ("as in the paper", None)):
-        limits = {"max_layers": 1, "max_terms": 50, "max_replacements": replacements, "patience": None}
+        growth = GrowthSettings(max_replacements=replacements, sweeps=0, patience=None)
+        limits = {"max_layers": 1, "max_terms": 50, "growth": growth}
         model = BGNRegressor.as_in_paper(**limits, n_jobs=1, random_state=0)
         slow, quick = by_turns([lambda: literal_neuron(X, residual), lambda m=model: m.fit(X, y)], 10)
         with patch.object(Lasso, "propose", autospec=True, side_effect=Lasso.propose) as look:
@@ -197,7 +200,7 @@ def whole() -> None:
 
 _MEMORY = """
 import numpy as np
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 rng = np.random.default_rng(0)
 BGNRegressor(max_terms=2).fit(rng.normal(size=(100, 20)), rng.normal(size=100))
 X = rng.normal(size=(1_000_000, 20))
@@ -205,7 +208,7 @@ y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
 before = peak()
-BGNRegressor(max_terms=50, max_replacements=0, patience=None, random_state=0).fit(X, y)
+BGNRegressor(max_terms=50, growth=GrowthSettings(max_replacements=0, patience=None), random_state=0).fit(X, y)
 print((peak() - before) * 1024 / X.nbytes)
 """
 

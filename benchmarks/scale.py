@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scale_gpu import gpu
 
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 
 COLUMNS = 10
 SECTIONS: dict[str, Callable[[], None]] = {}
@@ -52,7 +52,7 @@ def rows() -> None:
         clock: list[float] = []
         watch = [lambda record, clock=clock: clock.append(time.process_time())]
         model = BGNRegressor(
-            max_terms=6, max_replacements=2, patience=None, n_jobs=1, callbacks=watch, random_state=0
+            max_terms=6, growth=GrowthSettings(2, patience=None), n_jobs=1, callbacks=watch, random_state=0
         ).fit(X, y)
         seconds[number] = (clock[-1] - clock[0]) / (model.history_.records[-1].width - 1)
         print(f"{number:>11,} rows: {seconds[number]:8.3f} s a neuron, replacements included", flush=True)

@@ -9,11 +9,12 @@ import os
 import time
 from typing import Any
 
+from bgn import GrowthSettings
 from bgn.dask import DaskBGNRegressor
 from bgn.engines.cluster import ClusterTasks
 
 ROWS, COLUMNS, CHUNK = 20_000_000, 10, 1_000_000
-MODEL = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "patience": None, "random_state": 0}
+MODEL = {"max_terms": 4, "growth": GrowthSettings(2, patience=None), "shrinkage": 1.0, "random_state": 0}
 
 
 class Watch:

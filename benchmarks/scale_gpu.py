@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from bgn.engines.protocol import Output, Question
 from bgn.model.term import Projection
 from bgn.whole_file import write_whole
@@ -21,8 +21,8 @@ from bgn.whole_file import write_whole
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "lasso": {"max_terms": 20, "max_replacements": 20, "direction": "lasso", "output": "stagewise"},
-    "search": {"max_terms": 20, "max_replacements": 20},
+    "lasso": {"max_terms": 20, "replacements": 20, "direction": "lasso", "output": "stagewise"},
+    "search": {"max_terms": 20, "replacements": 20},
 }
 
 
@@ -50,10 +50,11 @@ def fastest(call: Callable[[], object], repeats: int = 5) -> float:
     return min(times[1:])
 
 
-def fitted(X: Any, y: Any, **settings: Any) -> tuple[float, BGNRegressor]:
+def fitted(X: Any, y: Any, replacements: int = 10, **settings: Any) -> tuple[float, BGNRegressor]:
     """Seconds of a fit, and the model."""
     started = time.perf_counter()
-    model = BGNRegressor(patience=None, random_state=0, **settings).fit(X, y)
+    growth = GrowthSettings(replacements, patience=None)
+    model = BGNRegressor(growth=growth, random_state=0, **settings).fit(X, y)
     return time.perf_counter() - started, model
 
 
@@ -103,7 +104,7 @@ def neurons() -> dict[str, Any]:
     """Seconds a neuron, and the slope of its logarithm against that of the rows."""
     told: dict[str, Any] = {}
     for number in (100_000, 1_000_000, 10_000_000, 100_000_000):
-        seconds, _ = min((fitted(*rows(number), max_terms=5, max_replacements=5) for _ in range(2)), key=lambda f: f[0])
+        seconds, _ = min((fitted(*rows(number), max_terms=5, replacements=5) for _ in range(2)), key=lambda f: f[0])
         told[str(number)] = seconds / 5
         print(f"{number:>11,} rows x 10: {seconds / 5:.4f} s a neuron", flush=True)
     per_neuron = [told[key] for key in told]
@@ -135,7 +136,7 @@ def largest(number: int = 100_000_000) -> dict[str, Any]:
 
     X, y = rows(number)
     torch.cuda.reset_peak_memory_stats()
-    seconds, model = fitted(X, y, max_terms=20, max_replacements=20)
+    seconds, model = fitted(X, y, max_terms=20, replacements=20)
     steps = len(model.history_.records)
     peak = torch.cuda.max_memory_allocated() / 2**30
     started = time.perf_counter()

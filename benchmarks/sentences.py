@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import bgn
-from bgn import BGNRegressor, Network, datasets
+from bgn import BGNRegressor, GrowthSettings, Network, datasets
 from bgn.model.schema import Column, Schema
 from tests.reference.sentence import Sentence, parse
 
@@ -32,7 +32,7 @@ def networks() -> Iterator[tuple[str, Network, np.ndarray]]:
     for name in TABLES:
         data = datasets.load(name)
         X, y = np.asarray(data.X, float), np.asarray(data.y, float)
-        grown = BGNRegressor(patience=None, max_linear=0, random_state=0).fit(X, y).history_
+        grown = BGNRegressor(growth=GrowthSettings(patience=None), max_linear=0, random_state=0).fit(X, y).history_
         for width in (5, 10, 50):
             yield f"{name}, {width}", grown.network(min(width, len(grown.paths[0]) - 1)), X
         deep = BGNRegressor(max_layers=2, max_terms=12, max_linear=0, random_state=0).fit(X, y).history_

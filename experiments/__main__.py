@@ -13,7 +13,7 @@ from bgn.datasets import DatasetError
 from bgn.text import message
 from experiments import STUDIES, runner, tables
 from experiments.published import RESULTS, complete, provenance, publish, published_runs, read_any, scales
-from experiments.recheck import recheck, settled
+from experiments.recheck import recheck, within_chance
 from experiments.runner import Estimate, remaining
 from experiments.store import SCALES, Options, Run, Store, merge
 
@@ -46,40 +46,40 @@ environment variable BGN_DATA, or downloaded.
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     titles = "".join(f"  {name:14} {title}\n" for name, title in STUDIES.items())
-    found = argparse.ArgumentParser(
+    commands = argparse.ArgumentParser(
         "python -m experiments", description=_DESCRIPTION + titles, epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    found.add_argument("name", nargs="?", help="a study, or: all, merge, publish, recheck")
-    found.add_argument("more", nargs="*", metavar="FILE", help="for merge: stores; for publish and recheck: studies")
-    size = found.add_mutually_exclusive_group()
+    commands.add_argument("name", nargs="?", help="a study, or: all, merge, publish, recheck")
+    commands.add_argument("more", nargs="*", metavar="FILE", help="for merge: stores; for publish and recheck: studies")
+    size = commands.add_mutually_exclusive_group()
     meanings = ("a toy", "smaller grids than the paper's and few seeds (the default)", "everything")
     for scale, meaning in zip(SCALES, meanings, strict=True):
         size.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale, help=meaning)
-    found.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables")
-    found.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
-    found.add_argument("--seeds", type=int, metavar="N", help="how many seeds instead of the study's own number")
-    found.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
-    found.add_argument("--backend", default="loky", metavar="B", help="loky (default), threading or dask://HOST:PORT")
-    found.add_argument("--device", default="cpu", choices=("cpu", "cuda", "auto"), help="where networks are trained")
-    found.add_argument(
+    commands.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables")
+    commands.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    commands.add_argument("--seeds", type=int, metavar="N", help="how many seeds instead of the study's own number")
+    commands.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
+    commands.add_argument("--backend", default="loky", metavar="B", help="loky (default), threading or dask://HOST:PORT")
+    commands.add_argument("--device", default="cpu", choices=("cpu", "cuda", "auto"), help="where networks are trained")
+    commands.add_argument(
         "--store", type=Path, metavar="FILE", help="where runs are kept (output/runs.sqlite beside this program)"
     )
-    found.add_argument("--output", type=Path, metavar="FOLDER", help="where tables go (output beside this program)")
-    found.add_argument("--format", choices=tables.FORMATS, default="txt", help="how tables are printed (default txt)")
-    instead = found.add_mutually_exclusive_group()
+    commands.add_argument("--output", type=Path, metavar="FOLDER", help="where tables go (output beside this program)")
+    commands.add_argument("--format", choices=tables.FORMATS, default="txt", help="how tables are printed")
+    instead = commands.add_mutually_exclusive_group()
     instead.add_argument("--status", action="store_true", help="run nothing, say what there is")
     instead.add_argument("--published", action="store_true", help="run nothing, print the published tables")
-    found.add_argument("--replace", action="store_true", help="for publish: the store's runs replace older ones")
-    found.add_argument("--cells", type=int, default=10, metavar="N", help="for recheck: how many runs (default 10)")
-    found.add_argument("--seed", type=int, default=0, metavar="S", help="for recheck: of the draw (default 0)")
-    found.add_argument(
+    commands.add_argument("--replace", action="store_true", help="for publish: the store's runs replace older ones")
+    commands.add_argument("--cells", type=int, default=10, metavar="N", help="for recheck: how many runs (default 10)")
+    commands.add_argument("--seed", type=int, default=0, metavar="S", help="for recheck: of the draw (default 0)")
+    commands.add_argument(
         "--longest", type=float, default=60.0, metavar="SECONDS", help="for recheck: leave longer runs out (default 60)"
     )
-    found.add_argument("--keep", action="store_true", help="for recheck: note what differs, and let the page say so")
-    found.add_argument("--retry", action="store_true", help="try again what failed")
-    found.add_argument("--redo", action="store_true", help="forget what is stored of the chosen runs and do them again")
-    return found
+    commands.add_argument("--keep", action="store_true", help="for recheck: note what differs, and let the page say so")
+    commands.add_argument("--retry", action="store_true", help="try again what failed")
+    commands.add_argument("--redo", action="store_true", help="forget the stored runs chosen and do them again")
+    return commands
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -139,7 +139,7 @@ def _command(args: argparse.Namespace) -> int:
         estimate = Estimate(run for name in names for run in runner.alike(published_runs(name).values(), args.device))
         failed = [_study(name, options, store, args, estimate, names[k + 1 :]) for k, name in enumerate(names)]
         if args.status and len(names) > 1:
-            _told_of_all(names, options, store, estimate, args.jobs)
+            _print_total(names, options, store, estimate, args.jobs)
     return 1 if any(failed) else 0
 
 
@@ -164,15 +164,15 @@ def _study(
     try:
         _show(name, done, args.format, args.output or _HERE / "output")
     except (KeyError, TypeError, AttributeError) as error:
-        told = f"--store {store.path}: a run of {name} lacks what its tables show ({error!r})."
-        raise ValueError(f"{told} Do it again with --redo, or name another store.") from error
+        problem = f"--store {store.path}: a run of {name} lacks what its tables show ({error!r})."
+        raise ValueError(f"{problem} Do it again with --redo, or name another store.") from error
     for run in work.failed:
-        told = f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}"
-        print(message(told), file=sys.stderr)
+        problem = f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}"
+        print(message(problem), file=sys.stderr)
     return len(work.failed)
 
 
-def _told_of_all(names: tuple[str, ...], options: Options, store: Store, estimate: Estimate, jobs: int) -> None:
+def _print_total(names: tuple[str, ...], options: Options, store: Store, estimate: Estimate, jobs: int) -> None:
     """Say how long all studies take together; a run that several of them share is done once."""
     missing = {key: task for name in names for key, task in runner.look(name, options, store).missing.items()}
     left = remaining(estimate.wall(([task] for task in missing.values()), jobs))
@@ -185,13 +185,14 @@ def _published(names: tuple[str, ...], options: Options, args: argparse.Namespac
     Of the scale that is asked for, or, without one, of the first at which a study is published.
     """
     _make_folder(args.output)
-    asked = {name: _as_published(name, options, args.scale) for name in names}
-    found = {name: complete(runner.compare(name, each, published_runs(name))) for name, each in asked.items()}
-    if not any(found.values()):
+    wanted = {name: _as_published(name, options, args.scale) for name in names}
+    compared = {name: runner.compare(name, own, published_runs(name)) for name, own in wanted.items()}
+    runs_by_study = {name: complete(work) for name, work in compared.items()}
+    if not any(runs_by_study.values()):
         raise ValueError(f"no runs of {' or '.join(names)} with --{options.scale} are published.")
-    for name, runs in found.items():
-        told = provenance(name, asked[name], list(runs.values()))
-        print(f"{name}: {told.replace('``', '`')}", file=sys.stderr)
+    for name, runs in runs_by_study.items():
+        origin = provenance(name, wanted[name], list(runs.values()))
+        print(f"{name}: {origin.replace('``', '`')}", file=sys.stderr)
         if runs:
             _show(name, list(runs.values()), args.format, args.output)
     return 0
@@ -199,8 +200,8 @@ def _published(names: tuple[str, ...], options: Options, args: argparse.Namespac
 
 def _as_published(name: str, options: Options, scale: str | None) -> Options:
     """Return options with the scale and the number of seeds at which a study is published, where none is asked for."""
-    found = scales(name)
-    own = next(iter(found.values())) if scale is None else found.get(scale, Options(scale))
+    published_scales = scales(name)
+    own = next(iter(published_scales.values())) if scale is None else published_scales.get(scale, Options(scale))
     return replace(options, scale=own.scale, seeds=options.seeds or own.seeds)
 
 
@@ -215,9 +216,9 @@ def _recheck(args: argparse.Namespace) -> int:
     for name in args.more or known:
         if name not in known:
             raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
-        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs, keep=args.keep, done=done)
+        results, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs, keep=args.keep, done=done)
         print(*lines, sep="\n", flush=True)
-        differ = differ or not settled(found)
+        differ = differ or not within_chance(results)
     return int(differ)
 
 

@@ -70,12 +70,11 @@ def tasks(options: Options) -> list[Task]:
 
 def growth(method: str) -> dict[str, Any]:
     """Return all parameters of BGN that decide what it grows, so that new defaults make new runs."""
-    made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: BGNRegressor(**LARGE)}
-    model = made[method]()
+    made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: data.build(BGNRegressor, LARGE)}
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
     others |= {*data.ALONE, "simplicity", "categorical_features", "ensemble"}  # not what is studied, see `_bgn`
     others |= {"monotonic_cst", "interaction_cst", "bounds", "task"}
-    return {name: value for name, value in model.get_params().items() if name not in others}
+    return {name: value for name, value in data.flat_parameters(made[method]()).items() if name not in others}
 
 
 def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
@@ -116,7 +115,7 @@ def cost(task: Task) -> float:
 def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
-    model = BGNRegressor(**task.parameters, **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = data.build(BGNRegressor, {**task.parameters, **data.ALONE, "random_state": task.seed, "n_jobs": 1})
     clone(model).set_params(max_terms=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
@@ -131,15 +130,15 @@ def run(task: Task) -> dict[str, Any]:
 
 def _depths(model: BGNRegressor, rows: data.Rows) -> list[dict[str, float]]:
     """Return, for every hidden layer that was grown, its width, Theorem 1's bound and the errors if it is the last."""
-    found = []
+    depths = []
     for layer, path in enumerate(model.history_.paths):
         width = min(range(len(path)), key=lambda k, path=path: path[k].criterion)  # type: ignore[misc]
         if width == 0:
             break
         network = model.history_.network(width, layer)
         *_, bound, training = lower_bounds(network, rows.X, rows.y).tolist()
-        found.append({"width": width, "bound": bound, "train_mse": training} | rows.mse(network))
-    return found
+        depths.append({"width": width, "bound": bound, "train_mse": training} | rows.mse(network))
+    return depths
 
 
 def extra(task: Task) -> str | None:
@@ -236,14 +235,14 @@ def _combinations(runs: Iterable[Run]) -> list[list[Run]]:
 
 def validation(runs: list[Run]) -> float:
     """Return the mean validation error; infinite when a network diverged."""
-    found = float(np.mean([run.figures["validation_mse"] for run in runs]))
-    return found if np.isfinite(found) else float("inf")
+    error = float(np.mean([run.figures["validation_mse"] for run in runs]))
+    return error if np.isfinite(error) else float("inf")
 
 
 def size(runs: list[Run]) -> str:
     """Return the width and the number of hidden layers of what was chosen."""
     widths = [run.figures.get("widths") or run.task.parameters["hidden_layers"] for run in runs]
-    width, layers = np.mean([max(each) for each in widths]), np.mean([len(each) for each in widths])
+    width, layers = np.mean([max(shape) for shape in widths]), np.mean([len(shape) for shape in widths])
     return f"{width:.0f} x {layers:.1f}".removesuffix(".0")
 
 

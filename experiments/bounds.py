@@ -63,8 +63,8 @@ def _lines(name: str, runs: list[Run]) -> list[list[Cell]]:
 
 def _mean(values: Any) -> float:
     """Return the mean of some numbers."""
-    found = list(values)
-    return math.fsum(found) / len(found)
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers)
 
 
 def _draw(canvas: Any, groups: dict[str, list[Run]]) -> None:
@@ -75,10 +75,10 @@ def _draw(canvas: Any, groups: dict[str, list[Run]]) -> None:
         for k, run in enumerate(runs):
             depths = run.figures["depths"]
             unit = depths[0]["train_mse"]
-            for colour, (figure, label) in zip(("C0", "C1", "C2"), labels.items(), strict=True):
+            for color, (figure, label) in zip(("C0", "C1", "C2"), labels.items(), strict=True):
                 values = [depth[figure] / unit for depth in depths]
                 axes.plot(
-                    range(1, len(depths) + 1), values, marker="o", markersize=3, color=colour, alpha=0.8,
+                    range(1, len(depths) + 1), values, marker="o", markersize=3, color=color, alpha=0.8,
                     label=label if k == 0 else None,
                 )  # fmt: skip
         axes.set_title(name, fontsize=10)

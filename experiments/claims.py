@@ -66,7 +66,8 @@ def _targets(variant: str) -> dict[str, bool]:
 def at_or_below(variant: str) -> str:
     """Return on how many tables a variant of BGN is at or below the printed BGN, and on which."""
     reached = _targets(variant)
-    return f"{spelled(sum(reached.values()))} of the {spelled(len(reached))} ({listed(n for n, yes in reached.items() if yes)})"
+    names = listed(name for name, yes in reached.items() if yes)
+    return f"{spelled(sum(reached.values()))} of the {spelled(len(reached))} ({names})"
 
 
 def listed(names: Iterable[str]) -> str:

@@ -225,7 +225,7 @@ def _measured(
 ) -> list[Table]:
     """Return the AUC and the log loss of every model on tables of two classes."""
     return [
-        Table(f"{file}-{end}", title + measure, HEADER + tuple(names), _body(names, sizes, groups, figure), notes + more)
+        Table(f"{file}-{end}", title + measure, (*HEADER, *names), _body(names, sizes, groups, figure), notes + more)
         for end, measure, figure, more in (
             ("auc", "Area under the ROC curve, two classes", "auc", ()),
             ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
@@ -268,8 +268,8 @@ POINTS = (
     "seconds, FasterRisk", "times as fast",
 )  # fmt: skip
 POINT_NOTES = (
-    f"Whole points from -{MOST_POINTS} to {MOST_POINTS}. Seconds: the processor's, one thread; both fitted one after the "
-    "other in the same process, means over seeds.",
+    f"Whole points from -{MOST_POINTS} to {MOST_POINTS}. Seconds: the processor's, one thread; both fitted one after "
+    "the other in the same process, means over seeds.",
 )
 TIME_NOTES = ("The processor's seconds, one thread, means over seeds. The tuned tree's with its search.",)
 

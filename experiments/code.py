@@ -25,10 +25,10 @@ from bgn.whole_file import write_whole
 from experiments.store import Run, Task
 
 # What a fit on rows in memory returns is decided here; engines for other places give the same bits, and are tested to.
-_PARTS = {
+PARTS = {
     "growth": (
-        "grow", "engines/*.py", "engines/kernels", "model/step.py", "model/neuron.py",
-        "model/layer.py", "model/decimals.py", "estimator_state.py",
+        "grow", "engines/*.py", "engines/kernels", "model/step.py", "model/term.py", "model/layer.py",
+        "model/numbers.py", "estimator_base.py", "training_rows.py",
     ),
     "baselines": ("baselines",),
 }  # fmt: skip
@@ -38,8 +38,8 @@ def part(task: Task) -> str | None:
     """Return which part of bgn decides a task's figures: "growth", "baselines", or None for other packages alone."""
     module = import_module(f"experiments.{task.study}")
     if hasattr(module, "code"):
-        found: str | None = module.code(task)
-        return found
+        own: str | None = module.code(task)
+        return own
     if hasattr(module, "extra") and module.extra(task) == "torch":
         return "baselines"
     return "growth" if task.method.split()[-1].startswith("bgn") else None
@@ -57,20 +57,21 @@ def today(name: str, root: Path = Path(bgn.__file__).parent) -> str:
 @cache
 def _today(name: str, root: Path) -> str:
     """Read and hash a part of bgn once."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in _files(name, root):
-        found.update(f"{path.relative_to(root).as_posix()}\n{meaning(path.read_text(encoding='utf-8'))}\n".encode())
+        digest.update(f"{path.relative_to(root).as_posix()}\n{meaning(path.read_text(encoding='utf-8'))}\n".encode())
     if name == "growth":
         presets = (bgn.BGNRegressor, bgn.BGNRegressor.as_in_paper, bgn.BGNRegressor.accurate)
         made = [make() for make in (*presets, bgn.BGNClassifier, bgn.BGNClassifier.accurate)]
-        found.update(repr([sorted(model.get_params().items()) for model in made]).encode())
-    return found.hexdigest()[:16]
+        digest.update(repr([sorted(model.get_params().items()) for model in made]).encode())
+    return digest.hexdigest()[:16]
 
 
 def _files(name: str, root: Path) -> Iterator[Path]:
     """Yield the files of a part, in order."""
-    for pattern in _PARTS[name]:
-        yield from sorted((root / pattern).rglob("*.py") if (root / pattern).is_dir() else root.glob(pattern))
+    for pattern in PARTS[name]:
+        folder = root / pattern
+        yield from sorted(folder.rglob("*.py") if folder.is_dir() else root.glob(pattern))
 
 
 def meaning(source: str) -> str:
@@ -89,16 +90,16 @@ def meaning(source: str) -> str:
 def _plain(node: Any) -> Any:
     """Return a piece of a program as tuples; what is empty is left out, as newer versions have more such fields."""
     if isinstance(node, list):
-        return [_plain(each) for each in node]
+        return [_plain(child) for child in node]
     if not isinstance(node, ast.AST):
         return repr(node)
     if isinstance(node, ast.JoinedStr):  # which some versions cut in more pieces than others
-        pieces = [each.value if isinstance(each, ast.Constant) else _plain(each) for each in node.values]
-        texts = groupby(pieces, key=lambda each: isinstance(each, str))
+        pieces = [child.value if isinstance(child, ast.Constant) else _plain(child) for child in node.values]
+        texts = groupby(pieces, key=lambda child: isinstance(child, str))
         return ("JoinedStr", [part for text, run in texts for part in (["".join(run)] if text else run) if part])
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        fields["body"] = [each for each in node.body if not _is_text(each)]
+        fields["body"] = [child for child in node.body if not _is_text(child)]
     return (type(node).__name__, [(name, _plain(value)) for name, value in fields.items() if name != "kind"])
 
 
@@ -110,15 +111,15 @@ def _is_text(node: ast.AST) -> bool:
 @cache
 def commit() -> str | None:
     """Return the commit of the working tree, with a + when files differ from it; BGN_COMMIT where there is no git."""
-    if told := os.environ.get("BGN_COMMIT"):
-        return told
+    if name := os.environ.get("BGN_COMMIT"):
+        return name
     try:
         here = {"cwd": Path(__file__).parent, "capture_output": True, "text": True, "check": True, "timeout": 20}
-        found = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], **here).stdout.strip()  # type: ignore[call-overload]
+        head = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], **here).stdout.strip()  # type: ignore[call-overload]
         changed = subprocess.run(["git", "status", "--porcelain", "-uno", "--", "../src", "."], **here).stdout  # type: ignore[call-overload]
     except (OSError, subprocess.SubprocessError):
         return None
-    return f"{found}{'+' if changed.strip() else ''}"
+    return f"{head}{'+' if changed.strip() else ''}"
 
 
 def origin(task: Task) -> dict[str, str]:
@@ -136,15 +137,15 @@ def stamps(name: str, results: Path) -> dict[str, dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def stamp(name: str, results: Path, found: dict[str, dict[str, Any]]) -> Path:
+def stamp(name: str, results: Path, checks: dict[str, dict[str, Any]]) -> Path:
     """Write down what was computed again of a study."""
     path = results / f"{name}.code.json"
-    text = json.dumps(stamps(name, results) | found, indent=1, sort_keys=True)
+    text = json.dumps(stamps(name, results) | checks, indent=1, sort_keys=True)
     write_whole(path, f"{text}\n".encode())
     return path
 
 
-def told(name: str, runs: Iterable[Run], results: Path) -> str:
+def describe_checks(name: str, runs: Iterable[Run], results: Path) -> str:
     """Return in a sentence how many runs are older than the code they measure, and what of them was computed again."""
     sentences = []
     for measured, stamped in sorted(stamps(name, results).items()):
@@ -157,11 +158,11 @@ def told(name: str, runs: Iterable[Run], results: Path) -> str:
 
 def outdated(name: str, runs: Iterable[Run], results: Path) -> dict[str, int]:
     """Return by part of bgn how many runs were made with other code than today's, and not confirmed since."""
-    confirmed, found = stamps(name, results), dict[str, int]()
+    confirmed, counts = stamps(name, results), dict[str, int]()
     for run in runs:
         measured = part(run.task)
         if measured is not None and today(measured) not in (
             run.versions.get(measured), confirmed.get(measured, {}).get("code"),
         ):  # fmt: skip
-            found[measured] = found.get(measured, 0) + 1
-    return found
+            counts[measured] = counts.get(measured, 0) + 1
+    return counts

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from bgn import datasets
+from bgn import GrowthSettings, datasets
 from bgn.datasets import DatasetError
 from bgn.datasets.fetch import RawFile, find
 from bgn.datasets.specs import SPECS
@@ -32,6 +33,23 @@ MADE_UP = "made_up"
 
 ALONE = {"digits": None, "cv": None, "sweeps": 0, "max_linear": 0}
 """What networks that the studies compare are grown with: rules alone, one after the other, in all their digits."""
+
+
+_Estimator = TypeVar("_Estimator", bound=Any)
+
+
+def build(make: Callable[[], _Estimator], parameters: Mapping[str, Any]) -> _Estimator:
+    """Return an estimator or a preset with some parameters, those of :class:`bgn.GrowthSettings` among the others."""
+    model, others = make(), dict(parameters)
+    growth = model.growth or GrowthSettings()
+    own = {name: others.pop(name) for name in vars(growth) if name in others}
+    return model.set_params(growth=replace(growth, **own), **others)
+
+
+def flat_parameters(model: Any) -> dict[str, Any]:
+    """Return an estimator's parameters as :func:`build` takes them."""
+    parameters: dict[str, Any] = model.get_params()
+    return parameters | vars(parameters.pop("growth") or GrowthSettings())
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,17 +40,17 @@ def code(task: Task) -> str:
 
 def run(task: Task) -> dict[str, Any]:
     """Grow a network and record what its figure needs."""
-    rows, asked = data.split(task), task.parameters
-    columns = [rows.names.index(name) for name in asked.get("columns", rows.names)]
+    rows, parameters = data.split(task), task.parameters
+    columns = [rows.names.index(name) for name in parameters.get("columns", rows.names)]
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
-    limits = {name: asked[name] for name in ("max_layers", "max_terms") if name in asked}
+    limits = {name: parameters[name] for name in ("max_layers", "max_terms") if name in parameters}
     make = BGNRegressor if task.method in ("hyperplanes", "growth") else BGNRegressor.as_in_paper
-    model = make(**limits, **data.ALONE, random_state=task.seed, n_jobs=1)
+    model = data.build(make, {**limits, **data.ALONE, "random_state": task.seed, "n_jobs": 1})
     model.fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":
         return {
-            "network": plain(history.network(asked["max_terms"])),
+            "network": plain(history.network(parameters["max_terms"])),
             "X": X[:SHOWN_ROWS].tolist(),
             "y": rows.y[:SHOWN_ROWS].tolist(),
         }
@@ -68,10 +68,10 @@ def plain(network: Network) -> dict[str, Any]:
     return {"layers": layers, "output_weights": network.output_weights.tolist(), "base": network.base}
 
 
-def network_of(found: dict[str, Any], names: Sequence[str], target: str | None = None) -> Network:
+def network_of(stored: dict[str, Any], names: Sequence[str], target: str | None = None) -> Network:
     """Return a network from plain values."""
-    layers = [Layer(layer["weights"], layer["bias"]) for layer in found["layers"]]
-    return Network.of_layers(layers, found["output_weights"], found["base"], list(names), target)
+    layers = [Layer(layer["weights"], layer["bias"]) for layer in stored["layers"]]
+    return Network.of_layers(layers, stored["output_weights"], stored["base"], list(names), target)
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------
@@ -110,37 +110,37 @@ def _hyperplanes(run: Run) -> Callable[[Any], None]:
     network = network_of(run.figures["network"], names, target)
 
     def draw(canvas: Any) -> None:
-        above = [canvas.add_subplot(2, 3, 1 + k, projection="3d") for k in range(3)]
+        panels = [canvas.add_subplot(2, 3, 1 + k, projection="3d") for k in range(3)]
         below = [canvas.add_subplot(2, 3, 4 + k) for k in range(3)]
         dots = {"c": y, "cmap": "cividis", "s": 7}
-        plots.regions(network, X, steps=True, ax=above[2])
+        plots.regions(network, X, steps=True, ax=panels[2])
         plots.regions(network, X, ax=below[2])
         box = [(values.min(), values.max()) for values in X.T]
         floor = np.zeros(len(y))
-        for ax, heights in zip(above, (y, floor), strict=False):
+        for ax, heights in zip(panels, (y, floor), strict=False):
             ax.scatter(X[:, 0], X[:, 1], heights, **dots)
             ax.set(xlim=box[0], ylim=box[1], zlim=(0, y.max()))
-            ax.view_init(elev=30, azim=above[2].azim)
+            ax.view_init(elev=30, azim=panels[2].azim)
         for ax in below[:2]:
             ax.scatter(X[:, 0], X[:, 1], **dots)
             ax.set(xlim=box[0], ylim=box[1], xlabel=names[0], ylabel=names[1])
         for line in _ends(network, box):
-            above[1].plot(*line, [0, 0], color=ink(), linewidth=1.8)
+            panels[1].plot(*line, [0, 0], color=ink(), linewidth=1.8)
             below[1].plot(*line, color=ink(), linewidth=1.8)
-        for ax, title in zip(above, ("labels", "the hidden layer's hyperplanes", "predictions"), strict=True):
+        for ax, title in zip(panels, ("labels", "the hidden layer's hyperplanes", "predictions"), strict=True):
             ax.set_title(title, fontsize=11)
             ax.set(xticklabels=[], yticklabels=[], xlabel=names[0], ylabel=names[1], zlabel=target)
             ax.xaxis.labelpad = ax.yaxis.labelpad = -10
             ax.tick_params(labelsize=8)
             ax.set_in_layout(False)  # older Matplotlib finds no room for what a 3d axes might hold
-        above[1].set(zticks=[], zlabel="")
+        panels[1].set(zticks=[], zlabel="")
 
     return draw
 
 
 def _ends(network: Network, box: Sequence[tuple[float, float]]) -> list[tuple[list[float], list[float]]]:
     """Return where each neuron's line enters and leaves a box: the two x and the two y."""
-    layer, found = network.layers[0], []
+    layer, ends = network.layers[0], []
     for (a, b), threshold in zip(layer.weights, layer.thresholds, strict=True):
         corners = []
         for x in box[0]:
@@ -150,8 +150,8 @@ def _ends(network: Network, box: Sequence[tuple[float, float]]) -> list[tuple[li
             if a and box[0][0] <= (x := (threshold - b * y) / a) <= box[0][1]:
                 corners.append((x, y))
         if len(corners) >= 2:
-            found.append(([corners[0][0], corners[1][0]], [corners[0][1], corners[1][1]]))
-    return found
+            ends.append(([corners[0][0], corners[1][0]], [corners[0][1], corners[1][1]]))
+    return ends
 
 
 def _building(run: Run) -> Callable[[Any], None]:
@@ -159,7 +159,7 @@ def _building(run: Run) -> Callable[[Any], None]:
     from bgn.plots.style import SECOND, ink
 
     names = run.figures["names"]
-    networks = [network_of(found, names) for found in run.figures["networks"]]
+    networks = [network_of(stored, names) for stored in run.figures["networks"]]
 
     def draw(canvas: Any) -> None:
         panels = canvas.subplots(1, len(networks), squeeze=False)[0]
@@ -212,8 +212,8 @@ def _growth(run: Run) -> Callable[[Any], None]:
     from bgn import plots
 
     losses = {"train_mse": "train_loss", "validation_mse": "validation_loss"}
-    told = [{losses.get(name, name): each for name, each in record.items()} for record in run.figures["records"]]
-    records = [SimpleNamespace(**record) for record in told]
+    renamed = [{losses.get(name, name): value for name, value in record.items()} for record in run.figures["records"]]
+    records = [SimpleNamespace(**record) for record in renamed]
     history = SimpleNamespace(
         records=records, best_layer=run.figures["best_layer"], best_width=run.figures["best_width"],
         paths=_paths(records), link="identity", cross_validated=False,

@@ -61,7 +61,7 @@ def run(task: Task) -> dict[str, Any]:
     else:
         make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
         size = {"max_layers": 1, "max_terms": task.parameters["width"], "patience": None}
-        model = make(**size, **data.ALONE, random_state=task.seed, n_jobs=1)
+        model = data.build(make, {**size, **data.ALONE, "random_state": task.seed, "n_jobs": 1})
         model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
         network = model.history_.network(task.parameters["width"])
     return rows.mse(network) | {
@@ -86,9 +86,9 @@ def printed_network(names: Sequence[str]) -> Network:
     return Network.of_layers([layer], outputs, 1.0 + float(outputs.sum()), list(names), TARGET)
 
 
-def plain(found: Importance) -> dict[str, Any]:
+def plain(importance: Importance) -> dict[str, Any]:
     """Return importances in plain values."""
-    return {name: getattr(found, name).tolist() for name in ("features", "connections", "neurons")}
+    return {name: getattr(importance, name).tolist() for name in ("features", "connections", "neurons")}
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------
@@ -106,14 +106,14 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     shown: list[Table | Figure] = [
         Table("housing_model", "Five, seven and eight neurons on housing (StatLib's columns)", HEADER, errors, NOTES)
     ]
-    for (method, width), found in groups.items():
-        if found[0].error is None:
+    for (method, width), group in groups.items():
+        if group[0].error is None:
             name = f"housing_model-{method.replace('_', '-')}" + ("" if width == 5 else f"-{width}")
-            told = MODELS[method] if method == "printed" else f"{MODELS[method]}, {width} neurons"
-            lines, note = _equation(found[0])
-            shown.append(Table(name, f"The equation: {told}", ("", "if"), lines, note))
+            label = MODELS[method] if method == "printed" else f"{MODELS[method]}, {width} neurons"
+            lines, note = _equation(group[0])
+            shown.append(Table(name, f"The equation: {label}", ("", "if"), lines, note))
             size = (8.2, 3.6 if width == 5 else 4.6)
-            shown.append(Figure(f"{name}-drawing", f"The drawing: {told}", _drawing(found[0]), size))
+            shown.append(Figure(f"{name}-drawing", f"The drawing: {label}", _drawing(group[0]), size))
     printed = groups.get(("printed", 5))
     if printed and printed[0].error is None:
         shown += _percentages(printed[0])
@@ -131,15 +131,15 @@ NOTES = (
 
 def network_of(run: Run) -> Network:
     """Return the network that a run recorded."""
-    found = run.figures
-    layer = Layer(found["weights"], found["bias"])
-    return Network.of_layers([layer], found["output_weights"], found["base"], found["names"], TARGET)
+    figures = run.figures
+    layer = Layer(figures["weights"], figures["bias"])
+    return Network.of_layers([layer], figures["output_weights"], figures["base"], figures["names"], TARGET)
 
 
 def importance_of(run: Run, kind: str = "shap") -> Importance:
     """Return the importances that a run recorded."""
-    found = run.figures["importance"][kind]
-    parts = {name: np.array(found[name]) for name in ("features", "connections", "neurons")}
+    stored = run.figures["importance"][kind]
+    parts = {name: np.array(stored[name]) for name in ("features", "connections", "neurons")}
     return Importance(**parts, feature_names=tuple(run.figures["names"]), kind=kind)
 
 
@@ -168,8 +168,8 @@ def _percentages(run: Run) -> list[Table | Figure]:
     body: list[list[Cell]] = []
     for short, share in PRINTED_FEATURES.items():
         place = names.index(NAMES[short])
-        found = [float(kind.relative_features[place]) for kind in kinds.values()]
-        body.append([NAMES[short], *map(_percent, (share, *found))])
+        shares = [float(kind.relative_features[place]) for kind in kinds.values()]
+        body.append([NAMES[short], *map(_percent, (share, *shares))])
     neurons = [sorted(kind.relative_terms, reverse=True) for kind in kinds.values()]
     for place, share in enumerate(PRINTED_NEURONS):
         body.append([f"neuron {place + 1}, by importance", *map(_percent, (share, *(n[place] for n in neurons)))])

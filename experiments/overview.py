@@ -58,7 +58,7 @@ def run(task: Task) -> dict[str, Any]:
     model = BGNRegressor.as_in_paper(max_terms=task.parameters["width"], max_layers=1, random_state=task.seed)
     layer = model.fit(rows.X, rows.y).network_.layers[0]
     sums = rows.X @ layer.weights.T + layer.bias
-    return {"weights": _levels(layer.weights), "activations": _levels(np.where(sums >= 0, 1.0, -1.0)),
+    return {"weights": _distinct_values(layer.weights), "activations": _distinct_values(np.where(sums >= 0, 1.0, -1.0)),
             "batch_norm": "no", "penalty": "no"}  # fmt: skip
 
 
@@ -89,16 +89,19 @@ def _trained(task: Task) -> dict[str, Any]:
     weights = effective_weights(model.pieces()[0], SURROGATES[task.method], None)[0].numpy()
     sums = torch.linspace(-2, 2, 9, dtype=torch.float64).reshape(1, 1, -1)
     return {
-        "weights": _levels(weights), "activations": _levels(SURROGATES[task.method].hard(sums).numpy()),
+        "weights": _distinct_values(weights),
+        "activations": _distinct_values(SURROGATES[task.method].hard(sums).numpy()),
         "batch_norm": "yes" if np.any(model.running[: model.shape.n_neurons]) else "no",
         "penalty": "yes" if config.penalty else "no",
     }  # fmt: skip
 
 
-def _levels(values: Any) -> str:
+def _distinct_values(values: Any) -> str:
     """Return the values that there are, where they are two; "real" otherwise."""
-    found = sorted({float(value) for value in np.ravel(values) if value != 0 or np.min(values) >= 0})
-    return ", ".join(f"{value:+g}" if found[0] < 0 else f"{value:g}" for value in found) if len(found) == 2 else "real"
+    distinct = sorted({float(value) for value in np.ravel(values) if value != 0 or np.min(values) >= 0})
+    if len(distinct) != 2:
+        return "real"
+    return ", ".join(f"{value:+g}" if distinct[0] < 0 else f"{value:g}" for value in distinct)
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ PRUNED = {
 }
 METHODS = {"power_plant": "BNN+", "istanbul": "QN"}
 BUDGETS = (1000, 300, 100, 30)
-COLOURS = ("#D55E00", "#E69F00", "#8C564B", "#CC79A7", "#009E73", "#56B4E9", "#7F7F7F")
+COLORS = ("#D55E00", "#E69F00", "#8C564B", "#CC79A7", "#009E73", "#56B4E9", "#7F7F7F")
 
 
 def tasks(options: Options) -> list[Task]:
@@ -42,16 +42,16 @@ def tasks(options: Options) -> list[Task]:
     smoke = options.scale == "smoke"
     split = data.paper_split(200 if smoke else None)
     seeds = range(options.seeds or (5 if options.scale == "full" else 1))
-    found = []
+    wanted = []
     for name, seed in product(METHODS, seeds):
         trained = {"smoke": SMOKE, "reduced": REDUCED, "full": FULL}[options.scale][name]
         grown = {"max_terms": 5} if smoke else {}
-        found += [Task("pruning", name, method, grown, seed, split) for method in GROWN]
-        found += [
+        wanted += [Task("pruning", name, method, grown, seed, split) for method in GROWN]
+        wanted += [
             Task("pruning", name, method, trained | {"schedule": schedule}, seed, split)
             for method, schedule in product(PRUNED, ("constant", "paper"))
         ]
-    return found
+    return wanted
 
 
 # The paper prunes what it had chosen: 1000 x 2 on power plant, 1000 x 1 on Istanbul.
@@ -116,16 +116,17 @@ def trained(task: Task, split: Any, device: str) -> Any:
     from bgn.baselines import Config, train_many
 
     torch.set_num_threads(1)
-    asked = task.parameters
+    parameters = task.parameters
     method = {"power_plant": "bnn_plus", "istanbul": "quantization"}[task.dataset]
-    temperatures = [{"sharpness": float(value)} for value in asked.get("temperatures", [])]
-    own = asked.get("own") or temperatures or OWN[method][:1]
+    temperatures = [{"sharpness": float(value)} for value in parameters.get("temperatures", [])]
+    own = parameters.get("own") or temperatures or OWN[method][:1]
     configs = [
         Config(
-            method, tuple(asked["hidden_layers"]), learning_rate=rate, seed=task.seed, batch_size=asked["batch_size"],
-            max_epochs=asked.get("max_epochs", 200), scale_target=not task.method.endswith(", raw"), **more,
+            method, tuple(parameters["hidden_layers"]), learning_rate=rate, seed=task.seed,
+            batch_size=parameters["batch_size"],
+            max_epochs=parameters.get("max_epochs", 200), scale_target=not task.method.endswith(", raw"), **more,
         )
-        for rate, more in product(asked["rates"], own)
+        for rate, more in product(parameters["rates"], own)
     ]  # fmt: skip
     return min(train_many(configs, split, device), key=lambda model: model.validation_mse)
 
@@ -134,7 +135,7 @@ def run(task: Task) -> dict[str, Any]:
     """Grow a network; look at the first layer after every neuron, and at the network where it converged."""
     rows = data.split(task)
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(**data.ALONE, random_state=task.seed, n_jobs=1, **task.parameters)
+    model = data.build(make, {**data.ALONE, "random_state": task.seed, "n_jobs": 1, **task.parameters})
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width, 0) for width in range(1, len(model.history_.paths[0]))]
     return {
@@ -200,13 +201,13 @@ def at_most(curves: Sequence[Sequence[dict[str, float]]], budget: int) -> float 
     >>> at_most([[large, {"weights": 4, "validation_mse": 3.0, "test_mse": 2.0}]], 5)
     2.0
     """
-    found = []
+    errors = []
     for curve in curves:
         small = [point for point in curve if point["weights"] <= budget]
         if not small:
             return None
-        found.append(min(small, key=lambda point: point["validation_mse"])["test_mse"])
-    return float(np.mean(found))
+        errors.append(min(small, key=lambda point: point["validation_mse"])["test_mse"])
+    return float(np.mean(errors))
 
 
 def by_step(curves: Sequence[Sequence[dict[str, float]]]) -> np.ndarray:
@@ -223,22 +224,23 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
         plain(ax)
-        for (method, label), colour, sign in zip(PRUNED.items(), COLOURS, "sDPv^<x", strict=True):
+        for (method, label), color, sign in zip(PRUNED.items(), COLORS, "sDPv^<x", strict=True):
             curves = _curves(groups.get((name, method, schedule)))
             if curves and min(map(len, curves)) > 1:
-                x, y, spread = by_step(curves).T
+                x, y, deviation = by_step(curves).T
                 ax.errorbar(
-                    x, y, spread, fmt=f"{sign}-", color=colour, markersize=4, linewidth=1.1, elinewidth=0.8, label=label
+                    x, y, deviation, fmt=f"{sign}-", color=color, markersize=4, linewidth=1.1, elinewidth=0.8,
+                    label=label,
                 )
-        for (method, label), dash, colour in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):
+        for (method, label), dash, color in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):
             runs = groups.get((name, method, None))
             if curves := _curves(runs):
-                x, y, spread = by_step(curves).T
-                ax.plot(x, y, dash, color=colour, linewidth=2.2, label=label, zorder=4)
-                ax.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
+                x, y, deviation = by_step(curves).T
+                ax.plot(x, y, dash, color=color, linewidth=2.2, label=label, zorder=4)
+                ax.fill_between(x, y - deviation, y + deviation, color=color, alpha=0.15, linewidth=0)
                 ends = [run.figures["converged"] for run in runs or () if run.error is None]
                 for line, figure in ((ax.axvline, "weights"), (ax.axhline, "test_mse")):
-                    line(np.mean([end[figure] for end in ends]), color=colour, linestyle=":", linewidth=1)
+                    line(np.mean([end[figure] for end in ends]), color=color, linestyle=":", linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel="non-zero weights", ylabel="test mean squared error")
         ax.yaxis.set_major_formatter("{x:g}")
         ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "235" else "")

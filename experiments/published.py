@@ -2,10 +2,12 @@
 
 Published runs stand in ``experiments/results`` as lines of JSON: one run per line, sorted, so that git merges them and
 people review them. A line begins with what a reader looks for (table, method, parameters, split, seed). Two branches
-that add runs merge by keeping the lines of both (``.gitattributes`` says so); writing the file again puts them in order.
+that add runs merge by keeping the lines of both (``.gitattributes`` says so); writing the file again puts them in
+order.
 
-``docs/conf.py`` calls :func:`build` before every build: it makes tables and figures from the published runs alone, reads
-no raw table and fits nothing. A study is built again when its runs changed, or the code or the packages that show them.
+``docs/conf.py`` calls :func:`build` before every build: it makes tables and figures from the published runs alone,
+reads no raw table and fits nothing. A study is built again when its runs changed, or the code or the packages that show
+them.
 """
 
 from __future__ import annotations
@@ -240,5 +242,5 @@ def provenance(name: str, options: Options, runs: list[Run], results: Path = RES
     command = f"python -m experiments {name} --{options.scale}" + (f" --seeds {options.seeds}" if options.seeds else "")
     return (
         f"Made by ``{command}``, {when}: {len(runs):,} runs, {failed} failed, {hours:.1f} hours in all. "
-        f"Versions: {used}.{code.told(name, runs, results)}\n"
+        f"Versions: {used}.{code.describe_checks(name, runs, results)}\n"
     )

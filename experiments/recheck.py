@@ -2,8 +2,8 @@
 
 Growth has no chance in it, so a network of BGN must come out with the same figures, to nine digits, and so must the
 models of other packages in the same versions. Networks trained by gradients come out otherwise on another
-processor: errors must lie within `NEAR` of the published ones, or within twice the spread of the published seeds, but
-for one run in `STRAYS`: training amplifies roundings, and one that stops early by chance ends elsewhere.
+processor: errors must lie within `NEAR` of the published ones, or within twice the published seeds' standard deviation,
+but for one run in `STRAYS`: training amplifies roundings, and one that stops early by chance ends elsewhere.
 """
 
 from __future__ import annotations
@@ -84,16 +84,12 @@ def again(
     known = {(run.task.study, run.task.key("")): run for run in runs}
     if done is None:
         tasks = [[run.task] for run in runs if runner.skipped(run.task) is None]
-        made = [each for batch in runner.results(tasks, "cpu", jobs, "loky") for each in batch]
+        made = [run for batch in runner.results(tasks, "cpu", jobs, "loky") for run in batch]
     else:
         made = [done[run.key] for run in runs]
     others = list(alike)
-    return [Again(old, now, difference(old, now, others)) for now in made for old in [_old(known, now)]]
-
-
-def _old(known: Mapping[Any, Run], now: Run) -> Run:
-    """Return the published run of a task."""
-    return known[now.task.study, now.task.key("")]
+    pairs = [(known[now.task.study, now.task.key("")], now) for now in made]
+    return [Again(old, now, difference(old, now, others)) for old, now in pairs]
 
 
 def difference(old: Run, now: Run, others: Iterable[Run] = ()) -> str | None:
@@ -113,8 +109,8 @@ def _changed(old: Run, now: Run) -> str | None:
         return None
     ours = {"python", "bgn", "commit", "growth", "baselines"}
     names = [name for name in old.versions if name not in ours and old.versions[name] != now.versions.get(name)]
-    told = ", ".join(f"{name} {old.versions[name]} -> {now.versions.get(name)}" for name in names)
-    return f"other figures with {told}" if told else None
+    versions = ", ".join(f"{name} {old.versions[name]} -> {now.versions.get(name)}" for name in names)
+    return f"other figures with {versions}" if versions else None
 
 
 def _unlike(old: Any, now: Any, where: str) -> str | None:
@@ -123,12 +119,13 @@ def _unlike(old: Any, now: Any, where: str) -> str | None:
         if gone := old.keys() - now.keys():
             return f"{where or 'figures'}: {sorted(gone)}"
         kept = [name for name in old if "seconds" not in name]
-        return next((told for name in kept if (told := _unlike(old[name], now[name], f"{where} {name}".strip()))), None)
+        differences = (_unlike(old[name], now[name], f"{where} {name}".strip()) for name in kept)
+        return next(filter(None, differences), None)
     if isinstance(old, list | tuple) and isinstance(now, list | tuple):
         if len(old) != len(now):
             return f"{where}: {len(old)} -> {len(now)} values"
         pairs = enumerate(zip(old, now, strict=True))
-        return next((told for k, pair in pairs if (told := _unlike(*pair, f"{where} {k}"))), None)
+        return next(filter(None, (_unlike(*pair, f"{where} {k}") for k, pair in pairs)), None)
     if isinstance(old, float) and isinstance(now, int | float):
         same = math.isclose(old, now, rel_tol=EXACT, abs_tol=EXACT) or (old != old and now != now)
     else:
@@ -145,16 +142,16 @@ def _far(old: Run, now: Run, others: Iterable[Run]) -> str | None:
                 return f"{figure}: {before} -> {after}"
             continue
         seeds = [_error(run, figure) for run in others if _but_for_seed(run) == _but_for_seed(old)]
-        spread = stdev(seeds) if len(seeds) > 1 and all(map(math.isfinite, seeds)) else 0.0
-        if abs(after - before) > max(NEAR * abs(before), 2 * spread):
+        deviation = stdev(seeds) if len(seeds) > 1 and all(map(math.isfinite, seeds)) else 0.0
+        if abs(after - before) > max(NEAR * abs(before), 2 * deviation):
             return f"{figure}: {before:.6g} -> {after:.6g}, more than {NEAR:.0%} and twice the spread of seeds"
     return None
 
 
 def _error(run: Run, figure: str) -> float:
     """Return an error of a trained network; of a pruned one that before the first cut."""
-    found = run.figures["curve"][0] if "curve" in run.figures else run.figures
-    return math.nan if found[figure] is None else float(found[figure])
+    figures = run.figures["curve"][0] if "curve" in run.figures else run.figures
+    return math.nan if figures[figure] is None else float(figures[figure])
 
 
 def _but_for_seed(run: Run) -> tuple[str, str, str, str]:
@@ -188,38 +185,34 @@ def recheck(
         Runs by key that were computed elsewhere: those of today's code are compared, and none is computed here.
     """
     published = list(published_runs(name, results).values())
-    lines, found = [], []
+    lines, compared = [], []
     for part, runs in drawn(name, cells, seed, longest, results, done).items():
         checked = again(runs, jobs, published, done)
-        found += checked
-        wrong = [each for each in checked if each.differs]
-        lines += [f"  {_words(each.published)}: {each.differs}" for each in wrong]
+        compared += checked
+        wrong = [result for result in checked if result.differs]
+        lines += [f"  {_described(result.published)}: {result.differs}" for result in wrong]
         lines.append(f"{name}, {part or 'other packages'}: {len(checked) - len(wrong)} of {len(checked)} agree")
         strays = len(checked) // STRAYS if part == "baselines" else 0
         if checked and (keep or len(wrong) <= strays) and part is not None:
-            told: dict[str, Any] = {
+            check: dict[str, Any] = {
                 "code": code.today(part), "cells": len(checked), "agree": len(checked) - len(wrong),
                 "longest": longest, "seed": seed,
                 "of": sum(code.part(run.task) == part for run in published),
                 "date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": code.commit(),
             }  # fmt: skip
-            code.stamp(name, results, {part: told})
-    return found, lines
+            code.stamp(name, results, {part: check})
+    return compared, lines
 
 
-def settled(found: Sequence[Again]) -> bool:
+def within_chance(results: Sequence[Again]) -> bool:
     """Whether what differs is no more than chance explains."""
-    trained = [each for each in found if code.part(each.published.task) == "baselines"]
-    others = [each for each in found if code.part(each.published.task) != "baselines"]
-    return not any(each.differs for each in others) and sum(map(_differs, trained)) <= len(trained) // STRAYS
+    trained = [result for result in results if code.part(result.published.task) == "baselines"]
+    others = [result for result in results if code.part(result.published.task) != "baselines"]
+    strays = sum(result.differs is not None for result in trained)
+    return not any(result.differs for result in others) and strays <= len(trained) // STRAYS
 
 
-def _differs(each: Again) -> bool:
-    """Whether a run came out otherwise."""
-    return each.differs is not None
-
-
-def _words(run: Run) -> str:
+def _described(run: Run) -> str:
     """Return a run in words."""
-    asked = ", ".join(f"{name}={value}" for name, value in run.task.parameters.items())
-    return f"{run.task.dataset} {run.task.method} seed {run.task.seed} ({asked[:80]})"
+    parameters = ", ".join(f"{name}={value}" for name, value in run.task.parameters.items())
+    return f"{run.task.dataset} {run.task.method} seed {run.task.seed} ({parameters[:80]})"

@@ -43,7 +43,7 @@ class Disturbed:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Conditions:
     """A fitted model of questions: its answers to them, one column each, the columns it reads, and its predictions."""
 
     answers: NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Asked:
     predicted: NDArray[Any]
 
 
-Fit = Callable[[Disturbed, int, int], Asked]
+Fit = Callable[[Disturbed, int, int], Conditions]
 """Rows, how many questions at most, and the seed in."""
 
 
@@ -125,28 +125,28 @@ DISTURBANCES: dict[str, Callable[[Disturbed, np.random.Generator], Disturbed]] =
 
 
 def _bgn(setting: dict[str, Any]) -> Fit:
-    def fit(table: Disturbed, size: int, seed: int) -> Asked:
+    def fit(table: Disturbed, size: int, seed: int) -> Conditions:
         made = bgn.BGNRegressor if table.y.dtype.kind == "f" else bgn.BGNClassifier
         model = made(max_terms=size, max_linear=0, n_jobs=1, random_state=seed, **setting).fit(table.X, table.y)
         network = model.network_
         used = {table.X.columns[k] for k in np.flatnonzero(network.layers[0].reads.any(axis=0))}
         said = model.predict if table.y.dtype.kind == "f" else model.predict_proba
-        return Asked(network.hidden(table.X_test, 0) > 0, used, said(table.X_test))
+        return Conditions(network.hidden(table.X_test, 0) > 0, used, said(table.X_test))
 
     return fit
 
 
-def _tree(table: Disturbed, size: int, seed: int) -> Asked:
+def _tree(table: Disturbed, size: int, seed: int) -> Conditions:
     made = DecisionTreeRegressor if table.y.dtype.kind == "f" else DecisionTreeClassifier
     X, X_test, owners = _numbers(table)
     model = made(max_leaf_nodes=size + 1, random_state=seed).fit(X, table.y)
     inner = model.tree_.children_left >= 0
-    asked = zip(model.tree_.feature[inner], model.tree_.threshold[inner], strict=True)
+    splits = zip(model.tree_.feature[inner], model.tree_.threshold[inner], strict=True)
     said = model.predict if table.y.dtype.kind == "f" else model.predict_proba
-    return _of_splits(list(asked), X_test, owners, said(X_test))
+    return _of_splits(list(splits), X_test, owners, said(X_test))
 
 
-def _figs(table: Disturbed, size: int, seed: int) -> Asked:
+def _figs(table: Disturbed, size: int, seed: int) -> Conditions:
     from imodels import FIGSClassifier, FIGSRegressor
 
     numbers = table.y.dtype.kind == "f"
@@ -159,25 +159,25 @@ def _figs(table: Disturbed, size: int, seed: int) -> Asked:
         asks = node.left is not None
         return [(node.feature, node.threshold), *below(node.left), *below(node.right)] if asks else []
 
-    asked = [each for tree in model.trees_ for each in below(tree)]
+    splits = [split for tree in model.trees_ for split in below(tree)]
     said = model.predict(X_test) if numbers else np.clip(model.predict(X_test, by_tree=True).sum(axis=-1), 0.0, 1.0)
-    return _of_splits(asked, X_test, owners, said)
+    return _of_splits(splits, X_test, owners, said)
 
 
 def _numbers(table: Disturbed) -> tuple[Any, Any, list[str]]:
     """Return a table as numbers alone, and the column that each of theirs comes from."""
-    found = [
+    numbers = [
         (name, column)
         for name in table.X.columns
         for column in data.numeric_columns(table.X[name], table.X_test[name])
     ]
-    seen, test = (np.column_stack([column[part] for _, column in found]) for part in (0, 1))
-    return seen, test, [name for name, _ in found]
+    seen, test = (np.column_stack([column[part] for _, column in numbers]) for part in (0, 1))
+    return seen, test, [name for name, _ in numbers]
 
 
-def _of_splits(asked: Sequence[tuple[int, float]], X_test: Any, owners: Sequence[str], predicted: Any) -> Asked:
-    answers = np.array([X_test[:, column] > threshold for column, threshold in asked]).reshape(len(asked), -1).T
-    return Asked(answers, {owners[column] for column, _ in asked}, predicted)
+def _of_splits(splits: Sequence[tuple[int, float]], X_test: Any, owners: Sequence[str], predicted: Any) -> Conditions:
+    answers = np.array([X_test[:, column] > threshold for column, threshold in splits]).reshape(len(splits), -1).T
+    return Conditions(answers, {owners[column] for column, _ in splits}, predicted)
 
 
 METHODS: dict[str, tuple[str, Fit]] = {
@@ -215,15 +215,15 @@ def run(task: Task) -> dict[str, Any]:
     """Fit a model to a table as it is and to each disturbed one, and record what changed."""
     whole, y_test = _table(task)
     fit = METHODS[task.method][1]
-    found = {}
+    figures = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other people's packages warn of their own future
         before = fit(whole, task.parameters["size"], task.seed)
         for name in task.parameters["disturbances"]:
             disturbed = DISTURBANCES[name](whole, np.random.default_rng(task.seed))
             after = fit(disturbed, task.parameters["size"], task.seed)
-            found[name] = {"error": error(after.predicted, y_test)} | compared(before, after, disturbed.origins)
-    return {"error": error(before.predicted, y_test), "columns": len(before.columns), "disturbed": found}
+            figures[name] = {"error": error(after.predicted, y_test)} | compared(before, after, disturbed.origins)
+    return {"error": error(before.predicted, y_test), "columns": len(before.columns), "disturbed": figures}
 
 
 def _table(task: Task) -> tuple[Disturbed, NDArray[Any]]:
@@ -250,19 +250,19 @@ def error(predicted: Any, y: NDArray[Any]) -> float:
     return float(log_loss(y, within_reason(predicted), labels=[0, 1]))
 
 
-def compared(before: Asked, after: Asked, origins: dict[str, str | None]) -> dict[str, float]:
+def compared(before: Conditions, after: Conditions, origins: dict[str, str | None]) -> dict[str, float]:
     """Return how alike two models' columns and questions are, and the share of columns that are noise."""
     read = {origins[name] for name in after.columns if origins[name] is not None}
     noise = sum(origins[name] is None for name in after.columns)
     union = len(before.columns | read) + noise
     return {
         "same_columns": len(before.columns & read) / union if union else 1.0,
-        "same_questions": same_questions(before.answers, after.answers),
+        "same_questions": same_conditions(before.answers, after.answers),
         "noise": noise / max(1, len(after.columns)),
     }
 
 
-def same_questions(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> float:
+def same_conditions(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> float:
     """Return the share of questions that are asked again: yes for no is the same, and one row in twenty may differ.
 
     Examples
@@ -291,7 +291,7 @@ def show(runs: Sequence[Run]) -> list[Table]:
     shares = (
         ("robustness", "Error as a multiple of that of the undisturbed table", "ratio", RATIO_NOTES),
         ("robustness-columns", "Columns in common, as a share of all that either reads", "same_columns", MEAN_NOTES),
-        ("robustness-questions", "Share of the questions that are asked again", "same_questions", QUESTION_NOTES),
+        ("robustness-questions", "Share of the questions that are asked again", "same_questions", CONDITION_NOTES),
         ("robustness-noise", "Share of noise among the columns that are read", "noise", MEAN_NOTES),
     )
     shown = []
@@ -301,9 +301,9 @@ def show(runs: Sequence[Run]) -> list[Table]:
             [kind, *(_share(groups.get(key), kind, figure) for key in METHODS)] for kind in kept
         ]  # fmt: skip
         shown.append(Table(name, title, header, body, notes))
-    each = by(runs, "dataset", "method")
+    groups = by(runs, "dataset", "method")
     body = [
-        [label, kind or "none", *(_error(each.get((name, key)), kind) for name in names)]
+        [label, kind or "none", *(_error(groups.get((name, key)), kind) for name in names)]
         for kind in (None, *kinds)
         for key, (label, _) in METHODS.items()
     ]
@@ -312,7 +312,7 @@ def show(runs: Sequence[Run]) -> list[Table]:
 
 MEAN_NOTES = ("Means over tables and seeds ± the standard deviation over them.",)
 RATIO_NOTES = (*MEAN_NOTES, "1 where nothing changes; mean squared errors of numbers, log losses of classes.")
-QUESTION_NOTES = (*MEAN_NOTES, "The same where they part the test rows alike, but for at most one in twenty.")
+CONDITION_NOTES = (*MEAN_NOTES, "The same where they part the test rows alike, but for at most one in twenty.")
 ERROR_NOTES = ("Means over seeds ± their standard deviation: mean squared errors of numbers, log losses of classes.",)
 
 
@@ -320,8 +320,8 @@ def _share(runs: Sequence[Run] | None, kind: str, figure: str) -> float | str:
     """Return the mean of a figure of a disturbance over tables and seeds."""
     if not runs or any(run.error is not None for run in runs):
         return FAILED if runs else MISSING
-    found = [run.figures["disturbed"][kind] | {"whole": run.figures["error"]} for run in runs]
-    return Measured([each["error"] / each["whole"] if figure == "ratio" else each[figure] for each in found])
+    figures = [run.figures["disturbed"][kind] | {"whole": run.figures["error"]} for run in runs]
+    return Measured([values["error"] / values["whole"] if figure == "ratio" else values[figure] for values in figures])
 
 
 def _error(runs: Sequence[Run] | None, kind: str | None) -> float | str:

@@ -147,10 +147,11 @@ def perform(
         count += len(runs)
         left.pop(waiting[runs[0].task])
         estimate.learn(runs)
-        told = remaining(estimate.wall(left.values(), jobs))
+        estimate_text = remaining(estimate.wall(left.values(), jobs))
         if after:
-            told += f", {duration(estimate.wall([*left.values(), *([task] for task in after)], jobs))} with all studies"
-        print(f"{_line(name, runs, count, len(work.tasks))}; {told}", file=log, flush=True)
+            everything = [*left.values(), *([task] for task in after)]
+            estimate_text += f", {duration(estimate.wall(everything, jobs))} with all studies"
+        print(f"{_line(name, runs, count, len(work.tasks))}; {estimate_text}", file=log, flush=True)
     if batches:
         print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
     return look(name, options, store)
@@ -183,11 +184,11 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
 
 def versions(device: str) -> dict[str, str]:
     """Return what a result may depend on besides its task."""
-    found = {"python": platform.python_version(), "bgn": bgn.__version__} | (
+    numbers = {"python": platform.python_version(), "bgn": bgn.__version__} | (
         {} if device == "cpu" else {"device": device}
     )
     used = {package: sys.modules[module] for package, module in _PACKAGES.items() if module in sys.modules}
-    return found | {
+    return numbers | {
         package: getattr(module, "__version__", None) or version(package) for package, module in used.items()
     }
 
@@ -343,7 +344,7 @@ class Estimate:
 
     def seconds(self, tasks: Iterable[Task]) -> float:
         """Return how long tasks will take here, one after the other; nan as long as nothing is known."""
-        spent, paid = (sum(each[k] for each in self._here.values()) for k in (0, 1))
+        spent, paid = (sum(pair[k] for pair in self._here.values()) for k in (0, 1))
         if not paid and not self._known:
             return float("nan")
         doubt = _TRUSTED_TOGETHER if self._known else 0.0

@@ -48,7 +48,7 @@ NAMES = {
 }  # fmt: skip
 WIDE = ("bgn", "lightgbm", "ebm", "figs")
 THREADED = ("bgn", "lightgbm")
-ASKED = {"smoke": 50, "reduced": 10_000, "full": 10_000}
+EXPLAINED = {"smoke": 50, "reduced": 10_000, "full": 10_000}
 PREDICTED = {"smoke": 1_000, "reduced": 1_000_000, "full": 1_000_000}
 _CHANGED = 20  # rows whose predictions are to be changed
 
@@ -87,19 +87,19 @@ def model(method: str, threads: int, toy: bool = False) -> Any:
 def tasks(options: Options) -> list[Task]:
     """Return fits by rows, by columns and by threads, and what is asked of fitted models."""
     scale = options.scale
-    found = [_fit(method, rows, FEW) for rows in ROWS[scale] for method in NAMES if rows <= _most(method)]
-    found += [
+    wanted = [_fit(method, rows, FEW) for rows in ROWS[scale] for method in NAMES if rows <= _most(method)]
+    wanted += [
         _fit(method, min(WIDE_ROWS, ROWS[scale][-1]), columns)
         for columns in COLUMNS[scale] for method in WIDE
         if columns <= MOST_COLUMNS.get(method, columns)
     ]  # fmt: skip
     rows = min(1_000_000, ROWS[scale][-1])
     shared = [(rows, threads) for threads in THREADS[scale]] + MOST[scale]
-    found += [_shared(method, rows, threads) for rows, threads in shared for method in THREADED]
-    asked = {"rows": min(100_000, ROWS[scale][-1]), "explained": ASKED[scale], "predicted": PREDICTED[scale]}
-    found += [_task(method, asked) for method in ("ask bgn", "ask lightgbm", "ask ebm")]
+    wanted += [_shared(method, rows, threads) for rows, threads in shared for method in THREADED]
+    sizes = {"rows": min(100_000, ROWS[scale][-1]), "explained": EXPLAINED[scale], "predicted": PREDICTED[scale]}
+    wanted += [_task(method, sizes) for method in ("ask bgn", "ask lightgbm", "ask ebm")]
     slow = set() if scale == "full" else {"ebm"}  # which takes minutes, however few the rows
-    kept = [task for task in found if _model_of(task) not in slow]
+    kept = [task for task in wanted if _model_of(task) not in slow]
     return list({(task.dataset, task.method): task for task in kept}.values())
 
 
@@ -149,17 +149,20 @@ def code(task: Task) -> str | None:
 def run(task: Task) -> dict[str, Any]:
     """Fit a model, or ask a fitted one, and return how long it took."""
     if task.method.startswith("ask "):
-        return _asked(task)
-    return _apart(task) if _is_shared(task) else fitted(task)
+        return _explained(task)
+    return _separate(task) if _is_shared(task) else fitted(task)
 
 
-def _apart(task: Task) -> dict[str, Any]:
+def _separate(task: Task) -> dict[str, Any]:
     """Fit in a process of its own: a worker of joblib is granted one thread, however many a model asks for."""
     model(_model_of(task), 1)  # a package that is missing is missed here
     limited = {f"{name}_NUM_THREADS" for name in ("BLIS", "MKL", "NUMBA", "NUMEXPR", "OMP", "OPENBLAS")}
     free = {name: value for name, value in os.environ.items() if name not in limited}
     done = subprocess.run(
-        [sys.executable, "-c", APART, json.dumps(vars(task), default=dict)], env=free, capture_output=True, text=True,
+        [sys.executable, "-c", SEPARATE, json.dumps(vars(task), default=dict)],
+        env=free,
+        capture_output=True,
+        text=True,
         check=False, cwd=Path(__file__).parents[1],
     )  # fmt: skip
     if done.returncode:
@@ -167,7 +170,7 @@ def _apart(task: Task) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-APART = """
+SEPARATE = """
 import json, sys
 from experiments.speed import fitted
 from experiments.store import Task
@@ -182,34 +185,34 @@ def fitted(task: Task) -> dict[str, Any]:
     X_test, y_test = made_up(10_000, columns, task.seed + 1)
     if task.method.endswith("classes"):
         y, y_test = (y > 1.5).astype(int), (y_test > 1.5).astype(int)
-    found = model(_model_of(task), threads, rows == TOY)
+    fresh = model(_model_of(task), threads, rows == TOY)
     few = {"bgn": {"max_terms": 3, "cv": None}, "ebm": {"max_rounds": 2}}.get(_model_of(task).partition("_")[0], {})
-    clone(found).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
-    wall, processor = _seconds(lambda: found.fit(X, y))
-    error = float(np.mean((np.asarray(found.predict(X_test), np.float64) - y_test) ** 2))
+    clone(fresh).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
+    wall, processor = _seconds(lambda: fresh.fit(X, y))
+    error = float(np.mean((np.asarray(fresh.predict(X_test), np.float64) - y_test) ** 2))
     return {"fit_seconds": wall, "fit_processor_seconds": processor, "test_error": error}
 
 
-def _asked(task: Task) -> dict[str, Any]:
+def _explained(task: Task) -> dict[str, Any]:
     rows, explained, predicted = (task.parameters[name] for name in ("rows", "explained", "predicted"))
     X, y = made_up(rows, FEW, task.seed)
-    asked = made_up(predicted, FEW, task.seed + 1)[0]
+    rows = made_up(predicted, FEW, task.seed + 1)[0]
     kind = _model_of(task)
     fitted = model("bgn_questions" if kind == "bgn" else kind, 1, rows == TOY).fit(X, y)
-    background, some = X[:explained], asked[:explained]
-    found = {"predict": _best(lambda: fitted.predict(asked))}
+    background, some = X[:explained], rows[:explained]
+    seconds = {"predict": _best(lambda: fitted.predict(rows))}
     if kind == "bgn":
         network = fitted.network_
-        found["explain"] = _best(lambda: bgn.shap_values(network, some, background))
+        seconds["explain"] = _best(lambda: bgn.shap_values(network, some, background))
         wanted, start = float(np.quantile(y, 0.9)), time.process_time()
         for row in some[:_CHANGED]:
             bgn.counterfactual(network, row, at_least=wanted, background=background)
-        found["counterfactual"] = (time.process_time() - start) / _CHANGED
+        seconds["counterfactual"] = (time.process_time() - start) / _CHANGED
     elif kind == "lightgbm":
-        found["explain"] = _best(lambda: fitted.predict(some, pred_contrib=True))
+        seconds["explain"] = _best(lambda: fitted.predict(some, pred_contrib=True))
     else:
-        found["explain"] = _best(lambda: fitted.explain_local(some))
-    return {f"{name}_processor_seconds": value for name, value in found.items()}
+        seconds["explain"] = _best(lambda: fitted.explain_local(some))
+    return {f"{name}_processor_seconds": value for name, value in seconds.items()}
 
 
 def _seconds(call: Callable[[], object]) -> tuple[float, float]:
@@ -234,14 +237,14 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     single = [run for run in fits if not _is_shared(run.task)]
     by_rows = [run for run in single if run.task.parameters["columns"] == FEW]
     wide = [run for run in single if run.task.parameters["columns"] != FEW]
-    found = [
+    tables = [
         _grid("speed-rows", f"Seconds to fit {FEW} columns", "rows", by_rows, [*NAMES]),
         _grid("speed-columns", f"Seconds to fit {WIDE_ROWS:,} rows", "columns", wide, WIDE),
         _ratios(by_rows),
         _threads([run for run in fits if _is_shared(run.task) and run.error is None]),
         _answers([run for run in runs if run.task.method.startswith("ask ")]),
     ]  # fmt: skip
-    return [table for table in found if table.rows]
+    return [table for table in tables if table.rows]
 
 
 def _grid(name: str, title: str, what: str, runs: Sequence[Run], methods: Sequence[str]) -> Table:
@@ -253,10 +256,10 @@ def _grid(name: str, title: str, what: str, runs: Sequence[Run], methods: Sequen
 
 
 def _processor(runs: Sequence[Run], what: str, size: int, method: str) -> Cell:
-    found = [run for run in runs if run.task.parameters[what] == size and run.task.method == method]
-    if not found:
+    runs_of_size = [run for run in runs if run.task.parameters[what] == size and run.task.method == method]
+    if not runs_of_size:
         return None
-    return FAILED if found[0].error is not None else found[0].figures["fit_processor_seconds"]
+    return FAILED if runs_of_size[0].error is not None else runs_of_size[0].figures["fit_processor_seconds"]
 
 
 def _ratios(runs: Sequence[Run]) -> Table:
@@ -281,10 +284,10 @@ def _threads(runs: Sequence[Run]) -> Table:
     body: list[list[Cell]] = []
     for rows, method in product(sizes, THREADED):
         same = [run for run in runs if (run.task.parameters["rows"], _model_of(run.task)) == (rows, method)]
-        found = {run.task.parameters["threads"]: run.figures for run in same}
-        for threads, figures in sorted(found.items()):
+        by_threads = {run.task.parameters["threads"]: run.figures for run in same}
+        for threads, figures in sorted(by_threads.items()):
             wall, processor = figures["fit_seconds"], figures["fit_processor_seconds"]
-            times = found[1]["fit_seconds"] / wall if 1 in found else None
+            times = by_threads[1]["fit_seconds"] / wall if 1 in by_threads else None
             body.append([f"{rows:,}", NAMES[method], threads, wall, processor, times])
     header = ("rows", "model", "threads", "seconds on the wall", "processor's seconds", "times as fast as one thread")
     return Table("speed-threads", f"Threads: {FEW} columns", header, body)
@@ -295,15 +298,15 @@ def _answers(runs: Sequence[Run]) -> Table:
     groups, body = by(runs, "method"), list[list[Cell]]()
     for method in ("ask bgn", "ask lightgbm", "ask ebm"):
         name = NAMES[method.removeprefix("ask ")]
-        found = groups.get(method, [])
-        if not found or found[0].error is not None:
-            body.append([name, FAILED if found else MISSING, None, None])
+        group = groups.get(method, [])
+        if not group or group[0].error is not None:
+            body.append([name, FAILED if group else MISSING, None, None])
             continue
-        asked, predict, explain, change = found[0].task.parameters, *(
-            found[0].figures.get(f"{name}_processor_seconds") for name in ("predict", "explain", "counterfactual")
+        sizes, predict, explain, change = group[0].task.parameters, *(
+            group[0].figures.get(f"{name}_processor_seconds") for name in ("predict", "explain", "counterfactual")
         )  # fmt: skip
         changed = None if change is None else 1e3 * change
-        body.append([name, asked["predicted"] / predict / 1e6, explain / asked["explained"] * 1e6, changed])
+        body.append([name, sizes["predicted"] / predict / 1e6, explain / sizes["explained"] * 1e6, changed])
     header = ("model", "million predictions per second", "µs to explain a row", "ms to find a counterfactual")
     return Table("speed-asked", "What is asked of a fitted model", header, body, (
         "One thread. BGN: 50 questions, exact SHAP values against as many background rows as are explained, proven "

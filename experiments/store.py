@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 """
 _REMEDY = "Name another file with --store, or move this one away: its runs are done again."
-_TRIES = 100
+_ATTEMPTS = 100
 # A damaged file may also make SQLite say what is no text.
 _BROKEN = (sqlite3.Error, UnicodeDecodeError)
 _SHARED = ("study", "dataset", "checksum", "method", "parameters", "split", "versions")
@@ -186,15 +186,15 @@ class Store:
         with self._sound():
             texts = dict(self._connection.execute("SELECT id, text FROM texts"))
             rows = self._connection.execute(f"SELECT {', '.join(_SHARED + _OWN)} FROM runs ORDER BY key").fetchall()
-        found = {}
+        stored = {}
         for number, row in enumerate(rows, start=1):
             try:
                 run = _run(dict(zip(_SHARED + _OWN, row, strict=True)), texts)
-                found[run.key] = run
+                stored[run.key] = run
             except (LookupError, TypeError, ValueError, AttributeError) as error:
-                told = f"{type(error).__name__}: {str(error)[:60]}"
-                raise ValueError(f"the store {self.path} is damaged: run {number} ({told}). {_REMEDY}") from None
-        return found
+                problem = f"{type(error).__name__}: {str(error)[:60]}"
+                raise ValueError(f"the store {self.path} is damaged: run {number} ({problem}). {_REMEDY}") from None
+        return stored
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop runs."""
@@ -210,7 +210,7 @@ class Store:
 
 def _patiently(action: Callable[[], object]) -> None:
     """Do what SQLite refuses at once, whatever its timeout, while another process opens the same new file."""
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         try:
             action()
             return
@@ -225,13 +225,13 @@ def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
     """Add the runs of other stores, or of published lines, to a store; return how many it holds then."""
     from experiments.published import read_any
 
-    found: dict[str, Run] = {}
+    merged: dict[str, Run] = {}
     for source in sources:
         for key, run in read_any(Path(source)).items():
-            if key not in found or found[key].error is not None:
-                found[key] = run
+            if key not in merged or merged[key].error is not None:
+                merged[key] = run
     with Store(target) as store:
-        store.add(found.values())
+        store.add(merged.values())
         store.compact()
         return len(store.runs())
 

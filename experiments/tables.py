@@ -34,11 +34,11 @@ FAILED = "failed"
 class Measured(float):
     """A mean over runs that knows how far they lie apart: their standard deviation, NaN where there is one run."""
 
-    spread: float
+    deviation: float
 
     def __new__(cls, values: Sequence[float]) -> Measured:
         made = super().__new__(cls, math.fsum(values) / len(values))
-        made.spread = stdev(values) if len(values) > 1 else math.nan
+        made.deviation = stdev(values) if len(values) > 1 else math.nan
         return made
 
 
@@ -81,10 +81,10 @@ class Table:
 
     def best(self, row: int, column: int) -> bool:
         """Tell whether a cell is the best of its column."""
-        known = [each[column] for each in self.rows if isinstance(each[column], float)]
+        known = [line[column] for line in self.rows if isinstance(line[column], float)]
         return self.lowest and len(known) > 1 and self.rows[row][column] == min(known)
 
-    def words(self) -> list[list[str]]:
+    def written_rows(self) -> list[list[str]]:
         """Return the body as it is printed."""
         return [[written(cell) for cell in row] for row in self.rows]
 
@@ -113,10 +113,10 @@ def written(cell: Cell) -> str:
         return cell
     if isinstance(cell, int):
         return f"{cell:,}"
-    if isinstance(cell, Measured) and math.isfinite(cell.spread):
+    if isinstance(cell, Measured) and math.isfinite(cell.deviation):
         own = written(float(cell))
         decimals = len(own.partition(".")[2])
-        return f"{own} ± {cell.spread:,.{decimals}f}"
+        return f"{own} ± {cell.deviation:,.{decimals}f}"
     if not math.isfinite(cell) or cell == 0:
         return str(cell) if cell else "0"
     digits = max(0, 3 - math.floor(math.log10(abs(cell))))
@@ -125,7 +125,7 @@ def written(cell: Cell) -> str:
 
 def text(table: Table) -> str:
     """Return a table for the terminal."""
-    body = [list(table.header), *table.words()]
+    body = [list(table.header), *table.written_rows()]
     widths = [max(len(row[k]) for row in body) for k in range(len(table.header))]
 
     def line(row: Sequence[str]) -> str:
@@ -144,14 +144,14 @@ def markdown(table: Table) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in row) + " |"
 
     rule = "|" + "|".join(" ---: " if right else " :--- " for right in table.numeric) + "|"
-    body = [line(table.header), rule, *map(line, table.words())]
+    body = [line(table.header), rule, *map(line, table.written_rows())]
     return "\n".join([f"**{table.title}**", "", *body, *_paragraphs(table.notes)]) + "\n"
 
 
 def latex(table: Table) -> str:
     """Return a table in LaTeX, for the booktabs package."""
     shape = "".join("r" if right else "l" for right in table.numeric)
-    lines = [" & ".join(map(_tex, row)) + r" \\" for row in [list(table.header), *table.words()]]
+    lines = [" & ".join(map(_tex, row)) + r" \\" for row in [list(table.header), *table.written_rows()]]
     body = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
     notes = [rf"% {note}" for note in table.notes]
     return "\n".join([f"% {table.title}", *body, r"\end{tabular}", *notes]) + "\n"
@@ -169,7 +169,7 @@ def comma_separated(table: Table) -> str:
 def restructured(table: Table) -> str:
     """Return a table for the documentation."""
     lines = [f".. list-table:: {_rst(table.title)}", "   :header-rows: 1", ""]
-    for number, row in enumerate([list(table.header), *table.words()], -1):
+    for number, row in enumerate([list(table.header), *table.written_rows()], -1):
         for k, cell in enumerate(row):
             shown = f"**{_rst(cell)}**" if number >= 0 and table.best(number, k) else _rst(cell)
             lines.append(f"   {'*' if k == 0 else ' '} - {shown}".rstrip())
@@ -286,8 +286,8 @@ class Panels:
     ----------
     sizes : sequence of int
         Where the axis of sizes has its marks.
-    labels, colours : mapping of str to str
-        The models by their keys, drawn in the order of `colours`; `ours` is the broad one.
+    labels, colors : mapping of str to str
+        The models by their keys, drawn in the order of `colors`; `ours` is the broad one.
     across, upwards : str
         What the axes say.
     ours : str
@@ -297,7 +297,7 @@ class Panels:
 
     sizes: Sequence[int]
     labels: Mapping[str, str]
-    colours: Mapping[str, str]
+    colors: Mapping[str, str]
     across: str
     upwards: str
     ours: str = "bgn"
@@ -312,13 +312,13 @@ class Panels:
             columns = min(COLUMNS, len(names))
             panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
             for ax, name in zip(panels, names, strict=False):
-                lines = {key: [_height(value(name, key, size)) for size in self.sizes] for key in self.colours}
+                lines = {key: [_height(value(name, key, size)) for size in self.sizes] for key in self.colors}
                 self._panel(ax, name, lines)
             for ax in panels[len(names) :]:
                 ax.set_axis_off()
             handles, labels = panels[0].get_legend_handles_labels()
-            beside = min(COLUMNS + 2, len(labels)) or 1
-            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center", ncols=beside)
+            n_columns = min(COLUMNS + 2, len(labels)) or 1
+            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center", ncols=n_columns)
             canvas.supxlabel(self.across, fontsize=9)
             canvas.supylabel(self.upwards, fontsize=9)
 
@@ -330,10 +330,10 @@ class Panels:
 
         plain(ax)
         for key, line in lines.items():
-            at = [k for k, each in enumerate(line) if math.isfinite(each)]
-            mark = {"color": self.colours[key], "markersize": 3, "linewidth": 2.4 if key == self.ours else 1.2}
+            at = [k for k, value in enumerate(line) if math.isfinite(value)]
+            mark = {"color": self.colors[key], "markersize": 3, "linewidth": 2.4 if key == self.ours else 1.2}
             ax.plot([self.sizes[k] for k in at], [line[k] for k in at], "o-", label=self.labels[key], **mark)
-        tame = [each for key, line in lines.items() if key != self.stray for each in line if math.isfinite(each)]
+        tame = [value for key, line in lines.items() if key != self.stray for value in line if math.isfinite(value)]
         if self.stray is not None and tame:
             margin = 0.1 * (max(tame) - min(tame))
             ax.set_ylim(min(tame) - margin, max(tame) + margin)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from experiments import accuracy, data
 from experiments.accuracy import TABLE_4
 from experiments.store import Options, Run, Task
@@ -51,10 +51,10 @@ def code(task: Task) -> str:
 def run(task: Task) -> dict[str, Any]:
     """Grow the first neurons literally and our way."""
     rows, neurons = data.split(task), task.parameters["neurons"]
+    growth = GrowthSettings(max_replacements=0, sweeps=0, patience=None)
     model = BGNRegressor.as_in_paper(
-        max_layers=1, max_terms=neurons, max_replacements=0, patience=None, validation_fraction=0, n_jobs=1,
-        random_state=task.seed,
-    )  # fmt: skip
+        max_layers=1, max_terms=neurons, growth=growth, validation_fraction=0, n_jobs=1, random_state=task.seed
+    )
     model.fit(rows.X, rows.y)
     ours = min(_seconds(lambda: model.fit(rows.X, rows.y)) for _ in range(3))
     left: list[float] = []
@@ -126,17 +126,17 @@ def _minutes(runs: list[Run], figure: str) -> str:
     """Return minutes as the paper prints them, of several seeds with their standard deviation."""
     values = [run.figures[figure] / 60 for run in runs]
     digits = 2 if max(values) >= 0.1 else 4
-    spread = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.{digits}f}{spread}"
+    deviation = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{deviation}"
 
 
 def _literal(name: str, runs: list[Run]) -> list[Cell]:
     """Return a line of the second table."""
     if not runs or runs[0].error is not None:
         return [name, FAILED if runs else MISSING, *[None] * 6]
-    found, neurons = runs[0].figures, runs[0].task.parameters["neurons"]
-    slow, quick = found["literal_seconds"], found["our_seconds"]
-    return [name, found["rows"], neurons, slow, quick, slow / quick, found["literal_mse"], found["our_mse"]]
+    figures, neurons = runs[0].figures, runs[0].task.parameters["neurons"]
+    slow, quick = figures["literal_seconds"], figures["our_seconds"]
+    return [name, figures["rows"], neurons, slow, quick, slow / quick, figures["literal_mse"], figures["our_mse"]]
 
 
 # -- The paper's definitions taken literally: a slow program to measure against, and to test ours with
@@ -170,8 +170,8 @@ def literal_neuron(X: Floats, residual: Floats, most: int = 2) -> tuple[Floats, 
     order = np.argsort(projection)
     best = (math.inf, 0)
     for split in range(len(order) + 1):
-        below, above = residual[order[:split]], residual[order[split:]]
-        left = (len(below) * np.var(below) if len(below) else 0.0) + (len(above) * np.var(above) if len(above) else 0.0)
+        below, beyond = residual[order[:split]], residual[order[split:]]
+        left = sum(len(part) * float(np.var(part)) for part in (below, beyond) if len(part))
         if left < best[0]:
             best = (float(left), split)
     split = best[1]

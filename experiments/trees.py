@@ -85,20 +85,20 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
     depth, grid = task.parameters["max_depth"], dict(sorted(task.parameters["grid"].items()))  # as records keep it
     tried: list[tuple[float, dict[str, Any], DecisionTreeRegressor]] = []
     for values in product(*grid.values()):
-        asked = dict(zip(grid, values, strict=True))
+        setting = dict(zip(grid, values, strict=True))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # Friedman's criterion goes, being the squared error
-            tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **asked).fit(rows.X, rows.y)
-        tried.append((rows.mse(tree)["validation_mse"], asked, tree))
-    _, asked, tree = min(tried, key=lambda each: each[0])
-    return rows.mse(tree) | {"chosen": asked, "tried": [[asked, error] for error, asked, _ in tried]}
+            tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **setting).fit(rows.X, rows.y)
+        tried.append((rows.mse(tree)["validation_mse"], setting, tree))
+    _, setting, tree = min(tried, key=lambda trial: trial[0])
+    return rows.mse(tree) | {"chosen": setting, "tried": [[setting, error] for error, setting, _ in tried]}
 
 
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return errors, features and questions of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    size = task.parameters
-    model = make(**size, max_layers=1, patience=None, **data.ALONE, random_state=task.seed, n_jobs=1)
+    alone = {"max_layers": 1, "patience": None, **data.ALONE, "random_state": task.seed, "n_jobs": 1}
+    model = data.build(make, {**task.parameters, **alone})
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
     errors = [rows.mse(network) for network in networks]
@@ -123,7 +123,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         Table("trees-searched", "Trees with the paper's search", SEARCH, _searched(groups), SEARCH_NOTES),
     ]
     shown += [
-        Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
+        Figure(f"trees-{_label(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
         for name in COLUMNS
         if any(_sound(groups.get((name, method))) for method in GROWN)
     ]
@@ -151,23 +151,23 @@ def _searched(groups: dict[Any, list[Run]]) -> list[list[Cell]]:
     """Return the searched trees beside those of the paper's choice."""
     lines: list[list[Cell]] = []
     for name, depth in product(COLUMNS, DEPTHS):
-        found, plain = groups.get((name, f"tree {depth}, searched")), groups.get((name, f"tree {depth}"))
-        line: list[Cell] = [COLUMNS[name], depth, mean(found, "test_mse"), mean(plain, "test_mse"), None, None]
-        if found and _sound(found):
+        searches, plain = groups.get((name, f"tree {depth}, searched")), groups.get((name, f"tree {depth}"))
+        line: list[Cell] = [COLUMNS[name], depth, mean(searches, "test_mse"), mean(plain, "test_mse"), None, None]
+        if searches and _sound(searches):
             errors: dict[str, list[float]] = {}
-            for asked, error in (each for run in found for each in run.figures["tried"]):
-                errors.setdefault(_combination(asked), []).append(error)
-            best = min(errors, key=lambda each: float(np.mean(errors[each])))
-            own = sum(_combination(run.figures["chosen"]) == best for run in found)
-            line[4:] = [f"{best} ({own} of {len(found)} seeds)", float(np.mean(errors[best]))]
+            for setting, error in (trial for run in searches for trial in run.figures["tried"]):
+                errors.setdefault(_combination(setting), []).append(error)
+            best = min(errors, key=lambda combination: float(np.mean(errors[combination])))
+            own = sum(_combination(run.figures["chosen"]) == best for run in searches)
+            line[4:] = [f"{best} ({own} of {len(searches)} seeds)", float(np.mean(errors[best]))]
         lines.append(line)
     return lines
 
 
-def _combination(asked: dict[str, Any]) -> str:
+def _combination(setting: dict[str, Any]) -> str:
     """Return a combination in words."""
-    columns, criterion = asked["max_features"] or "all", asked["criterion"].replace("_", " ")
-    return f"{columns} columns, {criterion}, {asked['splitter']} split"
+    columns, criterion = setting["max_features"] or "all", setting["criterion"].replace("_", " ")
+    return f"{columns} columns, {criterion}, {setting['splitter']} split"
 
 
 HEADER = (
@@ -205,15 +205,15 @@ def matching(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
     if not (_sound(trees) and _sound(networks)):
         return [FAILED, None, None]
     limits = {run.task.seed: run.figures["validation_mse"] for run in trees}
-    found = []
+    figures_at_size = []
     for run in networks:
         if run.task.seed not in limits:
             continue
         width = smallest(run.figures["validation_mse"], limits[run.task.seed])
         if width is None:
             return ["not reached", None, None]
-        found.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
-    return [float(value) for value in np.mean(found, axis=0)] if found else [MISSING, None, None]
+        figures_at_size.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
+    return [float(value) for value in np.mean(figures_at_size, axis=0)] if figures_at_size else [MISSING, None, None]
 
 
 def matching_means(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
@@ -251,7 +251,7 @@ def _sound(runs: Sequence[Run] | None) -> bool:
     return bool(runs) and all(run.error is None for run in runs or ())
 
 
-def _word(name: str) -> str:
+def _label(name: str) -> str:
     """Return a table's name as part of a file's."""
     return "statlib" if name == "housing" else name.partition(":")[2]
 
@@ -263,15 +263,15 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
         plain(ax)
-        for (method, label), colour in zip(GROWN.items(), (FIRST, THIRD), strict=True):
+        for (method, label), color in zip(GROWN.items(), (FIRST, THIRD), strict=True):
             runs = groups.get((name, method))
             if not _sound(runs):
                 continue
             errors = _stacked(runs or [], "test_mse")[:, 1:41]
-            middle, spread = errors.mean(axis=0), errors.std(axis=0)
+            middle, deviation = errors.mean(axis=0), errors.std(axis=0)
             widths = np.arange(1, errors.shape[1] + 1)
-            ax.fill_between(widths, middle - spread, middle + spread, color=colour, alpha=0.15, linewidth=0)
-            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=colour, label=label)
+            ax.fill_between(widths, middle - deviation, middle + deviation, color=color, alpha=0.15, linewidth=0)
+            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=color, label=label)
         for depth in DEPTHS:
             trees = groups.get((name, f"tree {depth}"))
             if _sound(trees):
@@ -297,20 +297,20 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
 
 def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the nodes of a fitted tree in plain values, the root first."""
-    found = tree.tree_
+    inner = tree.tree_
     return [
-        {"value": float(found.value[k, 0, 0]), "rows": int(found.n_node_samples[k])}
+        {"value": float(inner.value[k, 0, 0]), "rows": int(inner.n_node_samples[k])}
         | (
             {
-                "name": names[found.feature[k]],
-                "threshold": float(found.threshold[k]),
-                "below": int(found.children_left[k]),
-                "above": int(found.children_right[k]),
+                "name": names[inner.feature[k]],
+                "threshold": float(inner.threshold[k]),
+                "below": int(inner.children_left[k]),
+                "above": int(inner.children_right[k]),
             }
-            if found.children_left[k] >= 0
+            if inner.children_left[k] >= 0
             else {}
         )
-        for k in range(found.node_count)
+        for k in range(inner.node_count)
     ]
 
 
@@ -374,17 +374,17 @@ def ours(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
         low, high = min(n["value"] for n in nodes), max(n["value"] for n in nodes)
         for k, node in enumerate(nodes):
             x, depth = places[k]
-            for side, word in (("below", "yes"), ("above", "no")):
+            for side, answer in (("below", "yes"), ("above", "no")):
                 if side in node:
                     to, _ = places[node[side]]
                     ax.plot([x, to], [-depth, -depth - 1], color=ink(0.4), linewidth=1, zorder=1)
-                    ax.text((x + to) / 2, -depth - 0.5, word, fontsize=7, color=ink(0.6), ha="center", va="center",
+                    ax.text((x + to) / 2, -depth - 0.5, answer, fontsize=7, color=ink(0.6), ha="center", va="center",
                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2)  # fmt: skip
-            asked = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
+            condition = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
             shade = 0.04 + 0.3 * (node["value"] - low) / (high - low or 1)
-            words = f"{asked}{node['value']:.2f}\n{node['rows']:,} rows"
+            text = f"{condition}{node['value']:.2f}\n{node['rows']:,} rows"
             box = {"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}
-            ax.text(x, -depth, words, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3)
+            ax.text(x, -depth, text, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3)
         widest, deepest = max(x for x, _ in places.values()), max(depth for _, depth in places.values())
         ax.set(xlim=(-0.6, widest + 0.6), ylim=(-deepest - 0.45, 0.4))
 

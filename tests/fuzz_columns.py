@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import bgn
-from bgn import persist
+from bgn import GrowthSettings, persist
 from bgn.export import TARGETS
 from bgn.model.readings import outputs_of
 from bgn.report.facts import Facts
@@ -140,7 +140,8 @@ def case(number: int, folder: Path) -> list[str]:
     y = target(label, X, rng)
     of_classes = label not in ("numbers", "whole numbers")
     make: Any = bgn.BGNClassifier if of_classes else bgn.BGNRegressor
-    settings = {"max_terms": int(rng.integers(1, 6)), "random_state": 0, "cv": None, "sweeps": 0, "max_replacements": 1}
+    settings: dict[str, Any] = {"max_terms": int(rng.integers(1, 6)), "random_state": 0, "cv": None}
+    settings["growth"] = GrowthSettings(max_replacements=1, sweeps=0)
     settings |= {"max_linear": rng.choice(["auto", "0"]), "validation_fraction": float(rng.choice([0.0, 0.2]))}
     settings["max_linear"] = 0 if settings["max_linear"] == "0" else "auto"
     about = f"{number}: {kinds}, {label}, {len(X)} rows"

@@ -25,7 +25,7 @@ import numpy as np
 from click.testing import CliRunner
 
 import bgn
-from bgn import BGNClassifier, BGNRegressor, Layer, ModelFileError, Network
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, Layer, ModelFileError, Network
 from bgn.cli.app import bgn as shell
 from bgn.persist import read
 from tests.raw_columns import category, date, number, prepared
@@ -41,11 +41,12 @@ def originals(folder: Path) -> list[bytes]:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (80, 3)).astype(float)
     y = X[:, 0] * 2 - X[:, 1] + rng.normal(size=80)
-    flat = BGNRegressor(max_terms=6, max_replacements=2, random_state=0, cv=None).fit(X, y)
-    deep = BGNRegressor(max_terms=4, max_layers=2, shrinkage=5.0, max_replacements=0, random_state=3).fit(X, y)
+    flat = BGNRegressor(max_terms=6, growth=GrowthSettings(max_replacements=2), random_state=0, cv=None).fit(X, y)
+    quick = GrowthSettings(max_replacements=0)
+    deep = BGNRegressor(max_terms=4, max_layers=2, shrinkage=5.0, growth=quick, random_state=3).fit(X, y)
     two = BGNClassifier(max_terms=3, class_weight={"no": 1, "yes": 2.5}, random_state=0)
     two.fit(X, np.where(y > 1, "yes", "no"))
-    three = BGNClassifier(max_terms=3, max_layers=2, max_replacements=0, random_state=0).fit(X, np.digitize(y, [0, 3]))
+    three = BGNClassifier(max_terms=3, max_layers=2, growth=quick, random_state=0).fit(X, np.digitize(y, [0, 3]))
     preparation = prepared(
         number("rooms", fill=3.0),
         category("kind", ("flat", "house"), "flat"),

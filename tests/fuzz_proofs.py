@@ -185,9 +185,9 @@ def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
     if not sure and not answer.optimal:
         assert not (answer.unreachable and np.isfinite(cost)), said
         return
-    assert answer.found == np.isfinite(cost), said
+    assert answer.reached == np.isfinite(cost), said
     assert answer.optimal, said
-    if answer.found:
+    if answer.reached:
         assert wanted(network.predict(np.array([answer.x], dtype=object)))[0], said
         assert abs(answer.cost - cost) <= 1e-6 * max(cost, 1.0), said
         assert not fewest or len(answer.changes) == changes, said

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import bgn
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from bgn.report.facts import Facts
 from bgn.report.page import PageSettings, render
 from tests.round_trips import bits, scratch, through_a_file
@@ -60,8 +60,9 @@ def settings(rng: np.random.Generator) -> dict[str, Any]:
     choices: dict[str, list[Any]] = {
         "max_layers": [1, 1, 2, 3], "max_terms": [1, 4, 8], "max_features": [1, 2, None],
         "direction": ["search", "search", "lasso", "debiased"], "output": ["full", "full", "stagewise"],
-        "shrinkage": ["auto", 0.0, 1.0, 30.0, 1e6], "learning_rate": [1.0, 0.3], "max_replacements": [0, 2],
-        "patience": [3, None], "validation_fraction": [0.0, 0.2], "cv": [None, "auto"],
+        "shrinkage": ["auto", 0.0, 1.0, 30.0, 1e6], "learning_rate": [1.0, 0.3],
+        "growth": [None, GrowthSettings(0), GrowthSettings(2, patience=None), GrowthSettings(0, patience=3)],
+        "validation_fraction": [0.0, 0.2], "cv": [None, "auto"],
         "select": ["best", "compact"], "max_seconds": [None, None, 1e-9], "n_jobs": [1], "random_state": [0, 7, None],
     }  # fmt: skip
     return {name: among[rng.integers(len(among))] for name, among in choices.items()}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import bgn
-from bgn.inputs.cells import Met
+from bgn.inputs.text_types import FileReading
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.inputs.files import open_table
@@ -174,7 +174,7 @@ def case(seed: int, folder: Path) -> str:
     except InputError:
         fitted(path)
         return "refused"
-    compare(raw, opened.names, found.to_pydict(), found.num_rows, opened.met)
+    compare(raw, opened.names, found.to_pydict(), found.num_rows, opened.reading)
     checked = bgn.check(path, "y" if "y" in opened.names else None)
     assert str(checked)
     assert checked._repr_html_()
@@ -190,7 +190,7 @@ def fitted(path: Path) -> str:
     return "fitted"
 
 
-def compare(raw: bytes, names: tuple[str, ...], values: dict[str, list[Any]], rows: int, met: Met) -> None:
+def compare(raw: bytes, names: tuple[str, ...], values: dict[str, list[Any]], rows: int, met: FileReading) -> None:
     """Compare all that was read with what the slow reader says."""
     text, utf8 = decoded(raw)
     told = "\n".join(met.notes)

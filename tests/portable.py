@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from bgn import BGNClassifier, BGNRegressor, Network
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, Network
 from bgn.grow.directions.pairs import logarithm, turn
 from tests.networks import linear_coef_of, linear_ends_of
 
@@ -82,14 +82,15 @@ def _classes(rows: Any, number: int, weighted: bool = False, **changes: Any) -> 
     X, y = rows
     classes = (np.argsort(np.argsort(y, kind="stable"), kind="stable") * number) // len(y)
     weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y)) if weighted else None
-    settings = {"max_terms": 12, "max_replacements": 3, "cv": None, "n_jobs": 1, "random_state": 0}
+    settings = {"max_terms": 12, "growth": GrowthSettings(max_replacements=3), "cv": None, "n_jobs": 1, "random_state": 0}
     return BGNClassifier(**settings | changes).fit(X, classes, weight).network_
 
 
+PAPER = GrowthSettings(max_replacements=None, sweeps=0, patience=8)
 FITS: dict[str, Callable[[], Network]] = {
     "diabetes": lambda: _fit(diabetes()),
     "diabetes, compact": lambda: _fit(diabetes(), select="compact", shrinkage=1.0),
-    "diabetes, as in the paper": lambda: _fit(diabetes(), paper=True, max_terms=25, patience=8),
+    "diabetes, as in the paper": lambda: _fit(diabetes(), paper=True, max_terms=25, growth=PAPER),
     "diabetes, three features": lambda: _fit(diabetes(), max_features=3, max_terms=20, shrinkage=10.0),
     "diabetes, debiased, weighted": lambda: _fit(diabetes(), True, direction="debiased"),
     "diabetes, linear terms": lambda: _fit(diabetes(), max_linear="auto", max_terms=8, cv=3),
@@ -97,23 +98,23 @@ FITS: dict[str, Callable[[], Network]] = {
     "smooth": lambda: _fit(smooth()),
     "smooth, deep": lambda: _fit(smooth(), max_layers=3, max_terms=15, shrinkage=1.0),
     "smooth, four features": lambda: _fit(smooth(), max_features=4, max_terms=20, shrinkage=1.0),
-    "smooth, as in the paper, weighted": lambda: _fit(smooth(), True, paper=True, max_terms=20, patience=8),
+    "smooth, as in the paper, weighted": lambda: _fit(smooth(), True, paper=True, max_terms=20, growth=PAPER),
     "smooth, float32, weighted": lambda: _fit(smooth(), True, True, shrinkage=1.0),
     "smooth, small steps": lambda: _fit(smooth(), output="stagewise", learning_rate=0.1, max_terms=60),
-    "smooth, cross-validated": lambda: _fit(smooth(), max_terms=10, max_replacements=2, cv=3),
+    "smooth, cross-validated": lambda: _fit(smooth(), max_terms=10, growth=GrowthSettings(2), cv=3),
     "coarse": lambda: _fit(coarse()),
     "coarse, deep, weighted": lambda: _fit(coarse(), True, max_layers=2, max_terms=12, shrinkage=1.0),
     "coarse, three features, float32": lambda: _fit(coarse(), False, True, max_features=3, max_terms=12, shrinkage=1.0),
     "uneven": lambda: _fit(uneven()),
     "uneven, debiased, no limit": lambda: _fit(uneven(), direction="debiased", max_features=None, shrinkage=1.0),
     "two classes": lambda: _classes(smooth(), 2),
-    "two classes, cross-validated": lambda: _classes(smooth(), 2, cv=2, max_terms=15, max_replacements=1),
+    "two classes, cross-validated": lambda: _classes(smooth(), 2, cv=2, max_terms=15, growth=GrowthSettings(1)),
     "three classes, cross-validated, weighted": lambda: _classes(
-        coarse(), 3, True, cv=2, max_terms=15, max_replacements=0
+        coarse(), 3, True, cv=2, max_terms=15, growth=GrowthSettings(max_replacements=0)
     ),
     "three classes, deep, weighted": lambda: _classes(coarse(), 3, True, max_layers=2, max_terms=6),
-    "many": lambda: _fit(many(), max_terms=10, max_replacements=4),
-    "many, weighted, float32": lambda: _fit(many(), True, True, max_terms=8, max_replacements=2),
+    "many": lambda: _fit(many(), max_terms=10, growth=GrowthSettings(4)),
+    "many, weighted, float32": lambda: _fit(many(), True, True, max_terms=8, growth=GrowthSettings(2)),
 }
 
 

@@ -46,7 +46,7 @@ def test_width_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, A
     with pytest.raises(ValueError, match=f"width must be one that was grown, 0 to {most}; got 99"):
         model.with_terms(99)
     for wrong in (-1, 2.0, "2", None, True):
-        with pytest.raises(ValueError, match="width must be a whole number, at least 0; got"):
+        with pytest.raises(ValueError, match="n_terms must be a whole number, at least 0; got"):
             model.with_terms(wrong)
     with pytest.raises(ValueError, match="layer must be between 0 and 0; got 1"):
         model.with_terms(1, layer=1)
@@ -60,7 +60,8 @@ def test_width_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, A
 
 
 def test_layers_of_deep_models(rows: tuple[Any, Any]) -> None:
-    deep = bgn.BGNRegressor(max_layers=2, max_terms=3, random_state=0, patience=None).fit(*rows)
+    growth = bgn.GrowthSettings(patience=None)
+    deep = bgn.BGNRegressor(max_layers=2, max_terms=3, random_state=0, growth=growth).fit(*rows)
     below = deep.history_.inputs[0].width
     assert deep.with_terms(2, layer=1).network_.widths == (below, 2)
     first = deep.with_terms(1, layer=0)

@@ -13,14 +13,15 @@ from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.metrics import log_loss
 
 import bgn
-from bgn import BGNClassifier
+from bgn import BGNClassifier, GrowthSettings
 from bgn.engines.memory import MemoryEngine, part_of
 from bgn.grow.losses import Logistic, Softmax
 from bgn.grow.refit import Full
 from bgn.model.term import Oblique, Projection
 from tests.growing import same
 
-QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 4, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK["growth"] = GrowthSettings(max_replacements=2)
 
 
 def table(classes, rows=240, seed=0):

@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 
 import bgn
-from bgn import BGNRegressor, shap_values
+from bgn import BGNRegressor, GrowthSettings, shap_values
 from bgn.persist import read
 from tests.command import call, run
 from tests.every_engine import local_cluster
@@ -29,7 +29,7 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.source import DataFile  # noqa: E402
+from bgn.cli.rows import DataFile  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402
@@ -42,7 +42,8 @@ from bgn.model.layer import Oblique, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_terms": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL = {"max_terms": 3, "shrinkage": 1.0, "random_state": 0, "cv": None, "max_linear": 0}
+SMALL["growth"] = GrowthSettings(max_replacements=2)
 
 
 @pytest.fixture(autouse=True)

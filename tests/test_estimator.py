@@ -4,18 +4,20 @@ import pickle
 import re
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bgn import BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load
 from bgn.engines.raw_rows import row_hashes
 from bgn.inputs.splits import edge_of, is_test
 from tests.optional import pandas as pd
@@ -63,8 +65,8 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
         ({"shrinkage": -1}, 'shrinkage must be a number at least 0 or "auto"; got -1.'),
         ({"shrinkage": "some"}, "shrinkage must be a number"),
         ({"learning_rate": 0}, "learning_rate must be a number above 0 and at most 1; got 0."),
-        ({"max_replacements": -1}, "max_replacements must be a whole number, at least 0; got -1."),
-        ({"patience": 0}, "patience must be a whole number, at least 1; got 0."),
+        ({"growth": GrowthSettings(-1)}, "max_replacements must be a whole number, at least 0; got -1."),
+        ({"growth": GrowthSettings(patience=0)}, "patience must be a whole number, at least 1; got 0."),
         ({"verbose": "loud"}, "verbose must be a whole number, at least 0; got 'loud'."),
         ({"validation_fraction": 1.0}, "validation_fraction must be a number at least 0 and below 1; got 1.0."),
         ({"select": "smallest"}, "select must be one of 'best', 'compact'; got 'smallest'."),
@@ -473,7 +475,7 @@ def test_a_refit_is_seen_whole_or_not_at_all():
     rng = np.random.default_rng(0)
     wide, y = rng.normal(size=(40, 3)), rng.normal(size=40)
     narrow = pd.DataFrame(wide[:, :2], columns=["a", "b"])
-    model = BGNRegressor(max_terms=1, max_replacements=0, shrinkage=1.0, n_jobs=1, cv=None).fit(narrow, y)
+    model = BGNRegressor(max_terms=1, growth=GrowthSettings(0), shrinkage=1.0, n_jobs=1, cv=None).fit(narrow, y)
     ended = threading.Event()
 
     def refit():
@@ -503,3 +505,40 @@ def test_a_refit_is_seen_whole_or_not_at_all():
     finally:
         other.join()
     look()
+
+
+def test_intercept_and_weights_are_those_of_the_terms():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = BGNRegressor(max_terms=4, random_state=0).fit(X, y)
+    terms, network = model.network_.terms, model.network_
+    assert isinstance(model.intercept_, float)
+    assert model.term_coef_.shape == (len(terms), 1)
+    np.testing.assert_array_equal(model.term_coef_, network.coef)
+    assert (model.intercept_, model.n_conditions_) == (network.intercept[0], network.n_conditions)
+    labels = np.digitize(y, [100, 200])
+    for classes, outputs in ((labels > 0, 1), (labels, 3)):
+        classifier = BGNClassifier(max_terms=3, random_state=0, cv=None).fit(X, classes)
+        assert classifier.intercept_.shape == (outputs,)
+        assert classifier.term_coef_.shape == (len(classifier.network_.terms), outputs)
+    assert not hasattr(BGNRegressor(), "intercept_")
+
+
+def test_feature_selection_reads_one_importance_per_column():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    chosen = SelectFromModel(BGNRegressor(max_terms=3, random_state=0, cv=None)).fit(X, y)
+    importances = chosen.estimator_.feature_importances_
+    np.testing.assert_array_equal(chosen.get_support(), importances >= importances.mean())
+
+
+def test_growth_settings_are_one_value(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    growth = GrowthSettings(max_replacements=0, patience=2)
+    model = BGNRegressor(max_terms=3, growth=growth, random_state=0, cv=None)
+    assert clone(model).growth == growth
+    assert model.set_params(growth=replace(growth, patience=None)).growth.patience is None
+    search = GridSearchCV(model, {"growth": [None, growth]}, cv=2).fit(X, y)
+    assert search.best_params_["growth"] in (None, growth)
+    model.set_params(growth=growth).fit(X, y).save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").growth == growth
+    with pytest.raises(ValueError, match="growth must be a bgn.GrowthSettings, or None for its defaults; got {'patience"):
+        BGNRegressor(growth={"patience": 3}).fit(X, y)

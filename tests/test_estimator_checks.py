@@ -3,13 +3,13 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 
 
 @parametrize_with_checks(
     [
-        BGNRegressor(max_terms=3, max_replacements=2, sweeps=0),
-        BGNClassifier(max_terms=3, max_replacements=0, sweeps=0),
+        BGNRegressor(max_terms=3, growth=GrowthSettings(max_replacements=2, sweeps=0)),
+        BGNClassifier(max_terms=3, growth=GrowthSettings(max_replacements=0, sweeps=0)),
     ]
 )
 def test_scikit_learn_check(estimator, check):

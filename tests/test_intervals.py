@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNRegressor, Layer, Network
+from bgn import BGNRegressor, GrowthSettings, Layer, Network
 from bgn.conformal import Calibration, ranks_kept
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.raw_rows import row_hashes
@@ -209,7 +209,8 @@ def test_the_command_and_the_report(tmp_path):
 def test_folds_tell_where_all_rows_were_learnt_from():
     """Every row is predicted by the network of the fold that it was left out of, at every width."""
     X, y = rows(300)
-    model = BGNRegressor(max_terms=4, digits=None, max_replacements=0, shrinkage=1.0, max_features=1, random_state=0)
+    growth = GrowthSettings(max_replacements=0)
+    model = BGNRegressor(max_terms=4, digits=None, growth=growth, shrinkage=1.0, max_features=1, random_state=0)
     model.fit(X, y)
     assert model.history_.cross_validated
     assert model.history_.out_of_fold is None
@@ -292,7 +293,7 @@ def test_fits_of_counts_hold_about_the_share(cv):
         rng = np.random.default_rng(seed)
         X = rng.uniform(size=(1200, 3))
         y = rng.poisson(np.exp(0.3 + 1.2 * X[:, 0] + 0.8 * (X[:, 1] > 0.5))).astype(float)
-        quick = {"max_terms": 4, "max_replacements": 0, "max_features": 1, "max_linear": 0, "n_jobs": 1}
+        quick = {"max_terms": 4, "growth": GrowthSettings(0), "max_features": 1, "max_linear": 0, "n_jobs": 1}
         model = BGNRegressor(**quick, cv=cv, random_state=seed).fit(X[:300], y[:300])
         low, high = model.predict(X[300:], interval=0.8)[1].T
         inside.append(np.mean((y[300:] >= low) & (y[300:] <= high)))

@@ -17,11 +17,12 @@ from sklearn.model_selection import GridSearchCV
 
 import bgn
 import bgn.engines.disk.engine as disk
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from bgn.grow.rows import assign_roles
 from tests.every_engine import in_blocks, in_tensors, local_cluster
 
-QUICK = {"max_terms": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 4, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK["growth"] = GrowthSettings(max_replacements=2)
 
 
 def houses(rows=300, seed=0):
@@ -181,10 +182,10 @@ def test_a_model_without_gaps_at_fit_predicts_rows_with_some():
 
 
 def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
-    import bgn.estimator_base as estimator_base
+    import bgn.grow.network as growth
 
     kept = []
-    monkeypatch.setattr(estimator_base, "assign_roles", lambda *a, **k: kept.append(assign_roles(*a, **k)) or kept[-1])
+    monkeypatch.setattr(growth, "assign_roles", lambda *a, **k: kept.append(assign_roles(*a, **k)) or kept[-1])
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"street": [f"street {k}" for k in rng.integers(0, 400, 4000)], "x": rng.normal(size=4000)})
     y = X["street"].str.endswith("7") * 2.0 + X["x"]

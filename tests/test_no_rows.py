@@ -26,7 +26,7 @@ from tests.planted import NAMES, Secrets, patients
 
 TABLE = patients()
 SECRETS = Secrets.of(TABLE)
-SMALL: dict[str, Any] = {"max_terms": 4, "max_replacements": 0, "random_state": 0, "cv": None}
+SMALL: dict[str, Any] = {"max_terms": 4, "growth": bgn.GrowthSettings(0), "random_state": 0, "cv": None}
 
 
 def tells(*outputs: Path | str | bytes) -> list[str]:

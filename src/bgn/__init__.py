@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bgn.explain.simplify import simplify as simplify
     from bgn.export.equation import equation as equation
     from bgn.export.scorecard import scorecard as scorecard
+    from bgn.grow.search import GrowthSettings as GrowthSettings
     from bgn.inputs.check import check as check
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
@@ -79,6 +80,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.explain.simplify": "simplify",
         "bgn.export.equation": "equation",
         "bgn.export.scorecard": "scorecard",
+        "bgn.grow.search": "GrowthSettings",
         "bgn.inputs.check": "check",
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",

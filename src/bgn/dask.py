@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -23,7 +24,7 @@ from bgn.engines.disk.engine import Scratch
 from bgn.engines.protocol import RowSource
 from bgn.engines.raw_rows import Survey
 from bgn.engines.sources import RowArguments, names_of
-from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters, take_over
+from bgn.estimator_base import GrownEstimator, OpenRows, as_it_is, inherit_parameters, take_over
 from bgn.estimators import BGNClassifier, BGNRegressor, r2
 from bgn.explain.shap import shap_values
 from bgn.inputs.frames import check_representable, check_row_count
@@ -97,14 +98,16 @@ class OnClusterEstimator(GrownEstimator):
             raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
         return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
 
-    def _learn(self, given: RowArguments, eval_set: Any) -> None:
-        """Learn from rows that live on the workers for so long."""
+    @contextmanager
+    def _open_rows(self, given: RowArguments, eval_set: Any) -> Iterator[OpenRows]:
+        """Keep the rows on the workers while a network grows."""
         from bgn.engines.cluster import ClusterTasks
 
         self._calls = ClusterTasks(self.client_)
         try:
             self._calls.check_workers()
-            super()._learn(given, eval_set)
+            with super()._open_rows(given, eval_set) as rows:
+                yield rows
         finally:
             self._calls.release()
 

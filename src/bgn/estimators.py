@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from bgn.engines.disk.table import labels_on_disk, on_disk
 from bgn.engines.sources import RowArguments, _loaded, known_columns, names_of, opened_again, target_blocks, that_count
 from bgn.estimator_base import GrownEstimator, as_it_is, inherit_parameters
+from bgn.grow.search import GrowthSettings
 from bgn.inputs.arguments import chosen
 from bgn.inputs.target import (
     Classes,
@@ -34,108 +35,101 @@ from bgn.model.step import Floats
 
 @inherit_parameters
 class BGNRegressor(RegressorMixin, GrownEstimator):
-    """Grow a sparse binary activated network, one neuron at a time.
+    """Interpretable regressor: an intercept plus a few weighted rules and linear terms.
 
-    A prediction is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
-    columns. The same rows give the same network, bit for bit, in any order and on any number of threads.
+    A rule adds its weight to the prediction if its condition holds, such as ``age >= 28``; each is about at most
+    `max_features` columns. The same rows give the same model, bit for bit, in any order and on any number of threads.
 
     Parameters
     ----------
-    max_layers : int, default 1
-        Most hidden layers. The layer that validates best is the last one.
     max_terms : int, default 50
-        Most neurons of a layer, linear terms included.
+        **First: size, task, seed.** Maximum number of rules and linear terms (of each layer); the number with the
+        lowest validation error is kept.
+    task : {"regression"} or None, default None
+        "regression" confirms that a target of few whole numbers, such as counts or ratings, is a quantity. With None
+        `fit` warns of such a target, because class labels look the same.
+    random_state : int, RandomState or None, default None
+        Seed for the choice of validation rows and of the rules to replace.
     max_features : int or None, default 2
-        Most columns a neuron may look at; None for no limit.
-    direction : {"search", "debiased", "lasso"}, default "search"
-        How a neuron finds its direction. "search" tries single columns, pairs at many angles and the debiased
-        direction, and takes what lowers the training error most; "lasso" is the paper's; "debiased" is least
-        squares on the columns that the Lasso picks.
-    output : {"full", "stagewise"}, default "full"
-        "full" refits all output weights after every change; "stagewise" is the paper's closed form, which leaves
-        the weights of earlier neurons alone.
-    shrinkage : float or "auto", default "auto"
-        Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
-    learning_rate : float, default 1.0
-        Step size, for ``output="stagewise"``. Small steps want a large `max_terms` and generalise better.
-    max_replacements : int or None, default 10
-        After each new neuron, how many times to try to replace one at random; None for as many as there are.
-    sweeps : int or "auto", default "auto"
-        How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every width, of
-        20 neurons and 3 more at most; for ``direction="search"`` and ``output="full"`` with replacements. "auto" is 60
-        divided by `max_terms`, 1 above 20, and 0 up to 5,000 rows to learn from or where `cv` chooses: what fits few
-        rows better predicts others worse. 0 for growing once: faster, but small networks are worse.
-    patience : int or None, default 10
-        Stop when the validation error has not fallen for so many neurons; None to go on.
-    validation_fraction : float, default 0.2
-        Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
-        for none: then growth ends at `max_terms`, or when nothing is gained. There are none either where at most 50
-        rows are different and each is there ten times on average: without one of them, growth would not see a group.
-    cv : int, "auto", None, splitter or pairs of positions, default "auto"
-        Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
-        question are then chosen by cross-validation in so many folds, and the network is grown on all rows. "auto"
-        takes five folds up to 6,000 rows (three where rows times columns exceed 2,097,152), unless there is an
-        `eval_set` or a `validation_fraction` of 0; None never does. Several layers always take rows set apart.
-        Splitters of scikit-learn and pairs (train, test) are for rows in memory.
-    ensemble : int, default 1
-        Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
-        predict their mean, which is more accurate and wider. It is one network, in which equal questions are one. They
-        grow side by side where rows are in memory. There is no cross-validation then.
-    select : {"best", "compact"}, default "best"
-        The width with the lowest validation error, or the smallest within one standard error of it.
-    digits : int or None, default 3
-        How short the network's numbers are: coefficients have so many digits, thresholds two more at most, and amounts
-        so many as far as the target's spread goes, more only where the validation error would notice. What an equation
-        prints is then what the network stores. None for the numbers that growth found.
+        **Common.** Maximum number of columns in a rule; None: no limit.
     max_linear : int or "auto", default "auto"
-        Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
-        have, beside the questions. Each counts as one condition: `max_terms` and every width of the path include it.
-        They join the questions where that lowers the validation error by a quarter of its standard error (above 16,384
-        rows by a whole one). They stand alone, without questions, unless questions lower it by more than its standard
-        error: a model that is linear should look so. In an average all networks decide together. 0 for none, which is
-        what "auto" means for several
-        layers, and for classes wherever cross-validation does not choose.
-    simplicity : float, default 0.0
-        What a question about several columns must gain more than one about a single column, to be asked first
-        (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
-        almost always.
+        Maximum number of linear terms, which add a weight per unit of a numeric column between its lowest and highest
+        training value; each counts as one term. They join the rules where that lowers the validation error by a quarter
+        of its standard error (above 16,384 rows by a whole one), and are used without rules unless rules lower it by
+        more than its standard error. In an ensemble all networks decide together. 0: none, which is what "auto" means
+        with several layers, and for classification without cross-validation.
+    select : {"best", "compact"}, default "best"
+        Keep the size with the lowest validation error, or the smallest within one standard error of it.
+    ensemble : int, default 1
+        Number of networks to average, each grown without another share of the rows, `validation_fraction`, which
+        validates it. The mean is more accurate and larger. It is one network, in which equal rules are one. Networks
+        grow in parallel where rows are in memory, without cross-validation.
     categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
-        Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
-        and polars' categories are categories anyway; None refuses them.
+        Columns that are categorical whatever they hold, numbers too. Columns of text, of booleans and of the
+        categorical types of pandas and polars always are; None refuses these.
     monotonic_cst : mapping of names to 1, 0 or -1, sequence of such, one per column, or None, default None
         1 where the prediction must never fall as the column rises, -1 where it must never rise, all other columns
-        fixed; of two classes the score of the second. For numbers and for categories whose levels have an order. It
-        holds for all rows there can be, at every width; :func:`bgn.certify` proves it. Gaps have no place in the order.
+        fixed; with two classes the score of the second. For numeric columns and ordered categories. It holds for all
+        possible rows, at every size; :func:`bgn.certify` proves it. Missing values have no place in the order.
     interaction_cst : {"pairwise", "no_interactions"}, list of sets of names or positions, or None, default None
-        Which columns a question may ask about together: any two, none, or those of one set. Columns that no set names
-        make up one more.
+        Which columns a rule may combine: any two, none, or those of one set. Columns in no set form another one.
     bounds : (float or None, float or None) or None, default None
-        What no prediction may go beyond, whatever the row, such as ``(0, None)``: where the sum of the questions does,
-        the network predicts the nearer bound. Widths are chosen by predictions within the bounds.
+        Limits of all predictions, whatever the row, such as ``(0, None)``: where the sum of the terms is beyond, the
+        nearer limit is predicted. Sizes are chosen by predictions within the limits.
     max_seconds : float or None, default None
-        Stop growing after so many seconds and keep the best network so far.
-    callbacks : callable or sequence of callables, optional
-        Each is called with every :class:`~bgn.grow.history.Record`; return True to stop.
+        Stop growing after this many seconds and keep the best network so far.
     verbose : int, default 0
         1 shows a progress bar.
     n_jobs : int or None, default None
-        Threads; None and -1 for all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default None
-        Seeds the choice of validation rows and of the neurons to replace.
-    task : {"regression"} or None, default None
-        "regression" says that a target of few whole numbers, such as counts or ratings, holds amounts. With None `fit`
-        warns of such a target, because labels of classes look the same.
+        Number of threads; None and -1: all cores. The result does not depend on it.
+    shrinkage : float or "auto", default "auto"
+        **Advanced.** Ridge penalty on the weights, for ``output="full"``, in units of rows. "auto" tries several on
+        small datasets and keeps the one with the lowest validation error; above 5,000 training rows it is 1, in an
+        ensemble 30.
+    validation_fraction : float, default 0.2
+        Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0: none;
+        growth then stops at `max_terms`, or when nothing is gained. There are also none where at most 50 rows are
+        different and each occurs ten times on average: without one of them, growth would miss a group.
+    cv : int, "auto", None, splitter or pairs of positions, default "auto"
+        Number of folds. Where rows are few, the size, the ridge penalty and the columns per rule are chosen by
+        cross-validation, and the network is grown on all rows. "auto": five folds up to 6,000 rows (three where rows
+        times columns exceed 2,097,152), unless there is an `eval_set` or a `validation_fraction` of 0; None: never.
+        With several layers there is never any. scikit-learn's splitters and pairs (train, test) need rows in memory.
+    digits : int or None, default 3
+        Significant digits of the network's coefficients; thresholds have at most two more, and weights as many as fit
+        the target's standard deviation, more only where the validation error would rise. An equation then prints what
+        the network stores. None: unrounded.
+    growth : GrowthSettings or None, default None
+        How thoroughly to search, see :class:`bgn.GrowthSettings`; None for its defaults.
+    callbacks : callable or sequence of callables, optional
+        Each is called with every :class:`~bgn.grow.history.Record`; return True to stop.
+    max_layers : int, default 1
+        **The paper's.** Maximum number of hidden layers; the depth with the lowest validation error is kept.
+    direction : {"search", "debiased", "lasso"}, default "search"
+        How a rule's columns are chosen. "search" tries single columns, pairs at many angles and the debiased direction,
+        and takes what lowers the training error most; "lasso" is the paper's; "debiased" is least squares on the
+        columns that the Lasso picks.
+    output : {"full", "stagewise"}, default "full"
+        "full" refits all weights after every change; "stagewise" is the paper's closed form, which leaves the weights
+        of earlier rules unchanged.
+    learning_rate : float, default 1.0
+        Step size, for ``output="stagewise"``. Small steps need a large `max_terms` and generalize better.
 
     Attributes
     ----------
     network_ : Network
-        What was grown, in the columns' own units.
+        The model, in the columns' own units.
+    intercept_ : float
+        The constant.
+    term_coef_ : ndarray, shape (terms, 1)
+        The weights of ``network_.terms``. ``feature_importances_`` has one number per column.
+    n_conditions_ : int
+        The model's size.
     history_ : History or EnsembleHistory
-        Every step, and the network at every width: ``history_.network(5)``, or ``with_terms(5)`` as an estimator. Of an
-        average ``history_.members``, one per network.
+        Every step, and the network at every size: ``history_.network(5)``, or ``with_terms(5)`` as an estimator. Of an
+        ensemble ``history_.members``, one per network.
     intervals_ : Intervals
-        How far off it was on the rows that validated, where those were in memory, or fold by fold on those left out.
+        Errors on the validation rows, where these were in memory, or on the rows that each fold left out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.
@@ -146,8 +140,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = BGNRegressor(max_terms=3, max_linear=0, random_state=0).fit(X, y)
-    >>> model.network_.widths
-    (3,)
+    >>> model.n_conditions_, round(model.intercept_), model.term_coef_.shape
+    (6, 168, (3, 1))
     >>> model.predict(X.head(2)).shape
     (2,)
     """
@@ -179,10 +173,15 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         >>> BGNRegressor.as_in_paper(random_state=0).direction
         'lasso'
         """
-        size: dict[str, Any] = {"max_layers": 3, "max_terms": 1000, "max_replacements": None, "patience": 100}
+        growth = GrowthSettings(max_replacements=None, sweeps=0, patience=100)
+        size: dict[str, Any] = {"max_layers": 3, "max_terms": 1000, "growth": growth, "cv": None, "max_linear": 0}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
-        kind |= {"cv": None, "max_linear": 0, "sweeps": 0}
         return cls(**(size | kind | changes))
+
+    @property
+    def intercept_(self) -> float:
+        """The constant of the model."""
+        return float(self.network_.intercept[0])
 
     def _look_at_targets(self, given: RowArguments) -> None:
         """Warn of targets that look like classes, unless the user has said what they are."""
@@ -191,7 +190,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             warnings.warn(
                 f"y has {few}. If they are classes, use bgn.BGNClassifier, which predicts their probabilities; if they "
                 f"are amounts, {type(self).__name__}(task='regression') says so.",
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
@@ -282,26 +281,32 @@ def r2(y: Any, predicted: Any, weight: Any) -> float:
 
 @inherit_parameters
 class BGNClassifier(ClassifierMixin, GrownEstimator):
-    """Grow a sparse binary activated network that tells classes apart, one neuron at a time.
+    """Interpretable classifier: the scores are an intercept plus a few weighted rules and linear terms.
 
-    The score of a row is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
-    columns: the log-odds of the second of two classes, or one score per class where there are more. The same rows give
-    the same network, bit for bit, in any order, on any number of threads and wherever they live.
+    A rule adds its weight if its condition holds, such as ``age >= 28``; each is about at most `max_features` columns.
+    With two classes there is one score, the log-odds of the second, with more classes one each. The same rows give the
+    same model, bit for bit, in any order, on any number of threads and wherever they live.
 
     Parameters
     ----------
     class_weight : mapping, "balanced" or None, default None
-        What a row of each class counts for; "balanced" gives all classes the same weight in total. Probabilities are
-        then those of such a table.
+        The weight of a row of each class; "balanced" gives all classes the same weight in total. Probabilities are then
+        those of such a dataset.
     **parameters
-        As for :class:`bgn.BGNRegressor`, but that the loss is the log loss and outputs are always ``"full"``.
+        As for :class:`bgn.BGNRegressor`, without `task`; the loss is the log loss, and `output` is always "full".
 
     Attributes
     ----------
     network_ : Network
-        What was grown: its raw scores are log-odds, its predictions probabilities.
+        The model: its raw scores are log-odds, its predictions probabilities.
+    intercept_ : ndarray, shape (1,) or (classes,)
+        The constants, one per score.
+    term_coef_ : ndarray, shape (terms, 1) or (terms, classes)
+        The weights of ``network_.terms``. ``feature_importances_`` has one number per column.
+    n_conditions_ : int
+        The model's size.
     history_ : History or EnsembleHistory
-        Every step, and the network at every width; losses are mean log losses.
+        Every step, and the network at every size; losses are mean log losses.
     classes_ : ndarray
         The labels, in order.
     n_features_in_ : int
@@ -326,6 +331,11 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     def __init__(self, *, class_weight: Any = None, **parameters: Any) -> None:
         super().__init__(**parameters)
         self.class_weight = class_weight
+
+    @property
+    def intercept_(self) -> Floats:
+        """The constants of the scores."""
+        return self.network_.intercept
 
     def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the class of every row.

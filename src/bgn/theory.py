@@ -221,8 +221,7 @@ def _cross(mass: Floats, probabilities: Floats) -> Floats:
 
 def _probabilities(network: Network, patterns: NDArray[np.int8]) -> Floats:
     """Return the probabilities of all classes in each region of the last hidden layer."""
-    intercept, coef, over = network.addends
-    scores = (intercept + patterns.astype(np.float64) @ coef) / over
+    scores = network.scores_where(patterns.T > 0, len(patterns))
     return softmax(np.hstack([np.zeros_like(scores), scores]) if network.link == "logistic" else scores)
 
 
@@ -251,10 +250,7 @@ def _means(group: NDArray[np.int64], mass: Floats, value: Floats) -> tuple[Float
 
 def _outputs(network: Network, patterns: NDArray[np.int8]) -> Floats:
     """Return what the network predicts in each region of its last hidden layer, summed as `Network.predict` does."""
-    total = np.full(len(patterns), network.base)
-    for column, weight in zip(patterns.T, network.output_weights, strict=True):
-        total += column * weight
-    return network.linked(total)
+    return network.linked(network.scores_where(patterns.T > 0, len(patterns))[:, 0])
 
 
 def _answers(network: Network, X: Any) -> Iterator[tuple[slice, list[NDArray[np.uint8]]]]:

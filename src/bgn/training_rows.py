@@ -20,7 +20,6 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
 from bgn.inputs import cells, prepare
-from bgn.inputs.target import Classes, Label, class_weights
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
 from bgn.inputs.kinds import TableKinds
@@ -36,7 +35,17 @@ from bgn.inputs.splits import (
     is_test,
     sample_rows,
 )
-from bgn.inputs.training import MissingCount, decide, rows_with_missing, to_labels, read_whole, tally_target, decide_target, encode_target
+from bgn.inputs.target import Classes, Label, class_weights
+from bgn.inputs.training import (
+    MissingCount,
+    decide,
+    decide_target,
+    encode_target,
+    read_whole,
+    rows_with_missing,
+    tally_target,
+    to_labels,
+)
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation
@@ -94,7 +103,7 @@ class TrainingRequest:
             if self.key is not None and self.key == self.choices.target:
                 raise InputError(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
         with problems.gathered():
-            features = self.choices.features(names, self.source.name, self.units, self.source.table.met.notes)
+            features = self.choices.features(names, self.source.name, self.units, self.source.table.reading.notes)
         problems.tell()
         return features
 
@@ -151,9 +160,9 @@ def training_rows(request: TrainingRequest) -> TrainingRows:
     decided = decide(source.table, table, names, request.choices, source.name, held)
     test, train = decided.usable & held, decided.usable & ~held
     request.check_count(int(np.count_nonzero(train)))
-    table, preparation, notes = decided.learnt(train)
+    table, preparation, notes = decided.prepared(train)
     if request.one_hot:
-        preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
+        preparation = replace(preparation, schema=prepare.one_hot_schema(preparation.schema))
     X, X_test = (_model_input(preparation, table.filter(pa.array(rows)), request.one_hot) for rows in (train, test))
     numbers = (1 + np.flatnonzero(train)).tolist(), (1 + np.flatnonzero(test)).tolist()
     return TrainingRows(
@@ -168,7 +177,7 @@ def _model_input(preparation: Preparation, table: pa.Table, one_hot: bool) -> An
         return table
     import pandas as pd
 
-    return pd.DataFrame(prepare.typed(preparation, table).X, columns=list(preparation.schema.names))
+    return pd.DataFrame(prepare.read_as_at_fit(preparation, table).X, columns=list(preparation.schema.names))
 
 
 def check_classes(classes: Sequence[Any], counts: Any) -> None:
@@ -242,7 +251,7 @@ class BlockReader:
     def read(self, raw: pa.Table, first: int) -> Block:
         """Return the rows of a block."""
         y, _ = encode_target(raw.column(self.target), self.classes, merged=self.merged)
-        table = prepare.learn(raw.select(list(self.names)), self.categorical)
+        table = prepare.to_plain_types(raw.select(list(self.names)), self.categorical)
         usable = ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
         return Block(first, table, y, usable, is_test(self.keys.hashes(first, raw), self.edge))
 
@@ -318,7 +327,7 @@ class BlocksOfFile:
         surveyed = self._each_block("survey", BlockReader.survey)
         self.n_rows = 0
         if surveyed:
-            columns, self.n_rows, self._notes = MissingCount.told([count for count, _ in surveyed], choices)
+            columns, self.n_rows, self._notes = MissingCount.summarize([count for count, _ in surveyed], choices)
             self._reader = replace(self._reader, names=tuple(columns))
         if not self._reader.names:
             raise InputError(f"{request.source.name} has no column with values to learn from.")
@@ -348,8 +357,8 @@ class BlocksOfFile:
 
 
 class Streamed(BlocksOfFile, BlockwiseRows):
-    """The training rows of a Parquet file on disk. One more pass decides on the columns, and one hands the rows over and
-    keeps some of them."""
+    """The training rows of a Parquet file on disk. One more pass decides on the columns, and one hands the rows over
+    and keeps some of them."""
 
     dtype = np.dtype(np.float64)
 
@@ -364,9 +373,9 @@ class Streamed(BlocksOfFile, BlockwiseRows):
         for more in others:
             kinds = kinds.merged(more)
         schema = kinds.schema(request.target)
-        self.notes = (*self._notes, *prepare.read_as_words(schema))
+        self.notes = (*self._notes, *prepare.notes_on_text(schema))
         self._notes = list(self.notes)
-        schema = prepare.in_numbers(schema) if self.one_hot else schema
+        schema = prepare.one_hot_schema(schema) if self.one_hot else schema
         self.preparation = Preparation(schema, date_format=request.choices.date_format, merged=self._reader.merged)
         self.names, self.n_columns = schema.names, len(schema)
 
@@ -394,7 +403,7 @@ class Streamed(BlocksOfFile, BlockwiseRows):
             block = self._reader.read(raw, first)
             self._kept.append(block.sample(SAMPLE_ROWS / self.n_rows))
             if block.train.any():
-                X = prepare.typed(self.preparation, block.table.filter(pa.array(block.train))).X
+                X = prepare.read_as_at_fit(self.preparation, block.table.filter(pa.array(block.train))).X
                 y = block.y[block.train]
                 yield Piece(np.ascontiguousarray(X.T), y, classes.weighted(y, None))
 

@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn.inputs.errors import InputError
-from bgn.inputs.training import to_labels, tally_target, decide_target, encode_target
+from bgn.inputs.training import decide_target, encode_target, tally_target, to_labels
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
 

@@ -14,7 +14,7 @@ import pytest
 
 import bgn
 from bgn.cli.app import bgn as app
-from bgn.cli.completion import TableName
+from bgn.cli.rows import DatasetName
 from tests.command import COMMAND, call, run
 
 
@@ -106,7 +106,7 @@ def test_bash_completes_commands_options_and_tables() -> None:
 
 
 def test_other_words_are_completed_as_files() -> None:
-    (item,) = TableName().shell_complete(click.Context(app), click.Argument(["data"]), "rows")
+    (item,) = DatasetName().shell_complete(click.Context(app), click.Argument(["data"]), "rows")
     assert (item.value, item.type) == ("rows", "file")
 
 

@@ -88,7 +88,7 @@ def test_limits(folder: Path) -> None:
     assert plain["changes"] == {"floor area": {"from": 50.0, "to": 80.0}}
     plain = json.loads(ask(folder, "--at-least", 399, "--cost", "rooms=1000", "--json"))
     assert plain["cost"] == 31
-    assert not json.loads(ask(folder, "--at-least", 700, "--json"))["found"]
+    assert not json.loads(ask(folder, "--at-least", 700, "--json"))["reached"]
     assert ask(folder, "--at-least", 385, "-n", 3).count("prediction then") == 3
     constrained = ("--constraint", "rooms <= 2.5", "--integer", "rooms", "--max-changed", 1)
     assert "unreachable" in ask(folder, "--at-least", 399, *constrained)

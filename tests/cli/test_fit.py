@@ -142,8 +142,8 @@ def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> No
     settings = read(tmp_path / "m.json").settings
     wanted = {
         "max_terms": 2, "max_features": 1, "max_layers": 2, "direction": "debiased", "output": "full", "shrinkage": 3.0,
-        "learning_rate": 0.5, "max_replacements": 1, "patience": 5, "select": "compact", "validation_fraction": 0.3,
-        "max_seconds": 60.0, "random_state": 7,
+        "learning_rate": 0.5, "select": "compact", "validation_fraction": 0.3, "max_seconds": 60.0, "random_state": 7,
+        "growth": {"max_replacements": 1, "sweeps": "auto", "patience": 5, "simplicity": 0.0},
     }  # fmt: skip
     assert settings is not None
     assert {name: settings[name] for name in wanted} == wanted
@@ -160,7 +160,7 @@ def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-terms", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_terms=5, max_layers=1, random_state=0, task="regression").get_params()
-    assert found == json.loads(json.dumps(wanted))
+    assert found == json.loads(json.dumps(wanted, default=vars))
 
 
 def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tmp_path: Path) -> None:

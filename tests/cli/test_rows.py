@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.source import DataFile
+from bgn.cli.rows import DataFile
 from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import RowKeys, edge_of, fingerprint, is_test, key_hashes, number_hashes

@@ -18,8 +18,8 @@ import pandas as pd
 import pytest
 
 from bgn.cli.app import bgn as registry
-from bgn.cli.edit import _CHANGES
-from bgn.cli.source import DataFile
+from bgn.cli.change import CHANGES
+from bgn.cli.rows import DataFile
 from bgn.inputs.splits import _TEST_SEED, edge_of, is_test, number_hashes
 from bgn.persist import read
 from tests.command import call
@@ -222,4 +222,4 @@ def test_every_command_and_option_is_tried() -> None:
     for command, words in tried.items():
         missing = names_of(command) - words - NO_LEARNING
         assert not missing, f"bgn {command}: try {missing} above, or list it among NO_LEARNING"
-    assert set(_CHANGES) <= tried["edit"]
+    assert set(CHANGES) <= tried["edit"]

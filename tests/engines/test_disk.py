@@ -19,14 +19,15 @@ from sklearn.datasets import make_friedman1
 
 import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
-from bgn import BGNRegressor, read_blocks, shap_values
+from bgn import BGNRegressor, GrowthSettings, read_blocks, shap_values
 from bgn.engines.disk.engine import Scratch
 from tests.growing import same
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.optional import pyarrow as pa
 
-QUICK = {"max_terms": 3, "max_replacements": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 3, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK["growth"] = GrowthSettings(max_replacements=1)
 NAMES = ["a", "b", "c", "d", "e"]
 
 
@@ -369,7 +370,7 @@ _ENDS = ["_exit", "SIGHUP", "SIGQUIT", "SIGTERM", "SIGKILL"]
 _ENDED = """
 import os, resource, signal, sys
 import bgn.engines.disk.engine as disk
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 disk.BLOCK_BYTES = 8 * 5 * 70
 path, *ends = sys.argv[1:]
@@ -383,10 +384,11 @@ def ending(record):
 for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):  # a shell may have told its background to ignore some
     signal.signal(number, signal.SIG_DFL)
 before = handlers()
-BGNRegressor(max_terms=2, max_replacements=0, n_jobs=1, cv=None).fit(path, target=0)
+QUICK = GrowthSettings(max_replacements=0)
+BGNRegressor(max_terms=2, growth=QUICK, n_jobs=1, cv=None).fit(path, target=0)
 for end in ends:
     if not os.fork():
-        BGNRegressor(max_terms=2, max_replacements=0, n_jobs=1, callbacks=ending, cv=None).fit(path, target=0)
+        BGNRegressor(max_terms=2, growth=QUICK, n_jobs=1, callbacks=ending, cv=None).fit(path, target=0)
 for _ in ends:
     os.wait()
 """
@@ -447,7 +449,7 @@ def test_a_folder_that_was_taken_for_abandoned_is_made_again(scratch, monkeypatc
 _MEMORY = """
 import sys
 import numpy as np
-from bgn import BGNRegressor, read_blocks
+from bgn import BGNRegressor, GrowthSettings, read_blocks
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
 rng = np.random.default_rng(0)
@@ -462,7 +464,7 @@ for start in range(0, rows, 100_000):
     array._mmap.madvise(4)
 size = array.nbytes
 del array
-model = BGNRegressor(max_terms=2, max_replacements=0, random_state=0, n_jobs=2, cv=None).fit(path, target=10)
+model = BGNRegressor(max_terms=2, growth=GrowthSettings(0), random_state=0, n_jobs=2, cv=None).fit(path, target=10)
 with open(path + ".predicted", "wb") as out:
     for rows in read_blocks(path, range(10)):
         model.predict(rows).tofile(out)

@@ -16,12 +16,13 @@ import pytest
 import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimator_base as estimators
-from bgn import BGNRegressor, Network, read_blocks
-from bgn.cli.source import DataFile
+from bgn import BGNRegressor, GrowthSettings, Network, read_blocks
+from bgn.cli.rows import DataFile
 from bgn.inputs.prepare import Choices
 from bgn.training_rows import Streamed, TrainingRequest
 
-QUICK = {"max_terms": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK = {"max_terms": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}
+QUICK["growth"] = GrowthSettings(max_replacements=0)
 ROWS = np.random.default_rng(0).normal(size=(90, 3))
 
 
@@ -164,12 +165,12 @@ def test_the_shell_watches_between_passes(tmp_path):
 MAPS = """
 import os, sys
 import numpy as np
-from bgn import BGNRegressor, read_blocks
+from bgn import BGNRegressor, GrowthSettings, read_blocks
 path, = sys.argv[1:]
 rows = np.random.default_rng(0).normal(size=(20_000, 3))
 np.save(path, rows)
 X = np.load(path, mmap_mode="r")
-model = BGNRegressor(max_terms=1, max_replacements=0, random_state=0, cv=None).fit(X, rows[:, 0])
+model = BGNRegressor(max_terms=1, growth=GrowthSettings(max_replacements=0), random_state=0, cv=None).fit(X, rows[:, 0])
 for use in (
     lambda: model.predict(X), lambda: model.predict(X[5:]), lambda: model.fit(X, rows[:, 0]), lambda: [*read_blocks(X)],
     lambda: model.fit(rows, X[:, 0]), lambda: model.score(X, rows[:, 0]), lambda: model.score(rows, X[:, 0]),

@@ -31,8 +31,8 @@ def test_the_readme_compares_in_no_other_figures():
     for line in table:
         for mark in MARK.findall(line):
             line = line.replace(f"{cite.cited(mark)}<!--{mark}-->", "")
-        found = FIGURE.findall(re.sub(r"`[^`]*`|\([^)]*\)", "", line))
-        assert not found, f"{found} in {line!r}: name a claim of experiments/claims.py behind each"
+        figures = FIGURE.findall(re.sub(r"`[^`]*`|\([^)]*\)", "", line))
+        assert not figures, f"{figures} in {line!r}: name a claim of experiments/claims.py behind each"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -66,36 +66,36 @@ PRINTED = re.compile(r"\d[\d,.]*\s(?:%|s|ms|GiB|seconds|times)(?!\w)")
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.rst")), ids=lambda page: page.stem)
 def test_what_benchmarks_printed_is_cited(page):
     passages = page.read_text(encoding="utf-8").split("\n\n")
-    told = [k for k, text in enumerate(passages) if re.search(r"\bbenchmarks[./]", text)]
+    citing = [k for k, text in enumerate(passages) if re.search(r"\bbenchmarks[./]", text)]
     # What follows a passage that names a benchmark and ends with a colon is a list or a table of its figures.
-    told += [k + 1 for k in told if passages[k].rstrip().endswith(":")]
-    for k in told:
-        found = PRINTED.findall(re.sub(r"(?s):measured:`[^`]*`( %)?|``.*?``", "", passages[k]))
-        assert not found, f"{found} in {passages[k]!r}: cite a record of benchmarks/results"
+    citing += [k + 1 for k in citing if passages[k].rstrip().endswith(":")]
+    for k in citing:
+        printed = PRINTED.findall(re.sub(r"(?s):measured:`[^`]*`( %)?|``.*?``", "", passages[k]))
+        assert not printed, f"{printed} in {passages[k]!r}: cite a record of benchmarks/results"
 
 
 def test_figures_of_benchmarks_are_cited_from_their_records():
     assert cite.cited("benchmarks/scale_gpu | cut > cut | ms.1f") == "12.1"
     assert cite.cited("benchmarks/printed | disk > rows | ,d") == "90,909,090"
-    for address, told in (
+    for address, message in (
         ("benchmarks/nothing | a", "no record benchmarks/results/nothing.json; there are "),
         ("benchmarks/printed | disk > nothing", "has no 'disk > nothing': 'nothing' is not there"),
         ("benchmarks/printed | disk", "'disk', is no number"),
     ):
-        with pytest.raises(ValueError, match=re.escape(told)):
+        with pytest.raises(ValueError, match=re.escape(message)):
             cite.cited(address)
 
 
 def test_cells_are_cited_as_they_are_written():
-    found = cite.table("reduced/trees")
-    row, column = found.rows[0], found.header.index("test MSE")
+    table = cite.table("reduced/trees")
+    row, column = table.rows[0], table.header.index("test MSE")
     address = "reduced/trees | StatLib's columns, 3, tree | test MSE"
     assert cite.cited(address) == tables.written(row[column])
     assert cite.cited(f"{address} | .2f") == f"{row[column]:.2f}"
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
         ("nothing", "no claim 'nothing'; experiments/claims.py has "),
         ("reduced/forests | a | b", "no published table 'reduced/forests'"),
@@ -104,8 +104,8 @@ def test_cells_are_cited_as_they_are_written():
         ("reduced/trees | StatLib's columns", "must be: table | first cells of the row | column | format"),
     ],
 )
-def test_what_cannot_be_cited_is_named(address, told):
-    with pytest.raises(ValueError, match=re.escape(told)):
+def test_what_cannot_be_cited_is_named(address, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         cite.cited(address)
 
 

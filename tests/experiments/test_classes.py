@@ -44,12 +44,12 @@ def made_rows(classes, count=200):
 
 def models(keys):
     """Models and how many classes they are fitted to: two, and three where they can; what is missing is skipped."""
-    found = []
+    parameters = []
     for key in keys:
         reason = classes.skipped(Task("classes", "wine", key, {}, 0, stratified_split()))
         mark = pytest.mark.skipif(reason is not None, reason=str(reason))
-        found += [pytest.param(key, n, marks=mark) for n in (2, 3) if n == 2 or key not in classrivals.TWO_ONLY]
-    return found
+        parameters += [pytest.param(key, n, marks=mark) for n in (2, 3) if n == 2 or key not in classrivals.TWO_ONLY]
+    return parameters
 
 
 @needs_peers
@@ -76,7 +76,7 @@ def test_models_of_any_size_give_probabilities(key, n_classes):
 
 
 @pytest.mark.parametrize("fit", [classrivals.tree, classrivals.tuned_tree])
-def test_a_tree_has_as_many_splits_as_asked(fit):
+def test_a_tree_has_the_requested_number_of_splits(fit):
     assert fit(made_rows(2), 4, 0).size == 4
 
 
@@ -100,8 +100,8 @@ def test_rows_are_split_as_the_protocol_says():
     X, y = data.mixed_table("wine")
     rows = data.class_split(Task("classes", "wine", "tree", {}, 2, stratified_split()))
     expected = train_test_split(X, y, test_size=0.25, stratify=y, random_state=2)
-    for found, wanted in zip((rows.X, rows.X_test, rows.y, rows.y_test), expected, strict=True):
-        assert np.array_equal(found, wanted)
+    for part, wanted in zip((rows.X, rows.X_test, rows.y, rows.y_test), expected, strict=True):
+        assert np.array_equal(part, wanted)
     few = data.class_split(Task("classes", "wine", "tree", {}, 2, stratified_split(60)))
     assert (len(few.y), len(few.y_test)) == (45, 15)
     with pytest.raises(ValueError, match="stratified_split makes; got 'paper'"):
@@ -109,10 +109,10 @@ def test_rows_are_split_as_the_protocol_says():
 
 
 def test_every_row_is_tested_in_one_of_five_folds():
-    found = [data.class_split(Task("classes", "wine", "folds tree", {}, fold, data.FOLD)) for fold in range(5)]
-    tested = np.concatenate([rows.X_test.index for rows in found])
+    folds = [data.class_split(Task("classes", "wine", "folds tree", {}, fold, data.FOLD)) for fold in range(5)]
+    tested = np.concatenate([rows.X_test.index for rows in folds])
     assert sorted(tested) == list(range(178))
-    for rows in found:
+    for rows in folds:
         assert set(rows.X.index) == set(range(178)) - set(rows.X_test.index)
         assert all(abs(np.mean(rows.y_test == label) - np.mean(rows.y == label)) < 0.05 for label in range(3))
 
@@ -129,14 +129,14 @@ def test_what_gives_the_class_away_is_left_out(name):
         assert y.dtype.kind in "if"
         return
     assert len(np.unique(y)) == (3 if name == "penguins" else 2)
-    words = {column for column in X.columns if X[column].dtype.kind not in "biuf"}
-    assert words == {
+    categorical = {column for column in X.columns if X[column].dtype.kind not in "biuf"}
+    assert categorical == {
         "telco_churn": set(X.columns) - {"SeniorCitizen", "tenure", "MonthlyCharges", "TotalCharges"},
         "titanic": {"sex", "embarked", "deck"},
         "penguins": {"island", "sex"},
     }.get(name, set())
-    gaps = {"telco_churn": 11, "breast_cancer_wisconsin": 16, "pima_diabetes": 0, "spambase": 0, "phoneme": 0}
-    assert X.isna().to_numpy().sum() == gaps.get(name, X.isna().to_numpy().sum())
+    missing = {"telco_churn": 11, "breast_cancer_wisconsin": 16, "pima_diabetes": 0, "spambase": 0, "phoneme": 0}
+    assert X.isna().to_numpy().sum() == missing.get(name, X.isna().to_numpy().sum())
 
 
 def test_a_table_that_is_not_there_or_is_another_is_named(tmp_path, monkeypatch):
@@ -152,29 +152,29 @@ def test_a_table_that_is_not_there_or_is_another_is_named(tmp_path, monkeypatch)
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=2, max_size=12), st.data())
-def test_words_become_one_column_per_level_and_gaps_one_more(words, data):
+def test_categories_become_columns_and_missing_one_more(texts, data):
     new = data.draw(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=6))
-    frames = [pd.DataFrame({"word": pd.Series(each, dtype=object)}) for each in (words, new)]
-    if len(set(words)) == 1:
+    frames = [pd.DataFrame({"word": pd.Series(column, dtype=object)}) for column in (texts, new)]
+    if len(set(texts)) == 1:
         return
-    found, other = as_numbers(*frames)
-    levels = sorted({word or "" for word in words})
-    levels = levels[1:] if len(levels) == 2 else levels
-    assert found.tolist() == [[float((word or "") == level) for level in levels] for word in words]
-    assert other.tolist() == [[float((word or "") == level) for level in levels] for word in new]
+    result, other = as_numbers(*frames)
+    categories = sorted({text or "" for text in texts})
+    categories = categories[1:] if len(categories) == 2 else categories
+    assert result.tolist() == [[float((text or "") == category) for category in categories] for text in texts]
+    assert other.tolist() == [[float((text or "") == category) for category in categories] for text in new]
 
 
 @given(st.lists(st.integers(-30, 30), min_size=2, max_size=80), st.lists(st.integers(-40, 40), min_size=1, max_size=9))
 def test_stumps_say_which_thresholds_are_reached_and_none_is_idle(seen, new):
     if len(set(seen)) == 1:
         return
-    found, other = as_stumps(np.array(seen, float)[:, None], np.array(new, float)[:, None])
-    assert 1 <= found.shape[1] <= data.CUTS - 1
-    assert set(found.ravel()) == {0.0, 1.0}
-    assert (found.mean(axis=0) > 0).all()
-    assert (found.mean(axis=0) < 1).all()
-    assert len(np.unique(found, axis=1).T) == found.shape[1]
-    for column, more in zip(found.T, other.T, strict=True):  # one threshold fits both
+    result, other = as_stumps(np.array(seen, float)[:, None], np.array(new, float)[:, None])
+    assert 1 <= result.shape[1] <= data.CUTS - 1
+    assert set(result.ravel()) == {0.0, 1.0}
+    assert (result.mean(axis=0) > 0).all()
+    assert (result.mean(axis=0) < 1).all()
+    assert len(np.unique(result, axis=1).T) == result.shape[1]
+    for column, more in zip(result.T, other.T, strict=True):  # one threshold fits both
         low = max(value for value, reached in zip(seen, column, strict=True) if not reached)
         high = min(value for value, reached in zip(seen, column, strict=True) if reached)
         assert low < high
@@ -240,7 +240,7 @@ def made(name, key, error=None, **within):
     return Run(task, "0" * 64, {} if error else figures, error, 1.0, "2026-01-01 00:00:00", {})
 
 
-def test_leaders_are_the_best_of_the_others_by_each_figure():
+def test_rivals_are_the_best_by_every_figure():
     runs = [
         made("titanic", "bgn", **{"5": (0.83, 0.46)}),
         made("titanic", "bgn_1", **{"5": (0.99, 0.10)}),
@@ -252,7 +252,7 @@ def test_leaders_are_the_best_of_the_others_by_each_figure():
         made("phoneme", "tree", **{"5": (0.81, 0.45)}),
         made("penguins", "bgn", **{"5": (0.97, 0.10)}),
     ]
-    shown = {each.name: each for each in classes.show(runs)}
+    shown = {table.name: table for table in classes.show(runs)}
     assert shown["classes-leaders"].rows == [
         ["titanic", 5, 0.83, 0.84, "FIGS", "-0.0100", 0.46, 0.45, "tree", "+0.0100"],
         ["phoneme", 5, 0.86, 0.81, "tree", "+0.0500", 0.40, 0.45, "tree", "-0.0500"],
@@ -266,12 +266,12 @@ def test_leaders_are_the_best_of_the_others_by_each_figure():
     assert seconds["FasterRisk"] == [1.0, "missing", None]
 
 
-def test_cards_are_timed_beside_each_other():
+def test_cards_are_timed_in_one_process():
     runs = [made("titanic", "bgn", **{"5": (0.83, 0.46)}), made("titanic", "bgn_points", **{"5": (0.82, 0.47)})]
     task = Task("classes", "titanic", "bgn_cards", {"sizes": [5]}, 0, stratified_split())
     figures = {"within": {"5": {"bgn_points_seconds": 0.5, "fasterrisk_seconds": 6.0}}}
     runs.append(Run(task, "0" * 64, figures, None, 1.0, "2026-01-01 00:00:00", {}))
-    (table,) = (each for each in classes.show(runs) if each.name == "classes-points")
+    (table,) = (part for part in classes.show(runs) if part.name == "classes-points")
     assert table.rows == [["titanic", 5, 0.83, 0.82, "missing", 0.5, 6.0, 12.0]]
 
 
@@ -279,20 +279,20 @@ def test_the_page_shows_every_table_and_figure():
     page = (Path(__file__).parents[2] / "docs" / "results" / "classes.rst").read_text(encoding="utf-8")
     figures = {"5": (0.8, 0.5)}
     runs = [made(name, key, **figures) for name in ("titanic", "penguins") for key in ("bgn", "folds bgn")]
-    names = {("figure" if isinstance(each, Figure) else "table", each.name) for each in classes.show(runs)}
+    names = {("figure" if isinstance(part, Figure) else "table", part.name) for part in classes.show(runs)}
     shown = re.findall(r"published-(table|figure):: full/(\S+)", page)
     assert sorted(shown) == sorted(names | {("table", "classes-origin")})
 
 
 def test_a_study_with_nothing_done_has_tables():
-    assert [each.name for each in classes.show([])] == ["classes-seconds"]
+    assert [part.name for part in classes.show([])] == ["classes-seconds"]
 
 
 def test_tasks_ask_every_model_what_it_can_answer():
     tasks = classes.tasks(Options("reduced"))
-    asked = {(task.dataset, task.method) for task in tasks}
-    assert {name for name, method in asked if method == "fasterrisk"} == set(data.TWO) - set(classes.LARGE)
-    assert {name for name, method in asked if method == "bgn"} == set(data.CLASS_TABLES) - set(classes.LARGE)
+    wanted = {(task.dataset, task.method) for task in tasks}
+    assert {name for name, method in wanted if method == "fasterrisk"} == set(data.TWO) - set(classes.LARGE)
+    assert {name for name, method in wanted if method == "bgn"} == set(data.CLASS_TABLES) - set(classes.LARGE)
     assert {task.seed for task in tasks} == {0}
     full = classes.tasks(Options("full"))
     assert {task.seed for task in full if task.split == stratified_split()} == {0, 1, 2}
@@ -301,8 +301,8 @@ def test_tasks_ask_every_model_what_it_can_answer():
     assert all(task.method.startswith("folds ") for task in folds)
     once = {(task.dataset, task.method) for task in full if task.split == stratified_split()}
     assert len(full) - len(folds) == 3 * len(once)
-    assert {name for name, _ in once - asked} == set(classes.LARGE)
-    assert asked <= once
+    assert {name for name, _ in once - wanted} == set(classes.LARGE)
+    assert wanted <= once
     assert all(len(data.checksum(task.dataset)) == 64 for task in tasks)
     assert "classes" in STUDIES
 

@@ -22,9 +22,9 @@ TRAINED = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [4], "learning_r
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_no_page_cites_figures_older_than_the_code_that_they_measure(name):
     old = code.outdated(name, published.read(RESULTS / f"{name}.jsonl").values(), RESULTS)
-    told = ", ".join(f"{count} runs of {part}" for part, count in old.items())
+    counts = ", ".join(f"{count} runs of {part}" for part, count in old.items())
     assert not old, (
-        f"{name}: {told} were made with other code. `python -m experiments recheck {name}` computes some again; "
+        f"{name}: {counts} were made with other code. `python -m experiments recheck {name}` computes some again; "
         f"if all agree, commit experiments/results/{name}.code.json, otherwise run the study again and publish it."
     )
 
@@ -48,11 +48,16 @@ def test_what_explains_code_does_not_change_its_hash(tmp_path):
     assert code.today("growth", root) != code.today("baselines", root)
 
 
+@pytest.mark.parametrize("pattern", [pattern for patterns in code.PARTS.values() for pattern in patterns])
+def test_the_files_that_decide_are_there(pattern):
+    assert list(Path(bgn.__file__).parent.glob(pattern))
+
+
 def test_texts_in_pieces_mean_the_same():
     assert code.meaning('x = f"a{y}b" "c"') == code.meaning('x = f"a{y}bc"') != code.meaning('x = f"a{y}cb"')
 
 
-def test_each_run_says_which_part_of_bgn_it_measures():
+def test_a_run_names_the_part_of_bgn_that_it_measures():
     assert code.part(GROWN) == "growth"
     assert code.part(replace(GROWN, method="tree 3")) is None
     assert code.part(TRAINED) == "baselines"
@@ -96,17 +101,17 @@ def test_figures_of_gradient_training_must_come_near():
     assert "more than 15%" in recheck.difference(old, far)
     seeds = [run_of(replace(TRAINED, seed=k), validation_mse=10.0, test_mse=10.0 + 2 * k) for k in range(3)]
     assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
-    told = run_of(replace(TRAINED, study="overview"), weights="real")  # no error at all
-    assert recheck.difference(told, replace(told, figures={"weights": "-1, +1"})) == "weights: real -> -1, +1"
+    described = run_of(replace(TRAINED, study="overview"), weights="real")  # no error at all
+    assert recheck.difference(described, replace(described, figures={"weights": "-1, +1"})) == "weights: real -> -1, +1"
 
 
 def test_one_stray_of_five_trained_networks_is_chance():
     old = run_of(TRAINED, validation_mse=1.0, test_mse=1.0)
     near, far = recheck.Again(old, old, None), recheck.Again(old, old, "test_mse: 1 -> 2")
-    assert recheck.settled([near] * 4 + [far])
-    assert not recheck.settled([near] * 4 + [far] * 2)
+    assert recheck.within_chance([near] * 4 + [far])
+    assert not recheck.within_chance([near] * 4 + [far] * 2)
     grown = run_of(GROWN)
-    assert not recheck.settled([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
+    assert not recheck.within_chance([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
 
 
 def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch, capsys):
@@ -116,38 +121,38 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     monkeypatch.setattr(recheck, "drawn", lambda name, cells, *_: {"growth": old[:cells]})
     published.write(tmp_path / "trees.jsonl", old)
     assert code.outdated("trees", old, tmp_path) == {"growth": 2}
-    found, lines = recheck.recheck("trees", cells=1, results=tmp_path)
+    compared, lines = recheck.recheck("trees", cells=1, results=tmp_path)
     assert lines == ["trees, growth: 1 of 1 agree"]
     assert code.outdated("trees", old, tmp_path) == {}
-    told = json.loads((tmp_path / "trees.code.json").read_text(encoding="utf-8"))["growth"]
-    assert (told["code"], told["cells"], told["of"]) == (code.today("growth"), 1, 2)
+    check = json.loads((tmp_path / "trees.code.json").read_text(encoding="utf-8"))["growth"]
+    assert (check["code"], check["cells"], check["of"]) == (code.today("growth"), 1, 2)
     (tmp_path / "trees.code.json").unlink()
     old[1] = replace(old[1], figures=old[1].figures | {"features": [0]})
-    found, lines = recheck.recheck("trees", cells=2, results=tmp_path)
-    assert [bool(each.differs) for each in found] == [False, True]
+    compared, lines = recheck.recheck("trees", cells=2, results=tmp_path)
+    assert [bool(result.differs) for result in compared] == [False, True]
     assert lines[0].startswith("  diabetes bgn seed 1 (max_terms=3): features: 1 -> ")
     assert not (tmp_path / "trees.code.json").exists()
-    assert code.told("trees", old, tmp_path) == ""
+    assert code.describe_checks("trees", old, tmp_path) == ""
     recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
     said = " Before today's code (growth): 2 runs; 1 of 2 computed again agree."
-    assert code.told("trees", old, tmp_path) == said
-    assert code.told("trees", runs, tmp_path) == ""
+    assert code.describe_checks("trees", old, tmp_path) == said
+    assert code.describe_checks("trees", runs, tmp_path) == ""
     assert code.outdated("trees", old, tmp_path) == {}
     with pytest.raises(SystemExit, match="2"):
         main(["recheck", "nothing"])
     assert "no runs of 'nothing' are published" in capsys.readouterr().err
 
 
-def test_ten_cells_of_older_code_are_drawn_of_each_part_and_the_same_for_a_seed(tmp_path):
+def test_ten_cells_of_older_code_are_drawn_of_every_part_and_the_same_for_a_seed(tmp_path):
     made = [
         Run(task, data.checksum(task.dataset), {}, None, float(k % 30), "2026-01-01 00:00:00", {"numpy": "2.0"})
         for k, task in enumerate(chosen("trees", Options()).values())
     ]
     published.write(tmp_path / "trees.jsonl", made)
-    found = recheck.drawn("trees", 10, 1, 20.0, tmp_path)
-    assert {part: len(runs) for part, runs in found.items()} == {"growth": 10, None: 10}
-    assert all(run.seconds <= 20 for runs in found.values() for run in runs)
-    assert recheck.drawn("trees", 10, 1, 20.0, tmp_path) == found != recheck.drawn("trees", 10, 2, 20.0, tmp_path)
+    parts = recheck.drawn("trees", 10, 1, 20.0, tmp_path)
+    assert {part: len(runs) for part, runs in parts.items()} == {"growth": 10, None: 10}
+    assert all(run.seconds <= 20 for runs in parts.values() for run in runs)
+    assert recheck.drawn("trees", 10, 1, 20.0, tmp_path) == parts != recheck.drawn("trees", 10, 2, 20.0, tmp_path)
     fresh = [replace(run, versions={"growth": code.today("growth")}) for run in made]
     published.write(tmp_path / "trees.jsonl", fresh)
     assert recheck.drawn("trees", 10, 1, 20.0, tmp_path).keys() == {None}
@@ -156,4 +161,4 @@ def test_ten_cells_of_older_code_are_drawn_of_each_part_and_the_same_for_a_seed(
     compared = recheck.drawn("trees", 10, 1, 0.0, tmp_path, again)
     grown = [run for part, runs in compared.items() for run in runs if part == "growth"]
     assert {run.key for run in grown} == {run.key for run in fresh[:3] if code.part(run.task) == "growth"}
-    assert all(each.differs is None for each in recheck.again(grown, done=again))
+    assert all(result.differs is None for result in recheck.again(grown, done=again))

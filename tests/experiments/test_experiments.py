@@ -110,7 +110,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path,
     assert {key: after[key] for key in before} == before
 
 
-def test_asked_to_stop_it_says_how_to_go_on(tmp_path):
+def test_stopped_it_says_how_to_go_on(tmp_path):
     process = start(*GROWN, folder=tmp_path)
     assert process.stderr.readline().startswith("[1/10]")
     process.send_signal(signal.SIGTERM)
@@ -129,7 +129,7 @@ def test_half_a_fit_is_no_result():
 
 
 @needs_torch
-def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path, capsys):
+def test_a_failed_run_is_recorded_shown_and_tried_again_only_with_retry(tmp_path, capsys):
     import torch
 
     if torch.cuda.is_available():

@@ -43,21 +43,21 @@ def test_every_family_stays_within_its_limit_and_predicts(rows, key):
     if key != "cubist":  # whose least rule may have a slope per column, and conditions
         assert candidates
     if key not in ("rules", "rules_lines", *peers.WITH_LINES, "bgn"):  # which may take several at once
-        assert {each.conditions for each in candidates} >= {1, 2}
-    for each in candidates:
-        assert 0 <= each.conditions <= 4
-        assert each.conditions <= each.named_columns <= 2 * each.conditions
-        predicted = np.ravel(each.predict(rows.X_test))
+        assert {candidate.conditions for candidate in candidates} >= {1, 2}
+    for candidate in candidates:
+        assert 0 <= candidate.conditions <= 4
+        assert candidate.conditions <= candidate.named_columns <= 2 * candidate.conditions
+        predicted = np.ravel(candidate.predict(rows.X_test))
         assert predicted.shape == rows.y_test.shape
         if key not in (*peers.WITH_LINES, "bgn"):  # n yes/no questions have at most 2 to the n answers
-            assert len(np.unique(np.round(predicted, 5))) <= 2**each.size
+            assert len(np.unique(np.round(predicted, 5))) <= 2**candidate.size
 
 
 def test_splits_of_a_tree_are_the_lines_of_its_text_that_ask(rows):
     for leaves in (2, 3, 7, 20):
         tree = DecisionTreeRegressor(max_leaf_nodes=leaves).fit(rows.X, rows.y)
-        asked = [line for line in export_text(tree).splitlines() if "<=" in line]
-        assert rivals.splits(tree) == len(asked)
+        splits = [line for line in export_text(tree).splitlines() if "<=" in line]
+        assert rivals.splits(tree) == len(splits)
 
 
 def test_splits_of_figs_are_what_it_says_itself(rows):
@@ -74,8 +74,8 @@ def test_stumps_that_ask_the_same_count_once(rows):
     model = xgboost.XGBRegressor(max_depth=1, n_estimators=30, learning_rate=0.3, n_jobs=1).fit(rows.X, rows.y)
     counts = rivals.distinct_stumps(model)
     dump = model.get_booster().get_dump()
-    asked = [text.split("[")[1].split("]")[0] for text in dump]
-    assert counts == [len(set(asked[: k + 1])) for k in range(len(asked))]
+    conditions = [text.split("[")[1].split("]")[0] for text in dump]
+    assert counts == [len(set(conditions[: k + 1])) for k in range(len(conditions))]
     assert counts[-1] < len(counts)
 
 
@@ -83,14 +83,14 @@ def test_stumps_that_ask_the_same_count_once(rows):
     st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(-4, 4)), min_size=1, max_size=6),
     st.lists(st.tuples(*[st.integers(-5, 5)] * 3), min_size=1, max_size=20),
 )
-def test_a_parsed_rule_holds_where_its_words_do(conditions, points):
-    words = " and ".join(f"X{j} {'>' if above else '<='} {cut / 2}" for j, above, cut in conditions)
+def test_a_parsed_rule_holds_where_its_text_does(conditions, points):
+    text = " and ".join(f"X{j} {'>' if greater else '<='} {cut / 2}" for j, greater, cut in conditions)
     X = np.array(points, dtype=float)
-    rule = parse_rule(words)
+    rule = parse_rule(text)
     named = {f"X{j}": X[:, j] for j in range(3)}
-    expected = np.logical_and.reduce([eval(part, {}, named) for part in words.split(" and ")])
+    expected = np.logical_and.reduce([eval(part, {}, named) for part in text.split(" and ")])
     assert np.array_equal(RuleTable((rule,), None).transform(X)[:, 0] == 1, expected)
-    assert len(rule) == len({(j, above) for j, above, _ in conditions})
+    assert len(rule) == len({(j, greater) for j, greater, _ in conditions})
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -100,8 +100,8 @@ def test_rules_with_the_lassos_weights_predict_as_rulefit_does(rows, linear):
 
     settings = {"n_estimators": 8, "tree_size": 4, "memory_par": 0.1, "random_state": 0}
     model = RuleFitRegressor(**settings, include_linear=linear, alpha=0.02, max_rules=None).fit(rows.X, rows.y)
-    found = extract_rulefit(rows.X, rows.y, ["X0", "X1", "X2"], **settings)
-    table = RuleTable(tuple(map(parse_rule, found)), rows.X if linear else None)
+    rules = extract_rulefit(rows.X, rows.y, ["X0", "X1", "X2"], **settings)
+    table = RuleTable(tuple(map(parse_rule, rules)), rows.X if linear else None)
     lasso = Lasso(alpha=0.02, max_iter=2000).fit(table.transform(rows.X), rows.y)
     ours = table.predictor(lasso.coef_, float(lasso.intercept_))
     np.testing.assert_allclose(ours(rows.X_test), model.predict(rows.X_test), rtol=1e-6)
@@ -114,16 +114,16 @@ def test_rules_with_the_lassos_weights_predict_as_rulefit_does(rows, linear):
     st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3), st.integers(0, 20), st.integers(0, 20)), min_size=1),
     st.integers(4, 12),
 )
-def test_what_validates_best_within_the_limit_is_tested(found, budget):
+def test_what_validates_best_within_the_limit_is_tested(offered, budget):
     candidates = [
         Candidate(str(k), size, terms, lambda X, k=k: np.full(len(X), float(k)), 0.0)
-        for k, (size, terms, _, _) in enumerate(found)
+        for k, (size, terms, _, _) in enumerate(offered)
     ]
-    errors = [float(error) for *_, error, _ in found]
+    errors = [float(error) for *_, error, _ in offered]
     kept, left = peers.fitting(candidates, errors, budget)
     assert peers.fitting(candidates, errors, budget, columns=True) == (kept, left)  # that name one column each
-    allowed = [k for k, (size, terms, *_) in enumerate(found) if size + terms <= budget]
-    assert [int(each.setting) for each in kept] == allowed
+    allowed = [k for k, (size, terms, *_) in enumerate(offered) if size + terms <= budget]
+    assert [int(candidate.setting) for candidate in kept] == allowed
     if allowed:
         rows = Rows(*(np.zeros((2, 1)), np.zeros(2)) * 3, ("a",))
         chosen = peers.best_figures(kept, left, rows)
@@ -141,9 +141,9 @@ def test_sizes_hold_the_limit_and_its_halves(most):
 
 
 def test_lines_of_the_lasso_are_no_conditions(rows):
-    for each in rivals.lines(rows, 0, 2):
-        assert each.size == 0
-        assert 1 <= each.linear_terms <= 2
+    for candidate in rivals.lines(rows, 0, 2):
+        assert candidate.size == 0
+        assert 1 <= candidate.linear_terms <= 2
 
 
 def test_an_ebm_counts_its_table_entries(rows):
@@ -158,7 +158,7 @@ def made(name, key, error=None, **within):
     return Run(task, "0" * 64, figures, error, 1.0, "2026-01-01 00:00:00", {})
 
 
-def test_leaders_keep_threshold_models_and_lines_apart():
+def test_rivals_with_thresholds_and_with_lines_are_separate():
     runs = [
         made("bike", "bgn", **{"5": 2.0}),
         made("bike", "bgn_questions", **{"5": 2.25}),
@@ -169,7 +169,7 @@ def test_leaders_keep_threshold_models_and_lines_apart():
         made("bike", "stumps", error="ValueError: no"),
     ]
     runs[0].figures["within_columns"] = {"5": {"test_mse": 3.0}}
-    shown = {each.name: each for each in peers.show(runs)}
+    shown = {part.name: part for part in peers.show(runs)}
     assert shown["peers-leaders"].rows == [
         ["bike", 5, 2.0, 2.5, "FIGS", 0.8, 1.0, "Lasso: linear terms alone", 2.0, 3.0, 3.0]
     ]
@@ -195,7 +195,7 @@ def test_ours_are_new_runs_and_theirs_the_old_ones():
     assert not slow
 
 
-def test_words_reach_bgn_as_they_are_and_others_as_numbers():
+def test_categories_reach_bgn_as_they_are_and_others_as_numbers():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"size": rng.normal(size=240), "city": rng.choice(["Nice", "Lille", "Paris"], 240)})
@@ -205,8 +205,8 @@ def test_words_reach_bgn_as_they_are_and_others_as_numbers():
 
     X, X_validation, X_test = as_numbers(*frames)
     rows = Rows(X, y[:140], X_validation, y[140:190], X_test, y[190:], ("size", "city"), frames)
-    (found,) = peers.default(rows, 0, 6)
-    assert found.raw
-    assert peers.best_figures([found], [0.0], rows)["test_mse"] < 0.5
-    (line,) = [each for each in rivals.lasso(rows, 0, 8) if each.setting == "LassoCV"]
+    (candidate,) = peers.default(rows, 0, 6)
+    assert candidate.raw
+    assert peers.best_figures([candidate], [0.0], rows)["test_mse"] < 0.5
+    (line,) = [model for model in rivals.lasso(rows, 0, 8) if model.setting == "LassoCV"]
     assert peers.best_figures([line], [0.0], rows)["test_mse"] < 0.5

@@ -39,9 +39,9 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generated")
     bare = {name: value for name, value in os.environ.items() if name != "BGN_DATA"} | {"BGN_CACHE": str(folder)}
     command = [sys.executable, "-c", BARE, str(folder)]
-    found = subprocess.run(command, cwd=ROOT, env=bare, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.split() == PUBLISHED
+    done = subprocess.run(command, cwd=ROOT, env=bare, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == PUBLISHED
     return folder
 
 
@@ -126,11 +126,11 @@ def test_what_is_not_published_is_said(capsys):
 def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
     out = capsys.readouterr().out
-    found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", out, re.MULTILINE))
-    assert found.keys() == STUDIES.keys()
+    times = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", out, re.MULTILINE))
+    assert times.keys() == STUDIES.keys()
     work = compare("trees", Options("reduced"), published.read(RESULTS / "trees.jsonl"))
     assert not work.missing
-    assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
+    assert times["trees"] == duration(sum(run.seconds for run in work.done.values()))
     shared = {key for name in STUDIES for key in chosen(name, Options())}  # bounds and timing show fits of accuracy
     assert f"all: {len(shared)} missing, shared ones counted once" in out
 

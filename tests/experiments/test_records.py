@@ -40,17 +40,17 @@ def run_of(task, error=None, finished="2026-01-01 00:00:00", seconds=1.0, **figu
 
 @settings(max_examples=40)
 @given(st.lists(runs, max_size=4), st.randoms(use_true_random=False))
-def test_runs_come_back_to_the_bit_and_make_the_same_file_in_any_order(found, chance):
+def test_runs_come_back_to_the_bit_and_make_the_same_file_in_any_order(stored, chance):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "s.jsonl"
-        published.write(path, found)
+        published.write(path, stored)
         before = path.read_bytes()
         back = published.read(path)
-        assert back == published.latest_runs(found)
+        assert back == published.latest_runs(stored)
         assert {key: repr(run) for key, run in back.items()} == {
-            key: repr(published._run(published.to_line(run))) for key, run in published.latest_runs(found).items()
+            key: repr(published._run(published.to_line(run))) for key, run in published.latest_runs(stored).items()
         }
-        mixed = [*found, *back.values()]
+        mixed = [*stored, *back.values()]
         chance.shuffle(mixed)
         published.write(path, mixed)
         assert path.read_bytes() == before
@@ -61,13 +61,14 @@ def test_a_float_is_written_in_full(tmp_path):
     path = tmp_path / "s.jsonl"
     kept = run_of(TASK, sum=0.1 + 0.2, low=5e-324, zero=-0.0, whole=3.0, count=3)
     published.write(path, [kept])
-    (found,) = published.read(path).values()
-    assert repr(found.figures) == repr(dict(sorted(kept.figures.items())))
+    (again,) = published.read(path).values()
+    assert repr(again.figures) == repr(dict(sorted(kept.figures.items())))
 
 
 def test_a_line_begins_with_what_a_reader_looks_for():
     beginning = '{"dataset":"diabetes","method":"bnn","parameters":{"hidden_layers":[100],"learning_rate":0.1},'
-    assert published.to_line(run_of(TASK)).startswith(f'{beginning}"split":"paper","seed":0,"study":"accuracy","revision":1')
+    line = published.to_line(run_of(TASK))
+    assert line.startswith(f'{beginning}"split":"paper","seed":0,"study":"accuracy","revision":1')
     assert doctest.testmod(published).failed == 0 < doctest.testmod(published).attempted
 
 
@@ -92,9 +93,9 @@ def test_a_damaged_line_is_named(tmp_path, damage):
     path = tmp_path / "accuracy.jsonl"
     lines = [published.to_line(run_of(TASK)), damage, published.to_line(run_of(replace(TASK, seed=1)))]
     path.write_bytes("\n".join(lines).encode(errors="surrogateescape"))
-    with pytest.raises(ValueError, match=re.escape(f"{path}, line 2, is no run (")) as told:
+    with pytest.raises(ValueError, match=re.escape(f"{path}, line 2, is no run (")) as raised:
         published.read(path)
-    assert len(str(told.value).replace(str(path), "")) < 400
+    assert len(str(raised.value).replace(str(path), "")) < 400
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -104,12 +105,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_git_merges_the_runs_of_two_branches(tmp_path):
-    def git(*words):
+    def git(*arguments):
         settings = ("-c", "user.name=n", "-c", "user.email=e", "-c", "core.hooksPath=", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(["git", *settings, *arguments], cwd=tmp_path, check=True, capture_output=True)
 
-    def commit(*found):
-        published.write(path, found)
+    def commit(*stored):
+        published.write(path, stored)
         git("add", ".")
         git("commit", "-m", "runs")
 
@@ -137,8 +138,8 @@ def test_publishing_adds_what_a_study_shows_and_replaces_what_failed(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         store.add([*stored, run_of(TASK)])
     publish(["trees"], tmp_path / "runs.sqlite", tmp_path)
-    found = published.read(tmp_path / "trees.jsonl")
-    assert sorted(run.figures["test_mse"] for run in found.values()) == [1.0, 1.0, 7.0]
+    shown = published.read(tmp_path / "trees.jsonl")
+    assert sorted(run.figures["test_mse"] for run in shown.values()) == [1.0, 1.0, 7.0]
     with pytest.raises(ValueError, match="no runs of timing to publish"):
         publish(["timing"], tmp_path / "runs.sqlite", tmp_path)
     assert merge(tmp_path / "all.sqlite", [tmp_path / "trees.jsonl", tmp_path / "runs.sqlite"]) == 4
@@ -182,7 +183,7 @@ def test_the_estimate_learns_how_fast_this_machine_is_from_short_runs_that_come_
     assert true / 1.5 < estimate.wall(batches, jobs=1) < true * 1.5
 
 
-def test_published_runs_give_way_only_when_asked(tmp_path):
+def test_published_runs_give_way_only_with_replace(tmp_path):
     task = next(iter(chosen("trees", Options()).values()))
     old, new = (replace(run_of(task, test_mse=error), checksum=data.checksum(task.dataset)) for error in (1.0, 2.0))
     gone = run_of(replace(task, seed=99), test_mse=3.0)  # which no scale of the study names
@@ -198,7 +199,7 @@ def test_only_times_of_such_a_device_tell():
     grown = run_of(replace(TASK, method="bgn"))
     trained = run_of(TASK)
     on_gpu = replace(trained, versions={"device": "cuda"})
-    found = [grown, trained, on_gpu, run_of(TASK, "ValueError: no")]
-    assert alike(found, "cpu") == [grown, trained]
-    assert alike(found, "cuda") == [grown, on_gpu]
-    assert alike(found, "auto") == [grown, trained, on_gpu]
+    stored = [grown, trained, on_gpu, run_of(TASK, "ValueError: no")]
+    assert alike(stored, "cpu") == [grown, trained]
+    assert alike(stored, "cuda") == [grown, on_gpu]
+    assert alike(stored, "auto") == [grown, trained, on_gpu]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from experiments import robustness
 from experiments.peers import ranking
-from experiments.robustness import DISTURBANCES, METHODS, Asked, Disturbed
+from experiments.robustness import DISTURBANCES, METHODS, Conditions, Disturbed
 from experiments.store import Options, Run, Task
 
 pd = pytest.importorskip("pandas")
@@ -28,57 +28,56 @@ def table(request):
 @pytest.mark.parametrize("kind", DISTURBANCES)
 def test_only_what_is_named_is_disturbed(table, kind):
     whole, _ = table
-    found = DISTURBANCES[kind](whole, np.random.default_rng(0))
-    added = len(found.X.columns) - len(whole.X.columns)
-    assert len(found.X_test) == len(whole.X_test)
-    assert list(found.X.columns) == list(found.X_test.columns) == list(found.origins)
+    disturbed = DISTURBANCES[kind](whole, np.random.default_rng(0))
+    added = len(disturbed.X.columns) - len(whole.X.columns)
+    assert len(disturbed.X_test) == len(whole.X_test)
+    assert list(disturbed.X.columns) == list(disturbed.X_test.columns) == list(disturbed.origins)
     if "noise" in kind:
-        assert (
-            added == sum(origin is None for origin in found.origins.values()) == int(kind.split()[0].replace(",", ""))
-        )
+        noise = [name for name, origin in disturbed.origins.items() if origin is None]
+        assert added == len(noise) == int(kind.split()[0].replace(",", ""))
     elif kind == "every column twice":
-        assert all(found.X[f"{name} again"].equals(whole.X[name]) for name in whole.X.columns)
+        assert all(disturbed.X[f"{name} again"].equals(whole.X[name]) for name in whole.X.columns)
     elif "rows" in kind:
-        assert len(found.y) == {"half": 100, "a": 20}[kind.split()[0]]
+        assert len(disturbed.y) == {"half": 100, "a": 20}[kind.split()[0]]
     elif "targets" in kind:
-        changed = np.mean(found.y != whole.y)
+        changed = np.mean(disturbed.y != whole.y)
         assert 0 < changed <= int(kind.split()[0]) / 100
         assert changed == int(kind.split()[0]) / 100 or whole.y.dtype.kind == "f"
     else:
-        assert np.array_equal(np.argsort(found.X["size"]), np.argsort(whole.X["size"]))
-        assert found.X["city"].equals(whole.X["city"])
-        assert not np.allclose(found.X["size"], whole.X["size"])
+        assert np.array_equal(np.argsort(disturbed.X["size"]), np.argsort(whole.X["size"]))
+        assert disturbed.X["city"].equals(whole.X["city"])
+        assert not np.allclose(disturbed.X["size"], whole.X["size"])
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_models_tell_what_they_ask_and_read(table, key):
     pytest.importorskip("imodels")
     whole, y_test = table
-    found = METHODS[key][1](whole, robustness.SIZE, 0)
-    assert {"size"} <= found.columns <= set(whole.X.columns)
-    assert found.answers.shape[0] == len(y_test)
-    assert 1 <= found.answers.shape[1] <= robustness.SIZE
-    assert robustness.error(found.predicted, y_test) < 0.5
-    again = robustness.compared(found, found, whole.origins)
+    conditions = METHODS[key][1](whole, robustness.SIZE, 0)
+    assert {"size"} <= conditions.columns <= set(whole.X.columns)
+    assert conditions.answers.shape[0] == len(y_test)
+    assert 1 <= conditions.answers.shape[1] <= robustness.SIZE
+    assert robustness.error(conditions.predicted, y_test) < 0.5
+    again = robustness.compared(conditions, conditions, whole.origins)
     assert again == {"same_columns": 1.0, "same_questions": 1.0, "noise": 0.0}
 
 
-def test_noise_and_copies_are_told_apart():
+def test_noise_and_copies_differ_from_columns():
     answers = np.zeros((4, 1), dtype=bool)
-    before, after = Asked(answers, {"a", "b"}, None), Asked(answers, {"a again", "noise 0"}, None)
-    found = robustness.compared(before, after, {"a": "a", "b": "b", "a again": "a", "noise 0": None})
-    assert found["same_columns"] == 1 / 3
-    assert found["noise"] == 0.5
+    before, after = Conditions(answers, {"a", "b"}, None), Conditions(answers, {"a again", "noise 0"}, None)
+    figures = robustness.compared(before, after, {"a": "a", "b": "b", "a again": "a", "noise 0": None})
+    assert figures["same_columns"] == 1 / 3
+    assert figures["noise"] == 0.5
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_the_same_questions_are_those_of_the_definition(first, second, seed):
+def test_the_same_conditions_are_those_of_the_definition(first, second, seed):
     rng = np.random.default_rng(seed)
     before, after = rng.random((20, first)) < 0.2, rng.random((20, second)) < 0.2
     expected = [
         any(max(np.mean(a == b), np.mean(a != b)) >= robustness.ALIKE - 1e-12 for b in after.T) for a in before.T
     ]
-    assert robustness.same_questions(before, after) == pytest.approx(np.mean(expected))
+    assert robustness.same_conditions(before, after) == pytest.approx(np.mean(expected))
 
 
 def test_tables_show_what_is_missing_and_what_failed():
@@ -87,7 +86,7 @@ def test_tables_show_what_is_missing_and_what_failed():
     figures = {"error": 0.5, "same_columns": 0.8, "same_questions": 0.7, "noise": 0.1}
     run = Run(task, "0" * 64, {"error": 0.4, "disturbed": dict.fromkeys(kinds, figures)}, None, 1.0, "", {})
     bad = Run(Task("robustness", "housing", "tree", task.parameters, 0, task.split), "0" * 64, {}, "no", 1.0, "", {})
-    shown = {each.name: each for each in robustness.show([run, bad])}
+    shown = {part.name: part for part in robustness.show([run, bad])}
     assert shown["robustness"].rows[0] == ["10 noise columns", 1.25, "missing", "missing", "failed"]
     assert len(shown["robustness-noise"].rows) == 1
     assert shown["robustness-errors"].rows[0] == ["BGN", "none", 0.4]
@@ -96,12 +95,12 @@ def test_tables_show_what_is_missing_and_what_failed():
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_ranks_are_shared_and_add_up(errors):
-    found = ranking({str(k): [float(each) for each in row] for k, row in enumerate(errors)})
+    shared = ranking({str(k): [float(error) for error in row] for k, row in enumerate(errors)})
     count = len(errors)
-    assert sum(found.ranks.values()) == pytest.approx(count * (count + 1) / 2)
-    assert list(found.ranks.values()) == sorted(found.ranks.values())
+    assert sum(shared.ranks.values()) == pytest.approx(count * (count + 1) / 2)
+    assert list(shared.ranks.values()) == sorted(shared.ranks.values())
 
 
 def test_the_critical_difference_is_that_of_the_books():
-    found = ranking({str(k): [float(k)] * 14 for k in range(5)})  # Demsar (2006) has 2.728 for five models
-    assert found.critical_difference == pytest.approx(2.728 * np.sqrt(5 * 6 / (6 * 14)), abs=1e-3)
+    five = ranking({str(k): [float(k)] * 14 for k in range(5)})  # Demsar (2006) has 2.728 for five models
+    assert five.critical_difference == pytest.approx(2.728 * np.sqrt(5 * 6 / (6 * 14)), abs=1e-3)

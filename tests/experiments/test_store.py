@@ -61,14 +61,14 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path):
 
 def test_a_success_stays_and_a_failure_gives_way(tmp_path):
     with Store(tmp_path / "s.sqlite") as store:
-        for each, expected in (
+        for run, expected in (
             (run_of(TASK, "ValueError: no"), "ValueError: no"),
             (run_of(TASK, "OSError: neither"), "OSError: neither"),
             (run_of(TASK, test_mse=1.0), None),
             (run_of(TASK, test_mse=2.0), None),
             (run_of(TASK, "ValueError: late"), None),
         ):
-            store.add([each])
+            store.add([run])
             (stored,) = store.runs().values()
             assert stored.error == expected
         assert stored.figures == {"test_mse": 1.0}
@@ -191,10 +191,10 @@ def test_the_documentation_shows_a_cell_as_it_stands(cell):
     nodes, core = (pytest.importorskip(f"docutils.{name}") for name in ("nodes", "core"))
     table = tables.restructured(tables.Table("t", "", ("a",), [(cell,)]))
     strict = {"report_level": 2, "halt_level": 2}
-    *_, found = core.publish_doctree(table, settings_overrides=strict).findall(nodes.entry)
-    words = " ".join(cell.split())
-    assert found.astext() == words
-    assert [type(each) for each in found.children] == [nodes.paragraph] * bool(words)
+    *_, entry = core.publish_doctree(table, settings_overrides=strict).findall(nodes.entry)
+    text = " ".join(cell.split())
+    assert entry.astext() == text
+    assert [type(child) for child in entry.children] == [nodes.paragraph] * bool(text)
 
 
 def test_a_row_of_the_wrong_length_is_refused():
@@ -259,15 +259,15 @@ def test_a_damaged_store_is_refused_in_one_line(tmp_path, statement):
     path = damaged(tmp_path / "s.sqlite", statement)
     with pytest.raises(ValueError, match=f"the store {path} .*move this one away"):
         merge(tmp_path / "all.sqlite", [path])
-    with pytest.raises(SystemExit), redirect_stderr(io.StringIO()) as told:
+    with pytest.raises(SystemExit), redirect_stderr(io.StringIO()) as printed:
         main(["merge", str(tmp_path / "all.sqlite"), str(path)])
-    assert str(path) in told.getvalue()
-    assert told.getvalue().count("\n") == 1
+    assert str(path) in printed.getvalue()
+    assert printed.getvalue().count("\n") == 1
 
 
 def test_a_store_with_any_byte_changed_is_read_or_refused(tmp_path):
     whole = damaged(tmp_path / "s.sqlite").read_bytes()
-    generator, told = random.Random(0), []
+    generator, problems = random.Random(0), []
     for number in range(60):
         content = bytearray(whole)
         for _ in range(generator.choice((1, 1, 8, 64))):
@@ -283,6 +283,6 @@ def test_a_store_with_any_byte_changed_is_read_or_refused(tmp_path):
                     if not read_only:
                         store.add([run_of(replace(TASK, seed=2))])
             except ValueError as error:
-                told.append(str(path) in str(error))
-    assert told
-    assert all(told)
+                problems.append(str(path) in str(error))
+    assert problems
+    assert all(problems)

@@ -79,8 +79,8 @@ def test_counterfactuals_of_all_rows(case, shares, data, share):
               network.schema.columns]  # fmt: skip
     found = bgn.counterfactual(network, x, at_least=least, max_seconds=60)
     best = cheapest_table_row(network, network.schema.encode(np.array([x], dtype=object), missing=True)[0], least, prices)
-    assert found.found == np.isfinite(best)
-    if found.found:
+    assert found.reached == np.isfinite(best)
+    if found.reached:
         assert found.prediction >= least
         assert network.predict(np.array([found.x], dtype=object))[0] == found.prediction
         assert found.cost <= best + 1e-6

@@ -131,14 +131,14 @@ def test_counterfactuals_equal_trying_every_row(data, depth, probability):
     answer = bgn.counterfactual(network, x, to=label, probability=probability, max_seconds=600)
     best = cheapest_table_row(network, TABLE.encode([x], missing=True)[0], None, PRICES, wanted=wanted)
     assert answer.optimal
-    assert answer.found == np.isfinite(best)
-    assert answer.unreachable != answer.found
+    assert answer.reached == np.isfinite(best)
+    assert answer.unreachable != answer.reached
     if answer.x is not None:
         raw = np.array([answer.x], dtype=object)
         assert answer.prediction == chances(network, raw)[0, number]
         assert answer.label == network.schema.classes[winners(network, raw)[0]]
-        assert wanted(raw)[0] == answer.found
-    if answer.found:
+        assert wanted(raw)[0] == answer.reached
+    if answer.reached:
         assert answer.cost == pytest.approx(best, abs=1e-6)
 
 

@@ -87,7 +87,7 @@ def assert_obeys(answer, network, x, least, most, limits):
     row = answer.x
     prediction = network.predict([row])[0]
     assert answer.prediction == prediction
-    if answer.found:
+    if answer.reached:
         assert least <= prediction <= most
         assert answer.cost == pytest.approx(np.abs(row - x) @ limits["costs"])
     assert (row >= limits["low"]).all()
@@ -110,12 +110,12 @@ def test_equal_to_exhaustive_search_over_cells(block):
         answer = counterfactual(network, x, **options)
         best, miss = cheapest_cell(network, x, least, most, **limits)
         assert answer.optimal, seed
-        assert answer.found == np.isfinite(best), seed
+        assert answer.reached == np.isfinite(best), seed
         if answer.x is not None:
             assert_obeys(answer, network, x, least, most, limits)
-        if answer.found:
+        if answer.reached:
             assert best - 1e-2 <= answer.cost <= best + 1e-5, seed
-            assert answer.gap == 0
+            assert answer.max_saving == 0
         else:
             assert answer.unreachable, seed
             away = np.inf if answer.x is None else max(least - answer.prediction, answer.prediction - most)
@@ -204,7 +204,7 @@ def test_rows_of_every_kind():
 
 def test_unreachable_comes_with_the_best_attainable():
     answer = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=4.0, bounds={"rooms": (0, 1), "floor area": (0, 20)})
-    assert not answer.found
+    assert not answer.reached
     assert answer.unreachable
     assert answer.prediction == HOUSE.predict([answer.x])[0] == 2.75
     assert repr(answer) == "Counterfactual(unreachable: the best attainable is 2.75)"
@@ -222,11 +222,11 @@ def test_nothing_may_change():
     assert counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=4.0, **still).prediction == 1.25
     for costs in (None, "fewest"):
         same = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_most=4.0, costs=costs, **still)
-        assert same.found
+        assert same.reached
         assert same.cost == 0
     base = Network.of_layers([Layer(np.empty((0, 1)), [])], [], 2.0)
     assert counterfactual(base, [1.0], at_least=3.0).unreachable
-    assert counterfactual(base, [1.0], at_least=1.0).found
+    assert counterfactual(base, [1.0], at_least=1.0).reached
 
 
 def test_a_row_outside_its_bounds_comes_in():
@@ -247,7 +247,7 @@ def test_one_hot_groups_stay_one_hot():
     limits = {"one_hot": [("a", "b", "c")], "bounds": {"x": (0, 2)}}
     answer = counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, **limits)
     assert answer.x.tolist() == [0.0, 1.0, 0.0, 2.0]
-    assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=2, **limits).found
+    assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=2, **limits).reached
     assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=1, **limits).unreachable
 
 
@@ -265,10 +265,10 @@ def test_when_time_is_up_the_gap_is_told():
     network, x, wanted = random_network(0, 100, 12)
     answer = counterfactual(network, x, at_least=wanted, max_seconds=0.6)
     assert not answer.unreachable
-    if answer.found:
+    if answer.reached:
         assert network.predict([answer.x])[0] >= wanted
-        assert answer.optimal == (answer.gap == 0)
-        assert 0 <= answer.gap <= 1
+        assert answer.optimal == (answer.max_saving == 0)
+        assert 0 <= answer.max_saving <= 1
 
 
 def test_twenty_neurons_and_eight_features_are_solved():

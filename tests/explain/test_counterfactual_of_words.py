@@ -29,8 +29,8 @@ def test_equal_to_trying_every_row(data, depth, fill, priced):
     answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_missing=fill, max_seconds=600)
     best = cheapest_table_row(network, row, wanted, prices, fill=range(5) if fill else ())
     assert answer.optimal
-    assert answer.found == np.isfinite(best)
-    if not answer.found:
+    assert answer.reached == np.isfinite(best)
+    if not answer.reached:
         assert answer.unreachable
         return
     assert answer.cost == pytest.approx(best, abs=1e-6)
@@ -53,7 +53,7 @@ def test_a_category_changes_as_one_within_what_is_told():
     nice = bgn.counterfactual(
         network, x, at_least=now + 2.0, immutable=["age", "owner", "rooms", "grade"], bounds={"city": ["Rome", "Nice"]}
     )
-    assert not nice.found or nice.changes["city"] == ("Rome", "Nice")
+    assert not nice.reached or nice.changes["city"] == ("Rome", "Nice")
     fallen = bgn.counterfactual(network, x, at_least=99.0, bounds={"grade": "decrease"})
     assert fallen.unreachable
     assert fallen.as_dict()["x"][1] in TABLE.columns[1].categories

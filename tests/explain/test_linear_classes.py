@@ -61,7 +61,7 @@ def test_no_row_of_a_grid_is_cheaper(case: Any, number: int, chance: Any) -> Non
         return (given >= chance[0]) & (given <= chance[1])
 
     assert found.optimal
-    if found.found:
+    if found.reached:
         row = np.array(found.x, dtype=float)
         assert good(row[np.newaxis])[0]
         assert found.cost == pytest.approx(np.abs(row - x).sum())
@@ -128,7 +128,7 @@ def test_rounding(model: Any) -> None:
         bgn.simplify(network, X, y, points=5)
     with pytest.warns(UserWarning, match="grown anew"):
         card = bgn.simplify(fitted, X, y, points=5).network
-    assert card.slopes is None
+    assert card.linear == ()
     assert bgn.scorecard(card) is not None
 
 

@@ -36,7 +36,7 @@ def test_no_row_of_a_grid_is_cheaper(case, upwards):
     predicted = network.predict(grid)
     good = predicted >= wanted if upwards else predicted <= wanted
     assert found.optimal
-    if found.found:
+    if found.reached:
         row = np.array(found.x, dtype=float)
         reached = network.predict(row[np.newaxis])[0]
         assert reached >= wanted if upwards else reached <= wanted
@@ -73,15 +73,15 @@ def test_a_change_is_told_in_few_digits_that_will_do(link):
         found = counterfactual(
             network, rng.normal(0, 30, 2).round(1), costs=[1.0, 1.3], bounds={0: (-200, 200), 1: (-200, 200)}, **wanted
         )
-        if not found.found or found.told is None:
+        if not found.reached or found.rounded is None:
             continue
-        told, short = told + 1, found.told
+        told, short = told + 1, found.rounded
         reached = network.predict([short.x])[0]
         assert reached == short.prediction >= (1.0 if link == "identity" else 0.77)
         assert found.cost < short.cost <= 1.0021 * found.cost
-        assert short.gap == pytest.approx(1.0 - found.cost / short.cost)
+        assert short.max_saving == pytest.approx(1.0 - found.cost / short.cost)
         for name, (_, new) in short.changes.items():
             assert digits(new) <= min(6, digits(found.changes[name][1]))
-        assert f"optimal to within {max(short.gap, 0.001):.1%}" in repr(found)
-        assert found.as_dict()["told"]["changes"] == short.as_dict()["changes"]
+        assert f"optimal to within {max(short.max_saving, 0.001):.1%}" in repr(found)
+        assert found.as_dict()["rounded"]["changes"] == short.as_dict()["changes"]
     assert told > 5

@@ -9,11 +9,8 @@ import pytest
 
 import bgn
 from bgn import Layer, Network
-from bgn.explain.counterfactual import program as change
-from bgn.explain.counterfactual import search as enumeration
-from bgn.explain.optimize import program
-from bgn.explain.optimize import program as inside
-from bgn.explain.optimize import search as tried
+from bgn.explain.counterfactual import search as change
+from bgn.explain.optimize import program, region, search
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests.fuzz_proofs import CHECKS, certificates_hold, counterfactual_holds, extremes_hold, is_proven, random_network
@@ -25,7 +22,7 @@ WHOLE = Schema(tuple(Column(name, whole=True, seen=ends) for name, ends in ENDS.
 @pytest.fixture
 def no_lists(monkeypatch):
     """Rows and regions are never few enough to be tried: the solver decides what comes next."""
-    for module in (tried, enumeration):
+    for module in (search, change):
         monkeypatch.setattr(module, "_ROWS", 0)
     monkeypatch.setattr(program, "_REGIONS", 0)
 
@@ -82,19 +79,18 @@ def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_
 
         return solver
 
-    for module in (program, change):
-        monkeypatch.setattr(module, "milp", lies(module.milp))
+    monkeypatch.setattr(program, "milp", lies(program.milp))
     for start in range(4):
         calls[:] = [None] * start
         found = bgn.extremes(network, "seen")
         assert not found.proven or (found.low, found.high) == (-1.0, 1.0)
         calls[:] = [None] * start
         reached = bgn.counterfactual(network, x, at_least=1.0)
-        assert reached.found or not reached.unreachable
+        assert reached.reached or not reached.unreachable
 
 
 def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
-    real, rng = inside.linprog, np.random.default_rng(0)
+    real, rng = region.linprog, np.random.default_rng(0)
 
     def made_up(*args, **kwargs):
         found = real(*args, **kwargs)
@@ -102,7 +98,7 @@ def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
             found.ineqlin.marginals = -rng.random(len(found.ineqlin.marginals))
         return found
 
-    monkeypatch.setattr(inside, "linprog", made_up)
+    monkeypatch.setattr(region, "linprog", made_up)
     for case in range(10):
         extremes_hold(random_network(np.random.default_rng((60, case)), most=3), sure=False)
 
@@ -124,7 +120,7 @@ def test_a_number_that_is_filled_and_moved_changes_once():
     layer = Layer.of([Oblique(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
     network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
     found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
-    assert found.found
+    assert found.reached
     assert list(found.changes) == ["a"]
     assert found.x.tolist() == [5.0, 1.0]
 

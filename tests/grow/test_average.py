@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_friedman1
 
 import bgn
-from bgn import BGNClassifier, BGNRegressor, Layer, Network
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, Layer, Network
 from bgn.explain.crossings import crossings, fires
 from bgn.explain.shap import count_in_cells
 from bgn.grow.ensemble import EnsembleHistory, member_seeds
@@ -23,7 +23,7 @@ from tests.reference.explain import shapley
 from tests.round_trips import bits
 
 X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
-SMALL: dict[str, Any] = {"max_terms": 6, "max_replacements": 2, "max_linear": 0, "random_state": 0}
+SMALL: dict[str, Any] = {"max_terms": 6, "growth": GrowthSettings(2), "max_linear": 0, "random_state": 0}
 
 
 def _written(number: float) -> Fraction:
@@ -113,7 +113,8 @@ def test_intervals_come_from_the_networks_without_a_row() -> None:
 def test_classes() -> None:
     labels = np.digitize(Y, [11.0, 16.0])
     for y in (labels > 0, labels):
-        model = BGNClassifier(ensemble=2, max_terms=2, max_replacements=0, shrinkage=5.0, random_state=0).fit(X, y)
+        growth = GrowthSettings(max_replacements=0)
+        model = BGNClassifier(ensemble=2, max_terms=2, growth=growth, shrinkage=5.0, random_state=0).fit(X, y)
         scores = [member.network().raw_score(X) for member in model.history_.members]
         assert np.allclose(model.decision_function(X), np.mean(scores, axis=0), atol=1e-12)
 
@@ -168,7 +169,8 @@ def test_standard_errors_are_the_spread_of_the_members() -> None:
     assert np.array_equal(predicted, model.predict(X[:7]))
     assert np.allclose(errors, np.std(each, axis=0, ddof=1))
     labels = Y > 14.0
-    sure = BGNClassifier(ensemble=2, max_terms=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
+    growth = GrowthSettings(max_replacements=0)
+    sure = BGNClassifier(ensemble=2, max_terms=3, shrinkage=5.0, growth=growth, random_state=0).fit(X, labels)
     chances, apart = sure.predict_proba(X[:7], return_std=True)
     each = [member.network().predict(X[:7]) for member in sure.history_.members]
     assert chances.shape == apart.shape == (7, 2)
@@ -228,7 +230,7 @@ def test_the_cheapest_change_of_one_column_among_two_thousand_questions() -> Non
         tried[:, column] = np.concatenate([places, np.nextafter(places, -np.inf)])
         good = network.predict(tried) >= wanted
         least = min(least, np.abs(tried[good, column] - row[column]).min(initial=np.inf))
-    assert found.found == np.isfinite(least)
+    assert found.reached == np.isfinite(least)
     assert np.isclose(found.cost, least, rtol=1e-9)
 
 
@@ -247,7 +249,7 @@ def test_explanations_of_a_small_average() -> None:
         assert np.isclose(effect.standard_error[k], apart)
     wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
     found = bgn.counterfactual(network, lowest, at_least=wanted)
-    assert found.found
+    assert found.reached
     assert found.optimal
     assert network.predict(found.x[np.newaxis])[0] == found.prediction >= wanted
     to_best = np.abs(rows[np.argmax(network.predict(rows))] - lowest).sum()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNRegressor, Layer, Network
+from bgn import BGNRegressor, GrowthSettings, Layer, Network
 from bgn.grow.ensemble import EnsembleHistory
 from bgn.grow.history import History, LinearAlone, Snapshot
 from bgn.model.ensemble import mean_of
@@ -24,7 +24,7 @@ from tests.round_trips import bits
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 Y = 3 * X[:, 0] - 2 * X[:, 1] + np.where(X[:, 2] >= 0.3, 4.0, 0.0) + RNG.normal(0, 0.5, 300)
-SMALL: dict[str, Any] = {"max_terms": 6, "max_replacements": 0, "random_state": 0, "ensemble": 3}
+SMALL: dict[str, Any] = {"max_terms": 6, "growth": GrowthSettings(max_replacements=0), "random_state": 0, "ensemble": 3}
 ENDS = np.array([[-2.0, 1.5], [0.0, 4.0]])
 
 
@@ -162,7 +162,7 @@ def _grown(worse: float, noise: float) -> History:
     """A member whose lines alone validate so much worse."""
     path = (Snapshot((), np.zeros(0), 0.0, 1.0, 1.0), Snapshot((), np.zeros(0), 1.0, 0.9, 0.9))
     alone = LinearAlone(path[:1], (), "patience", 5.0, worse, noise)
-    return History((), (path,), (), 1, 0, 1, "patience", 1.0, 30, Schema.of_numbers(1), straight=alone)
+    return History((), (path,), (), 1, 0, 1, "patience", 1.0, 30, Schema.of_numbers(1), linear_alone=alone)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def _grown(worse: float, noise: float) -> History:
 def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
     found = EnsembleHistory.of([_grown(each, noise) for each in worse])
     assert [k for k, member in enumerate(found.members) if member.shrinkage == 5.0] == straight
-    assert all(member.straight is None for member in found.members)
+    assert all(member.linear_alone is None for member in found.members)

@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from bgn.engines.protocol import Grid
 from bgn.grow.losses import BoundedSquares, Squared
 from tests.every_engine import ENGINES
-from tests.grow.test_constraints import QUICK, houses, proven
+from tests.grow.test_constraints import QUICK, SWEPT, houses, proven
 from tests.growing import table
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {}, {"digits": None}, {"cv": 3}, {"max_features": 1, "sweeps": 1}, {"max_layers": 2}, {"ensemble": 2},
+        {}, {"digits": None}, {"cv": 3}, {"max_features": 1, **SWEPT}, {"max_layers": 2}, {"ensemble": 2},
         {"output": "stagewise"}, {"select": "compact"},
     ],
 )  # fmt: skip
@@ -86,7 +86,7 @@ def test_the_loss_is_that_of_predictions_within(seed):
 
 def test_bounds_that_are_kept_anyway_change_nothing():
     X, y = houses(150)
-    settings = QUICK | {"sweeps": 1}
+    settings = QUICK | SWEPT
     free = BGNRegressor(**settings).fit(X, y)
     assert BGNRegressor(**settings, bounds=(-1e6, 1e6)).fit(X, y).network_.changed(bounds=None) == free.network_
 
@@ -94,7 +94,7 @@ def test_bounds_that_are_kept_anyway_change_nothing():
 @pytest.mark.parametrize("bounds", [(20, None), (10, 45.5)])
 def test_the_questions_are_those_of_free_growth(bounds):
     X, y = houses(150)
-    settings = QUICK | {"digits": None, "max_linear": 0, "patience": None}
+    settings = QUICK | {"digits": None, "max_linear": 0, "growth": GrowthSettings(3, sweeps=0, patience=None)}
     free, held = BGNRegressor(**settings).fit(X, y), BGNRegressor(**settings, bounds=bounds).fit(X, y)
     assert len(free.history_.paths[0]) == len(held.history_.paths[0])
     for width in range(len(free.history_.paths[0])):

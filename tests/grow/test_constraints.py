@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from bgn.grow.constraints import Constraints
 from bgn.grow.refit import held
 from bgn.model.term import Projection
@@ -18,8 +18,9 @@ from tests.growing import table
 from tests.networks import linear_coef_of
 from tests.reference.growth import held_by_trying
 
-QUICK = {"max_terms": 6, "max_replacements": 3, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
-QUICK["sweeps"] = 0
+QUICK = {"max_terms": 6, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK["growth"] = GrowthSettings(max_replacements=3, sweeps=0)
+SWEPT = {"growth": GrowthSettings(max_replacements=3, sweeps=1)}
 WANTED = {1: ("increasing", "constant"), -1: ("decreasing", "constant")}
 
 
@@ -98,7 +99,7 @@ def test_signs_that_columns_want(columns, coefficients, sign):
 
 
 @pytest.mark.parametrize(
-    "change", [{}, {"output": "stagewise"}, {"digits": None}, {"max_features": 3}, {"cv": 3}, {"sweeps": 2}]
+    "change", [{}, {"output": "stagewise"}, {"digits": None}, {"max_features": 3}, {"cv": 3}, SWEPT]
 )
 def test_every_width_is_proven(change):
     X, y = houses()
@@ -127,7 +128,7 @@ def test_columns_that_want_anything_at_all(seed):
 def test_two_classes():
     X, y = houses()
     wanted = {"area": -1, "age": 1}
-    model = BGNClassifier(**QUICK | {"sweeps": 1}, monotonic_cst=wanted).fit(X, y > y.median())
+    model = BGNClassifier(**QUICK | SWEPT, monotonic_cst=wanted).fit(X, y > y.median())
     assert len(model.network_.features_used) > 0
     proven(model, wanted)
 
@@ -137,7 +138,7 @@ def test_constraints_hold_on_every_engine(kind, engine):
     X, y = table(200, 3, 5)
     y = y if kind is BGNRegressor else (y > np.median(y)) * 1.0
     signs = [1, -1, 0, -1, 1]
-    settings = QUICK | {"max_terms": 4, "sweeps": 1, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
+    settings = QUICK | SWEPT | {"max_terms": 4, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
     model = kind(**settings).fit(X, y)
     assert engine(kind(**settings), X, y).network_ == model.network_
 

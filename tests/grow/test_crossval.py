@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.rows import FEW_ROWS, assign_roles
 from bgn.inputs.arguments import seed_of
 from tests.growing import same, table
 from tests.networks import linear_coef_of
 
-QUICK = {"max_terms": 4, "max_replacements": 1, "random_state": 0, "n_jobs": 1}
+QUICK = {"max_terms": 4, "growth": GrowthSettings(max_replacements=1), "random_state": 0, "n_jobs": 1}
 
 
 @given(st.integers(0, 2**31), st.integers(3, 40), st.integers(2, 6), st.booleans())
@@ -42,13 +42,14 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     """Grown fold by fold, with `eval_set` for the rows left out."""
     X, y = table(200)
     folds = assign_roles(RowsInMemory(X, y), None, 0.2, seed_of(0), cv=3)[0].folds
-    growth = {"max_terms": 3, "max_features": 1, "max_replacements": 0, "shrinkage": 1.0, "random_state": 0}
-    model = BGNRegressor(**growth, cv=3).fit(X, y)
+    setting = {"max_terms": 3, "max_features": 1, "shrinkage": 1.0, "random_state": 0}
+    model = BGNRegressor(**setting, growth=GrowthSettings(max_replacements=0), cv=3).fit(X, y)
     held = [np.isin(X[:, 0], fold.validation.part.columns[0]) for fold in folds]
     np.testing.assert_array_equal(np.sum(held, axis=0), 1)
     losses = []
     for out in held:
-        each = BGNRegressor(**growth, digits=None, patience=None).fit(X[~out], y[~out], eval_set=(X[out], y[out]))
+        each = BGNRegressor(**setting, digits=None, growth=GrowthSettings(max_replacements=0, patience=None))
+        each.fit(X[~out], y[~out], eval_set=(X[out], y[out]))
         losses.append([out.sum() * snapshot.validation_loss for snapshot in each.history_.paths[0]])
     expected = np.sum(losses, axis=0) / len(y)
     np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
@@ -97,7 +98,7 @@ def test_folds_that_cannot_be_are_named():
 def test_noise_is_answered_by_its_mean():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
-    model = BGNRegressor(random_state=0, max_replacements=0).fit(X, y)
+    model = BGNRegressor(random_state=0, growth=GrowthSettings(max_replacements=0)).fit(X, y)
     assert model.history_.best_width <= 2
     assert np.std(model.predict(X)) < 0.5
     assert model.history_.stopped in ("patience", "no gain")  # lines alone, of which there is one per column
@@ -110,7 +111,7 @@ def test_linear_terms_among_questions_are_not_shrunk_as_many_steps_are(told):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-2, 2, (300, 4))
         truth = 3 * X[:, 0] + 2 * X[:, 1] + 2.0 * (X[:, 2] > 0.3)
-        model = BGNRegressor(max_terms=20, max_replacements=2, random_state=seed, n_jobs=1, **told)
+        model = BGNRegressor(max_terms=20, growth=GrowthSettings(2), random_state=seed, n_jobs=1, **told)
         network = model.fit(X, truth + 0.1 * rng.normal(size=300)).network_
         assert linear_coef_of(network).ravel()[:2] == pytest.approx([3, 2], abs=0.06)
         assert np.mean((network.predict(X) - truth) ** 2) < 0.01

@@ -1,5 +1,6 @@
 """Drafts: a part of very many rows finds the questions, all rows refit what they take over, the same everywhere."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from bgn.engines.raw_rows import different
 from bgn.grow import rows as roles
 from bgn.grow import search as draft
@@ -99,9 +100,11 @@ def test_a_layer_that_does_no_better_is_left():
 def test_same_bits_wherever_the_rows_live(engine, kind, drafts):
     X, y = made_up(300)
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    setting = {"max_terms": 4, "max_replacements": 2, "random_state": 2, "cv": None, "shrinkage": 1.0, "sweeps": 0}
+    growth = GrowthSettings(max_replacements=2, sweeps=0)
+    setting = {"max_terms": 4, "growth": growth, "random_state": 2, "cv": None, "shrinkage": 1.0}
     more = {
-        "numbers": {"max_linear": 0, "sweeps": 1}, "lines": {"max_linear": 2}, "signs": {"monotonic_cst": [1, 0, 1, 0]},
+        "numbers": {"max_linear": 0, "growth": replace(growth, sweeps=1)}, "lines": {"max_linear": 2},
+        "signs": {"monotonic_cst": [1, 0, 1, 0]},
         "deep": {"max_layers": 2, "max_terms": 3}, "average": {"ensemble": 2, "max_terms": 3},
     }  # fmt: skip
     classes = {"two classes": 2, "three classes": 3}.get(kind)
@@ -122,7 +125,7 @@ def test_same_bits_wherever_the_rows_live(engine, kind, drafts):
 def test_every_snapshot_says_what_its_network_does(drafts, linear):
     X, y = made_up(400)
     model = BGNRegressor(
-        max_terms=8, max_linear=linear, max_replacements=3, sweeps=0, validation_fraction=0, random_state=1
+        max_terms=8, max_linear=linear, growth=GrowthSettings(3, sweeps=0), validation_fraction=0, random_state=1
     ).fit(X, y)
     path = model.history_.paths[0]
     assert sum(drafts) >= 8
@@ -148,7 +151,7 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
 
     monkeypatch.setattr(Full, "take_over", for_three)
     kind = BGNClassifier if classes else BGNRegressor
-    setting = {"max_terms": 7, "max_linear": 0, "max_replacements": 2, "sweeps": 0, "shrinkage": 1.0}
+    setting = {"max_terms": 7, "max_linear": 0, "growth": GrowthSettings(2, sweeps=0), "shrinkage": 1.0}
     model = kind(**setting, validation_fraction=0, random_state=0).fit(X, y)
     assert max(asked) == 4  # after which they are not asked again
     assert [len(each.neurons) for each in model.history_.paths[0]] == [*range(8)]
@@ -163,7 +166,8 @@ def test_all_rows_go_on_where_a_draft_fits_too_well(drafts, monkeypatch):
         monkeypatch.setattr(place, name, value)
     X = np.random.default_rng(4).normal(size=(4000, 3))
     y = 10.0 * (X[:, 0] > 0.301237) + np.where(X[:, 1] > 0, 0.0, 1e-3)
-    setting = {"max_terms": 6, "max_linear": 0, "sweeps": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
+    setting = {"max_terms": 6, "max_linear": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
+    setting["growth"] = GrowthSettings(sweeps=0)
     losses = []
     for most in (roles.MOST_DRAFTED, 0):
         monkeypatch.setattr(roles, "MOST_DRAFTED", most)
@@ -185,7 +189,7 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
         return kept(self, rows, state, neurons, *parts)
 
     monkeypatch.setattr(Full, "take_over", nested)
-    setting = {"max_terms": 6, "max_linear": 0, "max_replacements": 5, "sweeps": 0, "shrinkage": 1.0}
+    setting = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(5, sweeps=0), "shrinkage": 1.0}
     path = BGNRegressor(**setting, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0]
     assert refused
     assert all(drafts[:6])
@@ -195,7 +199,8 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
 
 def test_signs_hold(drafts):
     X, y = made_up(500)
-    setting = {"max_terms": 8, "max_replacements": 3, "monotonic_cst": [0, 1, 1, 0], "random_state": 0, "cv": None}
+    setting = {"max_terms": 8, "monotonic_cst": [0, 1, 1, 0], "random_state": 0, "cv": None}
+    setting["growth"] = GrowthSettings(max_replacements=3)
     model = BGNRegressor(**setting).fit(X, y)
     assert any(drafts)
     for column in (1, 2):
@@ -229,8 +234,9 @@ def test_what_is_found_stays_where_somebody_interrupts(drafts, monkeypatch):
         return advance(self)
 
     monkeypatch.setattr(draft.Draft, "advance", interrupted)
+    growth = GrowthSettings(sweeps=0)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_terms=8, max_linear=0, sweeps=0, cv=None, random_state=0).fit(X, y)
+        model = BGNRegressor(max_terms=8, max_linear=0, growth=growth, cv=None, random_state=0).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert len(model.history_.paths[0]) == 4
 

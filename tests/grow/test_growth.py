@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 import bgn.engines.memory as shared_rows
 import bgn.grow.rows as grow_rows
 import bgn.grow.search as grow_tries
-from bgn import BGNRegressor, theory
+from bgn import BGNRegressor, GrowthSettings, theory
 from bgn.engines.protocol import Output, Question
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
@@ -75,7 +75,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 3))
     y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=80)
-    settings = {"shrinkage": ridge, "validation_fraction": 0.0, "max_replacements": 3, "digits": None}
+    settings = {"shrinkage": ridge, "validation_fraction": 0.0, "growth": GrowthSettings(3), "digits": None}
     model = BGNRegressor(max_terms=6, random_state=0, **settings).fit(X, y)
     network = replace(model.history_, shrinkage=0.0).network()  # copies of a question not yet one
     expected = ridge_weights(network.hidden(X), y, ridge)
@@ -85,7 +85,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_training_error_falls_and_bounds_hold(setting, engine):
     X, y = table()
-    limits = {"max_terms": 8, "max_linear": 0, "patience": None, "cv": None}
+    limits = {"max_terms": 8, "max_linear": 0, "growth": GrowthSettings(patience=None), "cv": None}
     model = engine(BGNRegressor(**setting, **limits, random_state=1), X, y)
     for layer in range(len(model.history_.paths)):
         records = [record for record in model.history_.records if record.layer == layer]
@@ -167,7 +167,7 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
     X = rng.integers(0, [30, 7, 18], size=(3000, 3)).astype(float)
     y = rng.normal(size=30)[X[:, 0].astype(int)] * np.sin(X[:, 2]) + rng.normal(size=7)[X[:, 1].astype(int)] * X[:, 0]
     model = BGNRegressor(
-        max_terms=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0, random_state=0
+        max_terms=60, growth=GrowthSettings(0, patience=None), validation_fraction=0, shrinkage=1.0, random_state=0
     )
     errors = [record.train_mse for record in model.fit(X, y).history_.records]
     gains = -np.diff(errors)
@@ -178,7 +178,7 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
 
 def test_history_gives_every_width():
     X, y = load_diabetes(return_X_y=True)
-    limits = {"max_terms": 6, "max_linear": 0, "patience": None, "cv": None}
+    limits = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(patience=None), "cv": None}
     model = BGNRegressor(**limits, shrinkage=10.0, random_state=0).fit(X, y)
     history = model.history_
     assert history.network(history.best_width) == model.network_
@@ -222,7 +222,7 @@ def test_replacement_helps_and_is_capped(engine):
     errors = {}
     for attempts in (0, 2, None):
         model = BGNRegressor(
-            max_terms=10, max_replacements=attempts, patience=None, validation_fraction=0.0, random_state=0
+            max_terms=10, growth=GrowthSettings(attempts, patience=None), validation_fraction=0.0, random_state=0
         )
         model = engine(model, X, y)
         errors[attempts] = model.history_.records[-1].train_mse
@@ -234,7 +234,8 @@ def test_replacement_helps_and_is_capped(engine):
 
 def test_stops_in_time_on_request_and_on_interrupt():
     X, y = table(2000)
-    model = BGNRegressor(max_terms=1000, patience=None, max_seconds=0.5, random_state=0, cv=None).fit(X, y)
+    growth = GrowthSettings(patience=None)
+    model = BGNRegressor(max_terms=1000, growth=growth, max_seconds=0.5, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     assert model.network_.widths[0] < 1000
 
@@ -249,8 +250,9 @@ def test_stops_in_time_on_request_and_on_interrupt():
         if record.width == 4:
             raise KeyboardInterrupt
 
+    growth = GrowthSettings(patience=None)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(callbacks=[interrupt], patience=None, random_state=0, cv=None).fit(X, y)
+        model = BGNRegressor(callbacks=[interrupt], growth=growth, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths == (3,)
 
@@ -293,7 +295,7 @@ def test_the_last_of_few_values_is_seen(values, sign):
     rng = np.random.default_rng(0)
     column, other = rng.integers(0, values, 2000) * float(sign), rng.integers(0, 2, 2000)
     y = 9.0 * values * (np.abs(column) == values - 1) + other * 0.5 + rng.normal(size=2000)
-    model = BGNRegressor(max_terms=1, max_features=1, max_replacements=0, random_state=0, cv=None)
+    model = BGNRegressor(max_terms=1, max_features=1, growth=GrowthSettings(0), random_state=0, cv=None)
     assert model.fit(np.column_stack([column, other]), y).network_.layers[0].weights[0, 0] != 0
 
 
@@ -316,7 +318,8 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (60, 3)).astype(float)
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=60)
-    settings = {"max_terms": 8, "max_linear": 0, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
+    settings = {"max_terms": 8, "max_linear": 0, "shrinkage": 30.0, "random_state": 0, "cv": None}
+    settings["growth"] = GrowthSettings(patience=None)
     model = BGNRegressor(direction=direction, **settings).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgn import BGNClassifier, BGNRegressor, load, save
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load, save
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.rows import assign_roles
 from tests.every_engine import ENGINES
@@ -24,7 +24,7 @@ def test_every_engine_grows_the_same_lines(engine):
     X, y = table(400)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     for extra in ({}, {"sample_weight": weight}):
-        settings = {"max_terms": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
+        settings = {"max_terms": 3, "max_linear": 2, "growth": GrowthSettings(1), "cv": None, "random_state": 0}
         here = BGNRegressor(**settings).fit(X, y, **extra)
         there = ENGINES[engine](BGNRegressor(**settings), X, y, **extra)
         assert here.network_.linear
@@ -125,4 +125,4 @@ def test_what_is_no_number_of_linear_terms_is_refused(wrong):
 def test_lines_are_refused_where_they_cannot_be(other):
     with pytest.raises(ValueError, match="max_linear"):
         BGNRegressor(max_linear=2, **other).fit(*table(50))
-    assert BGNRegressor(max_terms=2, **other).fit(*table(50)).network_.slopes is None
+    assert BGNRegressor(max_terms=2, **other).fit(*table(50)).network_.linear == ()

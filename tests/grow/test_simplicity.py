@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn import BGNRegressor
+from bgn import BGNRegressor, GrowthSettings
 from bgn.engines.protocol import Question
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
@@ -50,10 +50,10 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
 @pytest.mark.parametrize("output", ["full", "stagewise"])
 def test_simplicity_leaves_few_questions_about_several_columns(output):
     X, y = table(2000)
-    settings = {"max_terms": 12, "output": output, "patience": None, "random_state": 0, "cv": None}
+    settings = {"max_terms": 12, "output": output, "random_state": 0, "cv": None}
 
     def pairs(simplicity):
-        model = BGNRegressor(simplicity=simplicity, **settings).fit(X, y)
+        model = BGNRegressor(growth=GrowthSettings(patience=None, simplicity=simplicity), **settings).fit(X, y)
         losses = [record.train_loss for record in model.history_]
         assert all(after < before for before, after in pairwise(losses))
         return sum(len(neuron.projection.columns) > 1 for neuron in model.history_.network(12).layers[0].neurons)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn import BGNClassifier
+from bgn import BGNClassifier, GrowthSettings
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow import network as crossval
 from bgn.grow.losses import loss_of
@@ -60,7 +60,7 @@ def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypa
     X = rng.normal(size=(150, 3)).round(1)
     y = ((X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=150)) > 0).astype(int) + (classes > 2) * (X[:, 1] > 1)
     monkeypatch.setattr(crossval, "_TELLING", 1)
-    model = BGNClassifier(max_terms=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
+    model = BGNClassifier(max_terms=4, growth=GrowthSettings(max_replacements=2), cv=2, random_state=0, n_jobs=1)
     expected = model.fit(X, y).history_
     assert same(engine(model, X, y, None).history_, expected)
     order = rng.permutation(len(y))

@@ -1,5 +1,6 @@
 """Sweeps: a neuron taken out is gone, every width is at least as good as before, and all rows grow what was found."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from bgn.grow import rows as roles
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
@@ -74,12 +75,13 @@ def test_all_rows_grow_what_the_sweeps_found():
     growth = sweeper(X, y, 8)
     plan = growth.plan(2)
     assert len(plan.layers) == 9
-    model = BGNRegressor(max_terms=5, sweeps=2, shrinkage=1.0, validation_fraction=0, digits=None, max_replacements=3)
+    growth = GrowthSettings(sweeps=2, max_replacements=3)
+    model = BGNRegressor(max_terms=5, growth=growth, shrinkage=1.0, validation_fraction=0, digits=None)
     path = model.set_params(random_state=0).fit(X, y).history_.paths[0]
     assert [len(each.neurons) for each in path] == [*range(6)]
-    plain = model.set_params(sweeps=0).fit(X, y).history_.paths[0]
+    plain = model.set_params(growth=replace(growth, sweeps=0)).fit(X, y).history_.paths[0]
     assert path[5].train_loss < plain[5].train_loss
-    records = model.set_params(sweeps=1).fit(X, y).history_.records
+    records = model.set_params(growth=replace(growth, sweeps=1)).fit(X, y).history_.records
     assert [each.width for each in records] == [1, 2, 3, 4, 5]
     assert np.mean((model.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][-1].train_loss)
 
@@ -87,7 +89,7 @@ def test_all_rows_grow_what_the_sweeps_found():
 def test_short_numbers_are_judged_as_they_are():
     """What a snapshot says of its training loss is what its network's predictions have."""
     X, y = made_up(300)
-    model = BGNRegressor(max_terms=8, sweeps=3, validation_fraction=0, random_state=1).fit(X, y)
+    model = BGNRegressor(max_terms=8, growth=GrowthSettings(sweeps=3), validation_fraction=0, random_state=1).fit(X, y)
     for width in range(1, 9):
         network = model.history_.network(width)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][width].train_loss)
@@ -101,9 +103,8 @@ def test_same_bits_wherever_the_rows_live(engine, rows, monkeypatch):
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     setting = {
         "max_terms": 3,
-        "sweeps": 1,
+        "growth": GrowthSettings(sweeps=1, max_replacements=2),
         "max_linear": 0,
-        "max_replacements": 2,
         "random_state": 2,
         "cv": None,
         "shrinkage": 1.0,
@@ -111,7 +112,7 @@ def test_same_bits_wherever_the_rows_live(engine, rows, monkeypatch):
     model = BGNRegressor(**setting, n_jobs=1)
     expected = model.fit(X.round(2), y, weight).history_
     assert same(engine(model, X.round(2), y, weight).history_, expected)
-    once = model.set_params(sweeps=0).fit(X.round(2), y, weight).history_
+    once = model.set_params(growth=GrowthSettings(sweeps=0, max_replacements=2)).fit(X.round(2), y, weight).history_
     assert not same(once, expected)
 
 
@@ -121,7 +122,8 @@ def test_classes_are_swept(classes):
     labels = np.digitize(y, np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]))
     losses = []
     for sweeps in (0, 2):
-        model = BGNClassifier(max_terms=4, sweeps=sweeps, shrinkage=1.0, validation_fraction=0, random_state=0)
+        growth = GrowthSettings(sweeps=sweeps)
+        model = BGNClassifier(max_terms=4, growth=growth, shrinkage=1.0, validation_fraction=0, random_state=0)
         losses.append(model.fit(X, labels).history_.paths[0][-1].train_loss)
     assert losses[1] <= losses[0] * 1.02
 
@@ -129,8 +131,9 @@ def test_classes_are_swept(classes):
 def test_the_paper_s_settings_have_none():
     X, y = made_up(100)
     paper = BGNRegressor.as_in_paper(max_terms=4, max_layers=1, random_state=0)
-    assert paper.sweeps == 0
-    more = BGNRegressor.as_in_paper(max_terms=4, max_layers=1, random_state=0, sweeps=3)
+    assert paper.growth.sweeps == 0
+    growth = replace(paper.growth, sweeps=3)
+    more = BGNRegressor.as_in_paper(max_terms=4, max_layers=1, random_state=0, growth=growth)
     assert paper.fit(X, y).network_ == more.fit(X, y).network_
 
 
@@ -141,10 +144,11 @@ def test_few_widths_are_swept_more_often():
 
 def test_time_and_callbacks():
     X, y = made_up(200)
-    model = BGNRegressor(max_terms=5, sweeps=50, max_seconds=0.0, random_state=0).fit(X, y)
+    model = BGNRegressor(max_terms=5, growth=GrowthSettings(sweeps=50), max_seconds=0.0, random_state=0).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     told = []
-    model = BGNRegressor(max_terms=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0)
+    swept = {"max_terms": 5, "growth": GrowthSettings(sweeps=2), "max_linear": 0, "validation_fraction": 0}
+    model = BGNRegressor(**swept, random_state=0)
     model.set_params(callbacks=lambda record: told.append(record.width)).fit(X, y)
     assert told == [1, 2, 3, 4, 5]
 
@@ -156,8 +160,9 @@ def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Sweeper, "_down", interrupted)
+    swept = {"max_terms": 5, "growth": GrowthSettings(sweeps=2), "max_linear": 0, "validation_fraction": 0}
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_terms=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0).fit(X, y)
+        model = BGNRegressor(**swept, random_state=0).fit(X, y)
     assert model.network_.widths == (5,)
     assert model.history_.stopped == "interrupted"
 
@@ -166,4 +171,4 @@ def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
 def test_wrong_numbers_of_sweeps(wrong):
     X, y = made_up(30)
     with pytest.raises(ValueError, match='sweeps must be a whole number, at least 0 or "auto"'):
-        BGNRegressor(sweeps=wrong).fit(X, y)
+        BGNRegressor(growth=GrowthSettings(sweeps=wrong)).fit(X, y)

@@ -22,7 +22,7 @@ from bgn.inputs.target import few_values, tally
 from bgn.persist import parts, read
 from tests.command import call
 
-QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "max_replacements": 0, "random_state": 0}
+QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "growth": bgn.GrowthSettings(max_replacements=0), "random_state": 0}
 ROWS = 120
 
 
@@ -286,10 +286,10 @@ def test_an_even_part_is_every_so_many_rows() -> None:
         sizes = chance.integers(0, 40, 12).tolist()
         starts = np.cumsum([0, *sizes])
         blocks = (pa.table({"a": range(a, b)}) for a, b in pairwise(starts))
-        part = even_part(blocks, int(chance.integers(100, 20_000)))
-        found = [each for table in part.tables for each in table.column("a").to_pylist()]
-        assert part.rows == sum(sizes)
-        assert found == list(range(0, part.rows, part.step))
+        tables, rows, step = even_part(blocks, int(chance.integers(100, 20_000)))
+        found = [each for table in tables for each in table.column("a").to_pylist()]
+        assert rows == sum(sizes)
+        assert found == list(range(0, rows, step))
 
 
 # -- codes ---------------------------------------------------------------------------------------------------------

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network
 from bgn.cli.app import bgn as bgn_command
-from bgn.cli.source import ModelRows, OpenedData
-from bgn.inputs import cells, prepare
+from bgn.cli.rows import ModelRows
+from bgn.inputs import prepare, text_types
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
-from bgn.inputs.files import open_table
+from bgn.inputs.files import OpenedData, open_table
 from bgn.inputs.kinds import schema_of
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
@@ -94,16 +94,16 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     whole = opened(raw, decimal, form)
     try:
         learnt = whole.read(whole.names)
-        settled = prepare.learn(learnt, ())
+        settled = prepare.to_plain_types(learnt, ())
     except InputError:
         return
     settled = settled.drop_columns(prepare.empty_columns(settled))
     if not settled.num_columns:
         return
     schema = schema_of(settled)
-    schema = prepare.in_numbers(schema) if alone else schema
-    preparation = Preparation(schema, whole.met.decimal, whole.met.written, date_format=form)
-    X = prepare.typed(preparation, settled).X
+    schema = prepare.one_hot_schema(schema) if alone else schema
+    preparation = Preparation(schema, whole.reading.decimal, whole.reading.written, date_format=form)
+    X = prepare.read_as_at_fit(preparation, settled).X
     plain = Schema.of_numbers(len(schema), schema.names)
     kept = parts.preparation_out(preparation, plain)  # as a file has it
     preparation = parts.preparation_in(json.loads(json.dumps(kept)), "preparation")
@@ -134,12 +134,12 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     ],
 )
 def test_what_a_column_of_text_holds(text: list[str], found: list[Any]) -> None:
-    column = cells.guess(pa.chunked_array([text])).to_pylist()
+    column = text_types.guess_type(pa.chunked_array([text])).to_pylist()
     assert [value.hour if isinstance(value, datetime.datetime) else value for value in column] == found
 
 
 def test_the_format_told_comes_before_iso() -> None:
-    column = cells.guess(pa.chunked_array([["2020-03-02", "2020-13-02"]]), date_format="%Y-%d-%m").to_pylist()
+    column = text_types.guess_type(pa.chunked_array([["2020-03-02", "2020-13-02"]]), date_format="%Y-%d-%m").to_pylist()
     assert [(day.day, day.month) for day in column] == [(3, 2), (13, 2)]
 
 
@@ -150,7 +150,7 @@ def days(zone: str | None) -> Column:
 
 def test_columns_are_read_as_at_fit_however_they_are_spelled() -> None:
     def values(column: Any, text: list[Any]) -> list[float]:
-        return prepare.typed(prepared(column, decimal=","), pa.table({"c": text})).X[:, 0].tolist()
+        return prepare.read_as_at_fit(prepared(column, decimal=","), pa.table({"c": text})).X[:, 0].tolist()
 
     assert values(number("c", boolean=True), ["yes", "NO", " True", "0", "1.0"]) == [1, 0, 1, 0, 1]
     assert values(number("c"), ["1,5", " 2", "True", "0x10"]) == [1.5, 2, 1, 16]
@@ -166,9 +166,9 @@ def test_columns_are_read_as_at_fit_however_they_are_spelled() -> None:
         with pytest.raises(InputError, match=f"is not a date or time stamp {'with' if zone else 'without'} a time zone"):
             values(((days(zone),), None), [text])
     berlin = pa.chunked_array([pa.array([datetime.datetime(2020, 7, 1)], pa.timestamp("ns", "Europe/Berlin"))])
-    assert prepare.typed(prepared(date("c", ("hour",), zone=True)), pa.table({"c": berlin})).X.tolist() == [[0.0]]
+    assert prepare.read_as_at_fit(prepared(date("c", ("hour",), zone=True)), pa.table({"c": berlin})).X.tolist() == [[0.0]]
     with pytest.raises(InputError, match="has a time zone, and had none at fit"):
-        prepare.typed(prepared(((days(None),), None)), pa.table({"c": berlin}))
+        prepare.read_as_at_fit(prepared(((days(None),), None)), pa.table({"c": berlin}))
 
 
 @pytest.fixture

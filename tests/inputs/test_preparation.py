@@ -16,7 +16,7 @@ import bgn
 from bgn.persist import read
 from tests.command import call
 
-QUICK = {"max_terms": 3, "random_state": 0, "max_replacements": 2}
+QUICK = {"max_terms": 3, "random_state": 0, "growth": bgn.GrowthSettings(max_replacements=2)}
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def arrow(columns: dict[str, list[Any]]) -> pa.Table:
 
 def learnt(columns: dict[str, list[Any]]) -> tuple[pa.Table, Preparation]:
     """Columns as estimators take them, and how they are read again."""
-    table = prepare.learn(arrow(columns), ())
+    table = prepare.to_plain_types(arrow(columns), ())
     table = table.drop_columns(prepare.empty_columns(table))
     return table, Preparation(schema_of(table) if table.num_columns else Schema(()))
 
@@ -60,7 +60,7 @@ def test_columns_are_those_of_pandas(columns: dict[str, list[Any]]) -> None:
     table, preparation = learnt(columns)
     if not table.num_columns:
         return
-    found = pd.DataFrame(prepare.typed(preparation, table).X, columns=list(preparation.schema.names))
+    found = pd.DataFrame(prepare.read_as_at_fit(preparation, table).X, columns=list(preparation.schema.names))
     for name in {"number", "count", "flag"}.intersection(table.column_names):
         np.testing.assert_array_equal(found[name], pd.Series(columns[name]).astype(float))
     if "word" in table.column_names:
@@ -82,13 +82,13 @@ def test_a_text_file_gives_the_same_columns(columns: dict[str, list[Any]], alone
     if not table.num_columns:
         return
     if alone:
-        preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
+        preparation = replace(preparation, schema=prepare.one_hot_schema(preparation.schema))
     text = pd.DataFrame({name: table.column(name).to_pandas() for name in table.column_names})
     if "number" in table.column_names:
         text["number"] = [None if value is None else repr(value) for value in columns["number"]]
     delimited = Delimited(io.BufferedReader(io.BytesIO(text.to_csv(index=False).encode())), "text")
-    X = np.concatenate([prepare.typed(preparation, block).X for block in delimited.blocks(table.column_names)])
-    np.testing.assert_array_equal(X, prepare.typed(preparation, table).X)
+    X = np.concatenate([prepare.read_as_at_fit(preparation, block).X for block in delimited.blocks(table.column_names)])
+    np.testing.assert_array_equal(X, prepare.read_as_at_fit(preparation, table).X)
 
 
 @given(frames())
@@ -96,9 +96,9 @@ def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -
     table, preparation = learnt(columns)
     if not table.num_columns:
         return
-    whole, schema = prepare.typed(preparation, table).X, preparation.schema
-    alone = replace(preparation, schema=prepare.in_numbers(schema))
-    X = dict(zip(alone.schema.names, prepare.typed(alone, table).X.T, strict=True))
+    whole, schema = prepare.read_as_at_fit(preparation, table).X, preparation.schema
+    alone = replace(preparation, schema=prepare.one_hot_schema(schema))
+    X = dict(zip(alone.schema.names, prepare.read_as_at_fit(alone, table).X.T, strict=True))
     for column, codes in zip(schema.columns, whole.T, strict=True):
         if column.categories is None or column.ordered:
             np.testing.assert_array_equal(X[column.name], codes)
@@ -113,7 +113,7 @@ def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> No
     table, _ = learnt(columns)
     if not table.num_columns:
         return
-    filled, fills = prepare.imputed(table, np.ones(table.num_rows, bool))
+    filled, fills = prepare.impute(table, np.ones(table.num_rows, bool))
     assert fills.num_rows == 1
     for name in table.column_names:
         before, after, fill = (each.column(name).to_pylist() for each in (table, filled, fills))
@@ -124,22 +124,22 @@ def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> No
 
 def test_numbers_as_names_and_unseen_values() -> None:
     table = pa.table({"floor": [1, 2, 2, None], "kind": pa.array(["a", "b", "a", "b"]).dictionary_encode()})
-    preparation = Preparation(schema_of(prepare.learn(table, ["floor"])))
+    preparation = Preparation(schema_of(prepare.to_plain_types(table, ["floor"])))
     assert [column.categories for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
-    other = prepare.typed(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
+    other = prepare.read_as_at_fit(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
     np.testing.assert_array_equal(other.X, [[1, np.nan], [np.nan, 0]])
     assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
-    alone = replace(preparation, schema=prepare.in_numbers(preparation.schema))
-    other = prepare.typed(alone, pa.table({"floor": ["2", "9"], "kind": ["c", "a"]}))
+    alone = replace(preparation, schema=prepare.one_hot_schema(preparation.schema))
+    other = prepare.read_as_at_fit(alone, pa.table({"floor": ["2", "9"], "kind": ["c", "a"]}))
     np.testing.assert_array_equal(other.X, [[0, 1, 0, 0], [0, 0, 1, 0]])
     assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
 
 
 def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
-    table = prepare.learn(pa.table({"day": [datetime.date(2020, 2, 3)] * 2, "x": [np.inf, 1.0]}), ())
+    table = prepare.to_plain_types(pa.table({"day": [datetime.date(2020, 2, 3)] * 2, "x": [np.inf, 1.0]}), ())
     preparation = Preparation(schema_of(table))
     assert preparation.schema.names == ("day year", "x")
-    np.testing.assert_array_equal(prepare.typed(preparation, table).X, [[2020, np.nan], [2020, 1.0]])
+    np.testing.assert_array_equal(prepare.read_as_at_fit(preparation, table).X, [[2020, np.nan], [2020, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -151,15 +151,15 @@ def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
 )
 def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        prepare.learn(pa.table({"c": column}), ())
+        prepare.to_plain_types(pa.table({"c": column}), ())
 
 
 def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
     (block,) = ArrowTable(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
     with pytest.raises(InputError, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
-        prepare.typed(Preparation(Schema((Column("b"),))), block, None, "t.csv", 7)
+        prepare.read_as_at_fit(Preparation(Schema((Column("b"),))), block, None, "t.csv", 7)
     with pytest.raises(InputError, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
-        prepare.typed(Preparation(Schema((Column("a"),))), block, None, "t.csv", 7)
+        prepare.read_as_at_fit(Preparation(Schema((Column("a"),))), block, None, "t.csv", 7)
 
 
 @pytest.mark.parametrize(
@@ -193,8 +193,8 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
     ],
 )
 def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
-    schema = schema_of(prepare.learn(pa.table({"x": values}), ()))
-    notes = prepare.read_as_words(schema)
+    schema = schema_of(prepare.to_plain_types(pa.table({"x": values}), ()))
+    notes = prepare.notes_on_text(schema)
     assert schema.columns[0].categories == tuple(sorted(values))
     assert bool(notes) == bool(told)
     assert told in "".join(notes)

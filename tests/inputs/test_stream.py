@@ -12,11 +12,12 @@ import pytest
 
 import bgn.training_rows as stream
 from bgn import BGNRegressor
-from bgn.cli.card import make_card
-from bgn.cli.source import DataFile
+from bgn.cli.fit import show_card
+from bgn.cli.rows import DataFile
 from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.prepare import Choices
+from bgn.summary import summarize
 from bgn.training_rows import TrainingRequest
 from tests.command import call
 
@@ -88,7 +89,7 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
 
 
 def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(stream, "KEPT", 100)
+    monkeypatch.setattr(stream, "SAMPLE_ROWS", 100)
     source = DataFile(str(rents)).open()
     rows = stream.Streamed(TrainingRequest(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
@@ -102,7 +103,7 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> N
     compared = compare_with_rivals(
         model.network_, (encode(kept.X), kept.y), (encode(kept.evaluation[0]), kept.evaluation[1])
     )
-    card = make_card(model, "rents", kept, compared, {}, 1.0, {})
+    card = summarize(model, "rents", kept, compared, {})
     assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
-    card.show()
+    show_card(card)
     assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out

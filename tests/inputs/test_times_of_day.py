@@ -17,13 +17,13 @@ import pyarrow as pa
 import pytest
 
 import bgn
-from bgn import Layer, Network, export
+from bgn import GrowthSettings, Layer, Network, export
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.command import call
 
-QUICK = {"max_terms": 3, "max_features": 1, "random_state": 0, "max_replacements": 2}
+QUICK = {"max_terms": 3, "max_features": 1, "random_state": 0, "growth": GrowthSettings(max_replacements=2)}
 
 
 def written(rows: int = 240) -> pd.DataFrame:

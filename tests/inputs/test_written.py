@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.source import DataFile
+from bgn.cli.rows import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
 from bgn.inputs.errors import InputError, did_you_mean
@@ -29,7 +29,7 @@ from tests.raw_columns import number, prepared
 def fitted(text: str | bytes, sep: str = ",", target: str | None = None, **options: Any) -> Any:
     raw = text if isinstance(text, bytes) else text.replace("|", sep).encode()
     table = Delimited(io.BufferedReader(io.BytesIO(raw)), "t.csv", FileFormat(**options))
-    return table.read(table.names), table.met
+    return table.read(table.names), table.reading
 
 
 def spelled(number: Decimal, written: Numerals) -> str:

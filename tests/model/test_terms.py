@@ -87,7 +87,7 @@ def test_deep_terms_are_the_network(seed: int) -> None:
 def test_constant_neurons_go_into_the_base() -> None:
     network = bgn.Network.of_layers([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
     terms = bgn.as_terms(network)
-    assert (terms.intercept, terms.terms) == ((7.0,), ())
+    assert (terms.intercept, terms.rules) == ((7.0,), ())
     assert bgn.equation(network) == "prediction = 7"
     np.testing.assert_array_equal(terms.evaluate([[0.0]]), network.predict([[0.0]]))
 

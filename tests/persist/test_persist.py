@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 import bgn
-from bgn import Layer, ModelFileError, Network
+from bgn import GrowthSettings, Layer, ModelFileError, Network
 from bgn.model.schema import Schema
 from bgn.persist import read
 from tests.optional import pandas as pd
@@ -172,7 +172,7 @@ def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
 def fitted() -> Any:
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     # Without validation rows the widest network is chosen.
-    settings = {"max_terms": 4, "max_replacements": 2, "validation_fraction": 0.0}
+    settings = {"max_terms": 4, "growth": GrowthSettings(max_replacements=2), "validation_fraction": 0.0}
     return bgn.BGNRegressor(**settings, random_state=np.int64(0)).fit(X, y)
 
 
@@ -211,7 +211,8 @@ def test_callbacks_are_not_kept(tmp_path: Path) -> None:
 
 def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = bgn.BGNRegressor(max_terms=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(
+    growth = GrowthSettings(max_replacements=0)
+    model = bgn.BGNRegressor(max_terms=3, max_layers=2, growth=growth, random_state=np.random.RandomState(0)).fit(
         X, y
     )
     bgn.save(model, tmp_path / "m.json")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bgn
 import bgn.grow.search as tries
-from bgn import BGNClassifier, BGNRegressor
+from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from tests import fuzz_models, fuzz_round_trips
 from tests.fuzz_round_trips import KINDS, same_report, table
 from tests.round_trips import bits, scratch, through_a_file
@@ -25,7 +25,7 @@ SETTINGS = st.fixed_dictionaries(
         "direction": st.sampled_from(["search", "search", "debiased", "lasso"]),
         "output": st.sampled_from(["full", "full", "stagewise"]),
         "shrinkage": st.sampled_from(["auto", 0.0, 5.0, 100.0]),
-        "max_replacements": st.integers(0, 2),
+        "growth": st.none() | st.builds(GrowthSettings, max_replacements=st.integers(0, 2)),
         "validation_fraction": st.sampled_from([0.0, 0.2]),
         "cv": st.sampled_from([None, "auto"]),
         "select": st.sampled_from(["best", "compact"]),
@@ -58,7 +58,8 @@ def equal_neurons() -> BGNRegressor:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (60, 2)).astype(float)
     y = X[:, 0] * 2 + X[:, 1] + rng.normal(size=60) * 0.3
-    return BGNRegressor(max_terms=4, max_layers=2, max_replacements=0, shrinkage=5.0, random_state=3).fit(X, y)
+    growth = GrowthSettings(max_replacements=0)
+    return BGNRegressor(max_terms=4, max_layers=2, growth=growth, shrinkage=5.0, random_state=3).fit(X, y)
 
 
 def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = table(0, ("fine", "few values"), 60)
-    settings = {"max_terms": 6, "max_linear": 0, "max_replacements": 0, "random_state": 0}
+    settings = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(max_replacements=0), "random_state": 0}
     model = BGNRegressor(**settings, select="compact", cv=None).fit(X, y)
     assert model.history_.best_width < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_

@@ -56,7 +56,8 @@ def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
 
 
 def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...]) -> None:
-    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
+    growth = bgn.GrowthSettings(max_replacements=0)
+    model = bgn.BGNRegressor(max_terms=3, growth=growth, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
     found = bgn.frontier(model, *rows)
     assert found.cross_validated
     path = model.history_.paths[0]
@@ -73,7 +74,7 @@ def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...
 def test_test_rows_may_hold_words_gaps_and_levels_never_seen(rows: tuple[Any, ...]) -> None:
     X = pd.DataFrame({"city": np.resize(["Lille", "Nice", "Oslo"], 200), "area": rows[0][:, 0]})
     y = 2.0 * (X["city"] == "Nice") + X["area"]
-    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, cv=None).fit(X, y)
+    model = bgn.BGNRegressor(max_terms=3, growth=bgn.GrowthSettings(max_replacements=0), random_state=0, cv=None).fit(X, y)
     X_test = pd.DataFrame({"city": ["Nice", "Rome", None], "area": [0.3, np.nan, 0.9]})
     y_test = np.array([2.0, 1.0, 0.5])
     found = bgn.frontier(model, X, y, X_test, y_test)

@@ -284,7 +284,8 @@ def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path
 @pytest.mark.parametrize("every", [True, False])
 def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
     X = np.arange(40.0)[:, None]
-    model = bgn.BGNRegressor(max_terms=3, max_replacements=0, random_state=0, cv=None).fit(X, np.sin(X[:, 0]))
+    growth = bgn.GrowthSettings(max_replacements=0)
+    model = bgn.BGNRegressor(max_terms=3, growth=growth, random_state=0, cv=None).fit(X, np.sin(X[:, 0]))
     bgn.save(model, tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
     for number, step in enumerate(content["history"]["steps"]["values"]):

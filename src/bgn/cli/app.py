@@ -12,27 +12,18 @@ from typing import Any
 import click
 
 from bgn import __version__
-from bgn.cli.certify import certify
-from bgn.cli.check import check
-from bgn.cli.compare import compare
-from bgn.cli.completion import completion
-from bgn.cli.counterfactual import counterfactual
-from bgn.cli.data import data
-from bgn.cli.distill import distill
-from bgn.cli.edit import edit
-from bgn.cli.effect import effect
-from bgn.cli.evaluate import evaluate
-from bgn.cli.explain import explain
+from bgn.cli.change import distill, edit, simplify
+from bgn.cli.counterfactual import counterfactual, margin
+from bgn.cli.data import check, data
+from bgn.cli.explain import compare, effect, explain
 from bgn.cli.export import export
 from bgn.cli.fit import INTERRUPTED, fit
-from bgn.cli.look import path, show_model
-from bgn.cli.measure import margin
-from bgn.cli.predict import predict
-from bgn.cli.report import report
-from bgn.cli.serve import serve
-from bgn.cli.simplify import simplify
-from bgn.cli.terminal import note, say, say_all
-from bgn.cli.tutorial import tutorial
+from bgn.cli.pages import report, serve
+from bgn.cli.predict import evaluate, predict
+from bgn.cli.prove import certify
+from bgn.cli.show import path, show_model
+from bgn.cli.terminal import note, show_problems
+from bgn.cli.tutorial import completion, tutorial
 from bgn.inputs.errors import on_command_line
 from bgn.text import message
 
@@ -54,19 +45,19 @@ class OneLine(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except KeyboardInterrupt:
-            say("interrupted.")
+            show_problems(["interrupted."])
             ctx.exit(INTERRUPTED)
         except (ValueError, OSError, ImportError, MemoryError) as error:
+            problems = getattr(error, "problems", None) or [str(error) or type(error).__name__]
             if isinstance(error, OSError) and error.filename and error.strerror:
-                say(f"{error.filename}: {error.strerror}.")
-            else:
-                say_all(getattr(error, "problems", None) or [str(error) or type(error).__name__])
+                problems = [f"{error.filename}: {error.strerror}."]
+            show_problems(problems)
             ctx.exit(1)
 
 
 @contextmanager
 def _short_usage() -> Iterator[None]:
-    """Let what is wrong with the usage be told in a few lines that a terminal only prints."""
+    """Print what is wrong with the usage in a few lines, which a terminal does not obey."""
     try:
         yield
     except click.ClickException as error:

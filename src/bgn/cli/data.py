@@ -1,15 +1,42 @@
-"""``bgn data``: the built-in datasets."""
+"""``bgn check`` and ``bgn data``: what is in a dataset, what may be wrong with it, and the built-in datasets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from bgn import datasets
-from bgn.cli.source import json_option
+from bgn.cli.rows import DataFile, DatasetName, file_options, json_option, missing_values_option
 from bgn.cli.terminal import show, show_json
+from bgn.inputs.check import check_opened
+from bgn.inputs.errors import InputError
+from bgn.inputs.file_format import FileFormat
+from bgn.inputs.training import TASKS
+
+
+@click.command()
+@click.argument("data", type=DatasetName())
+@click.option("-t", "--target", metavar="COL", help="Column to predict: also look for columns that give it away.")
+@click.option("--task", type=click.Choice(TASKS), help="What the target is for.")
+@click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y.")
+@file_options
+@missing_values_option
+@json_option
+def check(data: str, target: str | None, task: str | None, as_json: bool, **form: Any) -> None:
+    """Look at DATA before a fit: its columns, their kinds, gaps and ranges, and what may be wrong with them.
+
+    \b
+    bgn check houses.csv
+    bgn check houses.csv --target price
+    """
+    opened = DataFile(data, FileFormat(**form)).open()
+    name = "standard input" if opened.name == "-" else opened.name
+    findings = check_opened(opened.table, name, target or opened.target, task, form["date_format"])
+    if as_json:
+        show_json(findings.as_plain())
+    else:
+        show(findings)
 
 
 @click.group()
@@ -25,22 +52,16 @@ def data() -> None:
 
 @data.command("list")
 @json_option
-def list_tables(as_json: bool) -> None:
+def list_datasets(as_json: bool) -> None:
     """List the tables: name, rows, features, what is predicted, license, whether it is on this machine."""
-    from bgn.datasets.specs import SPECS
-
     titles = ("name", "rows", "features", "target", "here", "license")
     rows = []
-    for name, spec in SPECS.items():
+    for name, spec in datasets.SPECS.items():
         here = spec.source is None or datasets.path(name) is not None
         rows.append((name, spec.rows, len(next(iter(spec.features.values()))), spec.target[0], here, spec.license))
     if as_json:
         show_json([dict(zip(titles, row, strict=True)) for row in rows])
-    else:
-        _show_tables(titles, rows)
-
-
-def _show_tables(titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -49,7 +70,7 @@ def _show_tables(titles: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for title in titles:
         sheet.add_column(title, justify="right" if title in ("rows", "features") else "left")
     for row in rows:
-        sheet.add_row(*(Text(("no", "yes")[each] if isinstance(each, bool) else str(each)) for each in row))
+        sheet.add_row(*(Text(("no", "yes")[cell] if isinstance(cell, bool) else str(cell)) for cell in row))
     Console(width=max(Console().width, 130)).print(sheet)
 
 
@@ -60,11 +81,11 @@ def get(name: str, as_json: bool) -> None:
     """Fetch a table into the cache, unless it is on this machine, and check it."""
     table = datasets.load(name)
     if as_json:
-        told = {"rows": len(table.y), "features": list(table.feature_names), "target": table.target_name}
+        content = {"rows": len(table.y), "features": list(table.feature_names), "target": table.target_name}
         about = {"description": table.description, "citation": table.citation, "license": table.license}
-        show_json({"name": name, **told, **about})
+        show_json({"name": name, **content, **about})
         return
-    show(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicence: {table.license}")
+    show(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicense: {table.license}")
 
 
 @data.command()
@@ -73,21 +94,14 @@ def get(name: str, as_json: bool) -> None:
 def path(name: str | None, as_json: bool) -> None:
     """Print where the raw file of a table lies; without a name, where downloads are kept."""
     from bgn.datasets.fetch import cache_folder
-    from bgn.inputs.errors import InputError
 
-    if name is None:
-        _tell_place(str(cache_folder()), as_json)
-        return
-    if datasets.SPECS[name].source is None:
-        raise InputError(f"{name!r} has no file of its own: it comes with scikit-learn.")
-    place = datasets.path(name)
-    if place is None:
-        raise InputError(f"{name!r} is not on this machine; run: bgn data get {name}")
-    _tell_place(str(place), as_json)
-
-
-def _tell_place(place: str, as_json: bool) -> None:
+    place = cache_folder() if name is None else datasets.path(name)
+    if name is not None:
+        if datasets.SPECS[name].source is None:
+            raise InputError(f"{name!r} has no file of its own: it comes with scikit-learn.")
+        if place is None:
+            raise InputError(f"{name!r} is not on this machine; run: bgn data get {name}")
     if as_json:
-        show_json({"path": place})
+        show_json({"path": str(place)})
     else:
-        click.echo(place)
+        click.echo(str(place))

@@ -1,4 +1,4 @@
-"""``bgn explain``: why a saved model predicts what it does, on the rows of a file."""
+"""``bgn explain``, ``effect`` and ``compare``: which columns move predictions, in a row, on average, between groups."""
 
 from __future__ import annotations
 
@@ -10,22 +10,36 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
-from bgn.cli.terminal import note, raw_option, show, show_json, table_writer
+from bgn.cli.prove import check_no_class, output_of, score_name
+from bgn.cli.rows import (
+    DataFile,
+    ModelRows,
+    class_option,
+    json_option,
+    model_and_data,
+    one_of,
+    reads_data,
+    rows_option,
+)
+from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
-from bgn.export.condition import bounds
-from bgn.inputs.errors import InputError
+from bgn.export.condition import bounds, ends
+from bgn.inputs.errors import InputError, check_there
 from bgn.model.network import Network
-from bgn.model.readings import as_terms, as_told, outputs_of
-from bgn.model.schema import Column, category_name
+from bgn.model.readings import as_terms, as_told
+from bgn.model.schema import category_name
+from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
-from bgn.show.labels import cell
+from bgn.persist.network import ends_out
+from bgn.show.labels import cell, term_labels
 from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
+    from bgn.explain.compare import Comparison
+    from bgn.explain.effects import Effect
     from bgn.explain.shap import Explanation
 
-_ROUNDING = 1e-12  # a share of the largest amount that is what adding up leaves behind
+_ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves behind
 
 
 @model_and_data
@@ -38,16 +52,9 @@ _ROUNDING = 1e-12  # a share of the largest amount that is what adding up leaves
 @raw_option
 @reads_data
 def explain(
-    file: ModelFile,
-    data: DataFile,
-    row: int | None,
-    label: str | None,
-    background: str | None,
-    which: str | None,
-    as_json: bool,
-    out: str | None,
-    raw: bool,
-) -> None:
+    file: ModelFile, data: DataFile, row: int | None, label: str | None, background: str | None, which: str | None,
+    as_json: bool, out: str | None, raw: bool,
+) -> None:  # fmt: skip
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
@@ -63,116 +70,237 @@ def explain(
     bgn explain model.json houses.csv -o values.csv
     """
     file = replace(file, network=as_told(file.network))
-    rows = data.complete_rows(file)
+    network, rows = file.network, data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
     if row is None:
         explained = rows.only(which, "test" if out is None else "all").X
-    elif rows.held is not None:
-        learnt, held = (bool(each[rows.chosen(row)][0]) for each in (rows.learnt, rows.held))
-        note(f"row {row} was {'set aside and ' * held}{'not ' * (not learnt)}learnt from.")
+    elif rows.test is not None:
+        train, test = (bool(chosen[rows.chosen(row)][0]) for chosen in (rows.train, rows.test))
+        note(f"row {row} was {'set aside and ' * test}{'not ' * (not train)}learnt from.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
-    explained, others = decode_rows(file.network, explained), decode_rows(file.network, others)
-    explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
-    used = [file.network.names[column] for column in file.network.features_used]
-    values = explanation.values[:, list(file.network.features_used)]
+    explanation = bgn.shap_values(network, decode_rows(network, explained), background=decode_rows(network, others))
+    classes = explanation.classes or ()
+    if not classes:
+        check_no_class(label)
+    elif label is not None:
+        explanation = explanation.of_class(classes[class_number(network, label, "--class")])
+    elif explanation.values.ndim == 3 and row is not None and explanation.probabilities is not None:
+        explanation = explanation.of_class(classes[int(explanation.probabilities[0].argmax())])
+    used = [network.names[column] for column in network.features_used]
+    values = explanation.values[:, list(network.features_used)]
     if values.ndim == 3 and out is not None:
-        raise InputError(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
+        raise InputError(f"--out: name the class whose score is explained with --class, {one_of(network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
         with table_writer(out, schema, raw=raw) as writer:
             base = np.full(len(values), explanation.base_value)
             writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
-    amounts = values[0] if row is not None else np.abs(values).mean(axis=(0, *range(2, values.ndim)))
-    ordered = {used[i]: float(amounts[i]) for i in np.argsort(-np.abs(amounts), kind="stable")}
+    sizes = values[0] if row is not None else np.abs(values).mean(axis=(0, *range(2, values.ndim)))
+    by_column = {used[i]: float(sizes[i]) for i in np.argsort(-np.abs(sizes), kind="stable")}
     if as_json:
-        told = {"base_value": np.asarray(explanation.base_value).tolist(), "method": explanation.method}
-        told |= {"rows": len(explained)}
-        if file.network.link != "identity":
-            told |= _plain_classes(file, explanation, explained if row is not None else None)
+        facts = {"base_value": np.asarray(explanation.base_value).tolist(), "method": explanation.method}
+        facts |= {"rows": len(explained)}
+        if network.link != "identity":
+            several = explanation.values.ndim == 3
+            facts["of"] = "scores of all classes" if several else score_name(explanation.network)
+            if row is not None and not several:
+                facts["probabilities"] = _probabilities(network, explained)
         if row is not None and explanation.predictions is not None:
-            told |= {"of": "sum before bounds", "prediction": float(explanation.predictions[0])}
-        show_json({**told, ("values" if row else "importance"): ordered})
+            facts |= {"of": "sum before bounds", "prediction": float(explanation.predictions[0])}
+        show_json({**facts, ("values" if row else "importance"): by_column})
+    elif row is None:
+        _show_importance(network, explanation, by_column)
     else:
-        _show(file, explanation, row, ordered)
+        _show_row(file, explanation, by_column)
 
 
-def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Explanation:
-    """Return the explanation of the score that is asked for; of several classes, and rows, that of all scores."""
-    if explanation.classes is None:
-        if label is not None:
-            raise InputError("--class is for classes, and the model predicts numbers; leave it out.")
-        return explanation
-    if label is not None:
-        return explanation.of_class(explanation.classes[class_number(explanation.network, label, "--class")])
-    if explanation.values.ndim == 3 and one_row and explanation.probabilities is not None:
-        return explanation.of_class(explanation.classes[int(explanation.probabilities[0].argmax())])
-    return explanation
+def _probabilities(network: Network, rows: Floats) -> dict[str, float]:
+    """Return the probability of every class in the first of some encoded rows."""
+    probabilities = probabilities_of(network, network.raw_score(decode_rows(network, rows)))[0].tolist()
+    return dict(zip(map(category_name, class_labels(network)), probabilities, strict=True))
 
 
-def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[str, Any]:
-    """Return what else is told of classes: what is explained and, of one row, the probabilities."""
-    words = [category_name(label) for label in class_labels(file.network)]
+def _show_importance(network: Network, explanation: Explanation, by_column: dict[str, float]) -> None:
+    """Print how far every column moves predictions, the largest first."""
+    what = ""
     if explanation.values.ndim == 3:
-        return {"of": "scores of all classes"}
-    told: dict[str, Any] = {"of": score_name(explanation.network)}
-    if row is not None:
-        chances = probabilities_of(file.network, file.network.raw_score(row))[0]
-        told["probabilities"] = dict(zip(words, chances.tolist(), strict=True))
-    return told
+        what = f" and {len(class_labels(network))} classes"
+    elif network.link != "identity":
+        what = f", {quote_name(score_name(explanation.network))}"
+    show(f"mean |SHAP value| over {count_of(len(explanation.values), 'row')}{what} ({explanation.method})")
+    total = sum(by_column.values()) or 1.0
+    widest = max([len(quote_name(name)) for name in by_column] + [len("prediction")])
+    for name, size in by_column.items():
+        show(f"{quote_name(name):<{widest}} {people(size):>12} {size / total:>6.1%}")
 
 
-def score_name(network: Network, output: int | None = None) -> str:
-    """Return what the parts of a network add up to; of several outputs, of one."""
-    return outputs_of(network)[output or 0].target_name or "prediction"
-
-
-def output_of(network: Network, label: str | None) -> int | None:
-    """Return the number of the class whose score is meant; None where there is one score alone."""
-    if network.link != "softmax":
-        if label is not None:
-            raise InputError("--class is for models of three classes or more; leave it out.")
-        return None
-    if label is None:
-        raise InputError(f"--class must say of which class, {one_of(network)}.")
-    return class_number(network, label, "--class")
-
-
-def _unit(file: ModelFile, column: Column, value: float) -> str:
-    """Return the unit behind a number, with a blank."""
-    unit = file.units.get(column.name, "") if column.categories is None and value == value else ""
-    return f" {clean(unit)}" if unit else ""
-
-
-def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: dict[str, float]) -> None:
-    """Print features with what they add, or how much they matter, the largest first."""
-    classes = file.network.link != "identity"
-    several = explanation.values.ndim == 3
-    name = "" if several else quote_name(score_name(explanation.network)) if classes else "prediction"
-    name = name if explanation.predictions is None else "sum"
-    widest = max([len(quote_name(name)) for name in amounts] + [len(f"mean {name}"), len("prediction")])
-    if row is None:
-        total = sum(amounts.values()) or 1.0
-        what = f" and {len(class_labels(file.network))} classes" if several else f", {name}" if classes else ""
-        show(f"mean |SHAP value| over {count_of(len(explanation.values), 'row')}{what} ({explanation.method})")
-        for name, amount in amounts.items():
-            show(f"{quote_name(name):<{widest}} {people(amount):>12} {amount / total:>6.1%}")
-        return
-    columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
-    at = {column.name: f"{cell(column, value)}{_unit(file, column, value)}" for column, value in columns}
+def _show_row(file: ModelFile, explanation: Explanation, by_column: dict[str, float]) -> None:
+    """Print what every column adds in a row, the largest first, and the prediction."""
+    network, bounded = file.network, explanation.predictions is not None
+    name = "sum" if bounded else "prediction"
+    if network.link != "identity" and not bounded:
+        name = quote_name(score_name(explanation.network))
+    widest = max([len(quote_name(column)) for column in by_column] + [len(f"mean {name}"), len("prediction")])
     show(f"{f'mean {name}':<{widest}} {people(float(explanation.base_value), 6):>12}")
-    least = _ROUNDING * max(map(abs, amounts.values()), default=0.0)
-    for column, amount in amounts.items():
-        told = signed(amount) if abs(amount) > least else "0"
-        show(f"{quote_name(column):<{widest}} {told:>12}   at {at[column]}")
+    row = dict(zip(network.names, zip(network.schema.columns, explanation.data[0].tolist(), strict=True), strict=True))
+    least = _ROUNDING * max(map(abs, by_column.values()), default=0.0)
+    for column_name, value in by_column.items():
+        column, at = row[column_name]
+        unit = clean(file.units.get(column_name, "")) if column.categories is None and at == at else ""
+        text = signed(value) if abs(value) > least else "0"
+        show(f"{quote_name(column_name):<{widest}} {text:>12}   at {f'{cell(column, at)} {unit}'.rstrip()}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
     show(f"{name:<{widest}} {people(prediction, 6):>12}")
     if explanation.predictions is not None:
         end = people(float(explanation.predictions[0]), 6)
-        show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
-    if classes:
-        chances = probabilities_of(file.network, file.network.raw_score(decode_rows(file.network, explanation.data)))[0]
-        words = map(category_name, class_labels(file.network))
-        each = (f"{quote_category(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
-        show(f"probability: {', '.join(each)}")
+        show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(network))}")
+    if network.link != "identity":
+        shares = _probabilities(network, explanation.data).items()
+        show(f"probability: {', '.join(f'{quote_category(label)} {share:.1%}' for label, share in shares)}")
+
+
+@model_and_data
+@click.argument("column")
+@rows_option
+@class_option
+@json_option
+@reads_data
+def effect(file: ModelFile, data: DataFile, column: str, which: str | None, label: str | None, as_json: bool) -> None:
+    """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
+
+    About ten lines: every level where there are few, else ten values of the column between the least and the greatest
+    in the rows. It is known exactly everywhere: --json has each step. With classes it is the mean of the probability of
+    one.
+
+    \b
+    bgn effect model.json houses.csv income
+    bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
+    """
+    file = replace(file, network=as_told(file.network))
+    network, classes, of = file.network, file.network.schema.classes, None
+    if network.link == "identity":
+        check_no_class(label)
+    elif label is not None:
+        of = class_labels(network)[class_number(network, label, "--class")]
+    elif classes is not None and len(classes) > 2:
+        raise InputError(f"--class must say of which class, {one_of(network)}.")
+    if column not in network.names and data.name in network.names:
+        raise InputError(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
+    check_there([column], network.names, "the model")
+    X = data.complete_rows(file).only(which).X
+    curve: Any = bgn.effect(network, column, background=decode_rows(network, X), of=of)
+    if as_json:
+        show_json(_describe_effect(curve) | ({} if network.link == "identity" else {"of": curve.target}))
+    else:
+        _show_effect(curve, X[:, network.names.index(curve.feature)], file)
+
+
+def _describe_effect(curve: Effect) -> dict[str, Any]:
+    """Return an effect in plain values: every step, and the linear term beside them."""
+    facts: dict[str, Any] = {"column": curve.feature}
+    if curve.column.categories is not None:
+        effects = curve(np.array(curve.column.categories, dtype=object)).tolist()
+        facts["effects"] = dict(zip(map(category_name, curve.column.categories), effects, strict=True))
+    else:
+        facts |= {"breakpoints": curve.breakpoints.tolist(), "values": curve.levels.tolist()}
+        facts |= {} if curve.bends is None else {"per_unit": curve.bends.tolist()}
+        term = curve.linear
+        facts["linear"] = term and {"coef": float(curve.linear_coef), "ends": ends_out(term.low, term.high)}
+    return facts | {"missing": curve.missing}
+
+
+def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
+    """Print an effect in about ten lines, with bars."""
+    from bgn.show.curves import bars, decimals_of, effect_lines
+
+    name, unit = quote_name(curve.feature), file.units.get(curve.feature, "")
+    mean = f"mean {quote_name(curve.target)}" if file.network.link != "identity" and curve.target else "mean prediction"
+    if curve.nothing:
+        value = people(float(curve.levels[0]), 6)
+        show(f"The model does not ask about {name}: the {mean} is {value} whatever its value.")
+        return
+    show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
+    lines = effect_lines(curve, column)
+    decimals, drawn = decimals_of(lines.levels), bars(lines.levels)
+    written = [f"{value:.{decimals}f}" for value in lines.levels]
+    places = [clean(place) for place in lines.places]
+    left, right = max(map(len, places), default=0), max(map(len, written), default=0)
+    side = ">" if curve.column.categories is None else "<"
+    for place, value, bar in zip(places, written, drawn, strict=True):
+        show(f"  {place:{side}{left}}  {value:>{right}}  {bar}".rstrip())
+    if lines.of_steps is not None:
+        linear = "" if curve.bends is None else ", and so much per unit between them"
+        if curve.linear is not None:
+            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{ends(curve.linear)}"
+        show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{linear} (--json has all)")
+
+
+@model_and_data
+@click.option("--groups", metavar="COL", help="Column of DATA that says which group a row is in.")
+@click.option("--between", nargs=2, metavar="A B", help="Which two groups; to be left out where there are two.")
+@click.option("--with", "other", metavar="FILE", help="Another file, to compare DATA with.")
+@click.option("--terms", is_flag=True, help="Term by term, not column by column.")
+@class_option
+@json_option
+@reads_data
+def compare(
+    file: ModelFile, data: DataFile, groups: str | None, between: tuple[str, str] | None, other: str | None,
+    terms: bool, label: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Say why the mean prediction of a saved MODEL differs between two groups of DATA, or between two files.
+
+    The difference is a sum over columns, or over terms, that adds up to the last digit. A term about two columns is
+    shared among them by their Shapley values.
+
+    \b
+    bgn compare model.json people.csv --groups sex
+    bgn compare model.json last_year.csv --with this_year.csv --terms
+    """
+    from bgn.explain.compare import told
+
+    if (groups is None) == (other is None):
+        raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
+    file = replace(file, network=as_told(file.network))
+    network, output = file.network, output_of(file.network, label)
+    if other is not None:
+        tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]
+        first, second = (decode_rows(network, rows) for rows in tables)
+        comparison = bgn.compare_tables(network, first, second, names=(data.name, other), output=output)
+    else:
+        assert groups is not None
+        comparison = _compare_groups(file, data, groups, between, output)
+    if as_json:
+        show_json(comparison.as_dict())
+        return
+    what = "prediction" if network.link == "identity" else quote_name(score_name(network, output))
+    for name, rows, mean in zip(comparison.names, comparison.rows, comparison.means, strict=True):
+        group = clean(name) if groups is None else f"{quote_name(groups)} = {quote_category(name)}"
+        show(f"mean {what}, {group} ({count_of(rows, 'row')}): {people(mean, 6)}")
+    labels = term_labels(comparison.network) if terms else [*map(quote_name, comparison.network.names)]
+    parts = told(comparison, dict(enumerate(labels)), "questions" if terms else "columns")
+    lines = [[name, signed(value)] for name, value in parts]
+    show_columns([*lines, ["gap", signed(comparison.gap, 6)]], left=1)
+
+
+def _compare_groups(
+    file: ModelFile, data: DataFile, column: str, between: tuple[str, str] | None, output: int | None
+) -> Comparison:
+    """Compare the rows of two groups, which a column names."""
+    rows, complete, labels = list[Floats](), list[Bools](), list[str | None]()
+    for _, table, prepared in ModelRows(file, data.open(), [column], form=data.form).blocks():
+        rows.append(prepared.X)
+        complete.append(prepared.complete)
+        labels += [None if value is None else str(value) for value in table.column(column).to_pylist()]
+    X = np.concatenate(rows) if rows else np.empty((0, file.network.n_inputs))
+    whole: Bools = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
+    if not whole.any():
+        raise InputError(f"{data.name} has no complete row.")
+    if not whole.all():
+        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
+    kept = [label for label, usable in zip(labels, whole, strict=True) if usable]
+    try:
+        return bgn.compare_groups(file.network, decode_rows(file.network, X[whole]), kept, between=between, output=output)
+    except ValueError as error:
+        raise InputError(str(error).replace("between must", "--between must")) from None

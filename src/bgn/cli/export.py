@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from typing import Any
 
 import click
-import numpy as np
 
-import bgn.export
-from bgn.cli.source import DataFile, json_option, preparation_of, read_model, width_option
+from bgn.cli.rows import DataFile, json_option, preparation_of, read_model, size_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
+from bgn.export.programs.sql_check import count_differing_rows
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.inputs.errors import InputError
-from bgn.model.network import Network
 from bgn.model.readings import is_turned
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -42,7 +39,7 @@ from bgn.whole_file import check_place
 @click.option("--reasons", metavar="DATA", help="Of Python, SQL, ONNX and PMML: rows to explain predictions against.")
 @click.option("--count", type=click.IntRange(1), help="Of SQL and ONNX: how many reasons per prediction.")
 @click.option("--check", metavar="DATA", help="Of SQL: run it on these rows, in SQLite, and compare with the model.")
-@width_option
+@size_option
 @json_option
 def export(
     model: str, target: str, out: str | None, check: str | None, size: int | None, as_json: bool, **options: Any
@@ -69,14 +66,18 @@ def export(
     if out is not None:
         check_place(out)
     if "reasons" in given:
-        given["reasons"] = _background(file, given["reasons"])
-    differing = None if check is None else _differing(file, check)
+        given["reasons"] = decode_rows(file.network, _read_rows(file, given["reasons"]))
+    compared = None
+    if check is not None:
+        X = _read_rows(file, check)
+        scores = file.network.predict_encoded(X, scores=True)
+        compared = len(X), count_differing_rows(file.network, decode_rows(file.network, X).tolist(), scores)
     written = chosen.write(file.network, out, **given)
     to_do = plan(file.network).to_do if target in ("c", "onnx", "excel", "pmml") else ()
     if as_json:
-        told = {"program": str(written)} if out is None else {"written": out}
-        checked = {} if differing is None else {"rows_checked": differing[0], "rows_that_differ": differing[1]}
-        show_json({"to": target, **told, "to_make_before": list(to_do), **checked})
+        facts = {"program": str(written)} if out is None else {"written": out}
+        checked = {} if compared is None else {"rows_checked": compared[0], "rows_that_differ": compared[1]}
+        show_json({"to": target, **facts, "to_make_before": list(to_do), **checked})
         return
     if out is None:
         sys.stdout.write(str(written))
@@ -87,68 +88,10 @@ def export(
         note(f"score and probability are those of {second!r}, the second class.")
     for sentence in to_do:
         note(f"to make before: {sentence}")
-    if differing is not None:
-        tried, other = differing
-        result = f"{other:,} differ from the model" if other else "all as the model"
-        note(f"run in SQLite on {count_of(tried, 'row')}: {result}.")
+    if compared is not None:
+        result = f"{compared[1]:,} differ from the model" if compared[1] else "all as the model"
+        note(f"run in SQLite on {count_of(compared[0], 'row')}: {result}.")
 
 
-def _rows(file: ModelFile, name: str) -> Any:
+def _read_rows(file: ModelFile, name: str) -> Floats:
     return DataFile(name, preparation_of(file).later_format()).complete_rows(file).X
-
-
-def _background(file: ModelFile, name: str) -> Any:
-    return decode_rows(file.network, _rows(file, name))
-
-
-def _differing(file: ModelFile, name: str) -> tuple[int, int]:
-    """Return how many rows of a file were tried, and of how many the program says something else."""
-    X = _rows(file, name)
-    return len(X), differing_rows(file.network, X)
-
-
-# -- Whether an exported SELECT says what the model says, tried on rows in SQLite, which every Python has.
-
-_KEY = "row of the check"
-
-
-def differing_rows(network: Network, X: Floats) -> int:
-    """Return the number of rows of which SQLite computes another score than the model, to the last bit."""
-    columns = network.schema.columns
-    if any(column.part_of is not None for column in columns):
-        raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
-    names = [_quoted(name) for name in (_KEY, *network.names)]
-    types = ["INTEGER", *(_type(column.categories) for column in columns)]
-    rows = [[k, *(_cell(value) for value in row)] for k, row in enumerate(decode_rows(network, X).tolist())]
-    with sqlite3.connect(":memory:") as database:
-        told = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
-        database.execute(f"CREATE TABLE rows ({told})")
-        database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", rows)
-        query = bgn.export.to_sql(network, dialect="sqlite", table="rows", keep=[_KEY])
-        found = database.execute(query)
-        places = [[each[0] for each in found.description].index(name) for name in _outputs(network)]
-        ordered = sorted(found.fetchall())
-    database.close()
-    said = np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
-    own = network.predict_encoded(X, scores=True).reshape(len(X), -1)
-    return int(np.count_nonzero(~((said == own) | (np.isnan(said) & np.isnan(own))).all(axis=1)))
-
-
-def _outputs(network: Network) -> list[str]:
-    if network.link == "softmax":
-        return [f"score of {word}" for word in plan(network).class_names]
-    return ["score" if network.link == "logistic" or network.bounds else "prediction"]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _type(categories: Any) -> str:
-    if categories is None or isinstance((*categories, "")[0], float):
-        return "REAL"
-    return "INTEGER" if isinstance((*categories, "")[0], bool) else "TEXT"
-
-
-def _cell(value: Any) -> Any:
-    return None if value is None or value != value else value

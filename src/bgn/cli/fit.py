@@ -1,4 +1,4 @@
-"""``bgn fit``: a table in, a model and its card out."""
+"""``bgn fit``: a dataset in, a model and its card out."""
 
 from __future__ import annotations
 
@@ -12,28 +12,69 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from bgn.cli.card import make_card
-from bgn.cli.completion import TableName
-from bgn.cli.source import DataFile, OpenedData, file_options, grouped, missing_values_option
+import bgn
+from bgn.cli.rows import DataFile, DatasetName, file_options, grouped, missing_values_option
 from bgn.cli.terminal import note, show_json
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
+from bgn.inputs.files import OpenedData
 from bgn.inputs.prepare import Choices
 from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
-from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.preparation import MISSING
 from bgn.require import require
+from bgn.text import clean, quote_category, quote_name, visible
 from bgn.whole_file import check_place, goes_through
 
 if TYPE_CHECKING:
+    from bgn.summary import FitSummary
     from bgn.training_rows import Clustered, Streamed, TrainingRequest, TrainingRows
 
-# -- Options of ``bgn fit`` for what predictions must do, whatever the rows.
+SIZE = 10
+"""Questions of a first model: as many as a person reads."""
+_MANY_RARE = 20  # rare categories in a column, from which on they may tell who the rows are
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+_LEGENDS = {
+    "mse": "R2: share of the variance explained. MSE: mean squared error, RMSE its root. MAE: mean absolute error",
+    "log_loss": "log loss: how wrong the probabilities are, 0 at best. AUC: how well they order the rows, 1 at best",
+}  # fmt: skip
 
-behaviour_options = grouped(
+
+class FiniteRange(click.FloatRange):
+    """A number in a range, and a number at all: NaN is in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+class AutoOr(click.ParamType):
+    """``auto``, or a number of one kind."""
+
+    def __init__(self, kind: type[int] | type[float], name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "auto":
+            return value
+        try:
+            return self.kind(value)
+        except ValueError:
+            return self.fail(f"must be a {self.name} or 'auto'; got {value!r}.", param, ctx)
+
+
+def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.rpartition("=") for text in value]
+    if wrong := [text for text, (name, _, unit) in zip(value, pairs, strict=True) if not name or not unit]:
+        raise click.BadParameter(f"must read COL=UNIT; got {wrong[0]!r}.")
+    return {name: unit for name, _, unit in pairs}
+
+
+_behavior_options = grouped(
     click.option(
         "--increasing", multiple=True, metavar="COL",
         help="Predictions must never fall as this column rises; of two classes, the score of the second. Again for "
@@ -50,63 +91,6 @@ behaviour_options = grouped(
     click.option("--at-least", type=float, help="No prediction may lie below this."),
     click.option("--at-most", type=float, help="No prediction may lie above this."),
 )  # fmt: skip
-
-
-def behaviour(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of an estimator that say what predictions must do."""
-    rising, falling = options["increasing"], options["decreasing"]
-    if both := set(rising) & set(falling):
-        raise click.UsageError(f"--increasing and --decreasing both name {min(both)!r}; choose one.")
-    if options["together"] and options["no_interactions"]:
-        raise click.UsageError("--together and --no-interactions say different things; choose one.")
-    found: dict[str, Any] = {}
-    if rising or falling:
-        found["monotonic_cst"] = dict.fromkeys(rising, 1) | dict.fromkeys(falling, -1)
-    if options["together"] or options["no_interactions"]:
-        groups = [{name.strip() for name in each.split(",")} for each in options["together"]]
-        found["interaction_cst"] = groups or "no_interactions"
-    if (ends := (options["at_least"], options["at_most"])) != (None, None):
-        found["bounds"] = ends
-    return found
-
-
-SIZE = 10
-"""Questions of a first model: as many as a person reads."""
-MANY_RARE = 20
-"""Rare categories in a column, from which on they may tell who the rows are."""
-INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
-
-
-class FiniteRange(click.FloatRange):
-    """A number in a range, and a number at all: NaN is in every range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if number != number:
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
-
-
-def _shrinkage(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
-    try:
-        return value if value in (None, "auto") else float(str(value))
-    except ValueError:
-        raise click.BadParameter(f"must be a number or 'auto'; got {value!r}.") from None
-
-
-def _linear(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
-    if value in (None, "auto") or str(value).isdecimal():
-        return value if value in (None, "auto") else int(str(value))
-    raise click.BadParameter(f"must be a whole number or 'auto'; got {value!r}.")
-
-
-def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
-    pairs = [each.rpartition("=") for each in value]
-    if wrong := [each for each, (name, _, unit) in zip(value, pairs, strict=True) if not name or not unit]:
-        raise click.BadParameter(f"must read COL=UNIT; got {wrong[0]!r}.")
-    return {name: unit for name, _, unit in pairs}
-
-
 _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
     click.option(
@@ -157,13 +141,11 @@ _growth_options = grouped(
         "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
     ),
     click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set."),
-    click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto."),
+    click.option("--shrinkage", type=AutoOr(float, "number"), help="Ridge penalty of full outputs: a number or auto."),
     click.option("--learning-rate", type=float, help="Step of stagewise outputs."),
-    click.option("--max-linear", callback=_linear, help="Most linear terms: a number or auto."),
+    click.option("--max-linear", type=AutoOr(int, "whole number"), help="Most linear terms: a number or auto."),
     click.option(
-        "--replacements",
-        "max_replacements",
-        type=click.IntRange(0),
+        "--replacements", "max_replacements", type=click.IntRange(0),
         help="Most attempts to replace a neuron after each addition.",
     ),
     click.option(
@@ -178,9 +160,7 @@ _growth_options = grouped(
         "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
     ),
     click.option(
-        "--validation",
-        "validation_fraction",
-        type=FiniteRange(0, 0.9),
+        "--validation", "validation_fraction", type=FiniteRange(0, 0.9),
         help="Share of the training rows to validate on.",
     ),
     click.option(
@@ -189,7 +169,7 @@ _growth_options = grouped(
         "told.",
     ),
     click.option(
-        "--ensemble", "ensemble", type=click.IntRange(1),
+        "--ensemble", type=click.IntRange(1),
         help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
@@ -220,8 +200,7 @@ _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
     click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
     click.option(
-        "--no-rows",
-        is_flag=True,
+        "--no-rows", is_flag=True,
         help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
@@ -230,10 +209,10 @@ _result_options = grouped(
 
 
 @click.command()
-@click.argument("data", type=TableName(), required=False)
+@click.argument("data", type=DatasetName(), required=False)
 @_column_options
 @_growth_options
-@behaviour_options
+@_behavior_options
 @_machine_options
 @_result_options
 @file_options
@@ -260,8 +239,8 @@ def fit(data: str | None, **options: Any) -> None:
             "DATA is needed: a file, as in 'bgn fit houses.csv --target price', or a built-in dataset, as in 'bgn fit "
             "bike_sharing' (bgn data list). For a first look, 'bgn tutorial' walks through a table that is there."
         )
-    told = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
-    source = DataFile(data, told).open()
+    form = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
+    source = DataFile(data, form).open()
     options["target"] = options["target"] or source.target
     if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
@@ -271,32 +250,20 @@ def fit(data: str | None, **options: Any) -> None:
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
     if (key := options["key"]) in source.table.names and key != choices.target and not options["learn_key"]:
         choices = replace(choices, drop=(*choices.drop, key))
-    numbers = (options["direction"] or ("lasso" if options["paper"] else "search")) != "search"
-    if numbers and choices.missing == "keep":
+    one_hot = (options["direction"] or ("lasso" if options["paper"] else "search")) != "search"
+    if one_hot and choices.missing == "keep":
         choices = replace(choices, missing="refuse")
-    split = options["test"], options["random_state"]
     from bgn.training_rows import TrainingRequest  # a command starts without numba
 
-    rows = _rows(TrainingRequest(source, choices, *split, options["units"], key, numbers), options)
-    if not options["quiet"]:
-        for text in rows.notes:
-            note(text)
-    _fit_and_tell(source, rows, options)
-
-
-def _rows(wanted: TrainingRequest, options: dict[str, Any]) -> TrainingRows | Streamed | Clustered:
-    """Read the rows to learn from, or leave them where they are."""
-    from bgn.training_rows import Clustered, Streamed, too_large, training_rows
-
-    if options["scheduler"]:
-        if options["stream"]:
-            told = "--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one."
-            raise click.UsageError(told)
-        return Clustered(wanted, options["scheduler"])
-    why = too_large(wanted.source, available_memory()) if options["stream"] is None else None
-    if why and not options["quiet"]:
-        note(why)
-    return Streamed(wanted) if options["stream"] or why else training_rows(wanted)
+    request = TrainingRequest(
+        source, choices, options["test"], options["random_state"], options["units"], key, one_hot
+    )
+    rows = _open_rows(request, options)
+    for text in () if options["quiet"] else rows.notes:
+        note(text)
+    started = time.perf_counter()
+    model, kept = _fit_model(rows, options)
+    _write(model, source, kept, time.perf_counter() - started, options)
 
 
 def _check_places(data: str, options: dict[str, Any]) -> None:
@@ -314,34 +281,54 @@ def _check_places(data: str, options: dict[str, Any]) -> None:
                 raise InputError(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
-def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
-    """Grow a network, and keep the width that was asked for. Also the rows it was fitted to, or some of them."""
+def _open_rows(request: TrainingRequest, options: dict[str, Any]) -> TrainingRows | Streamed | Clustered:
+    """Read the training rows, or leave them where they are."""
+    from bgn.training_rows import Clustered, Streamed, too_large, training_rows
+
+    if options["scheduler"]:
+        if options["stream"]:
+            contrary = "--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one."
+            raise click.UsageError(contrary)
+        return Clustered(request, options["scheduler"])
+    why = too_large(request.source, available_memory()) if options["stream"] is None else None
+    if why and not options["quiet"]:
+        note(why)
+    return Streamed(request) if options["stream"] or why else training_rows(request)
+
+
+def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
+    """Grow a network, and keep the size that is wanted. Also the rows it was fitted to, or some of them."""
     from bgn.grow.history import choose_width
 
-    paper = options["paper"]
-    size = options["size"] or (None if paper or options["accurate"] else SIZE)
-    model = _estimator(given.classes is not None, options)
+    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
+    model = _make_estimator(rows.classes is not None, options)
     if options["max_terms"] is None and size is not None:
         # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
         model.max_terms = size
-    rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
+    kept = rows.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
     if size is not None and history.best_width > size:
         narrow = history.paths[history.best_layer][: size + 1]
         model = model.with_terms(choose_width(narrow, model.select, history.n_validation))
-    return model, rows
+    schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, options["target"], kept.X)
+    model.history_ = model.history_.with_schema(schema)
+    model.network_ = model.history_.network()
+    if hasattr(model, "intervals_"):
+        model.intervals_ = replace(model.intervals_, network=model.network_)
+    return model, replace(kept, preparation=replace(kept.preparation, schema=schema))
 
 
-def _estimator(classes: bool, options: dict[str, Any]) -> Any:
+def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
     """Make the estimator that the options describe."""
     from bgn.estimators import BGNClassifier, BGNRegressor
+    from bgn.grow.search import GrowthSettings
 
     if classes and options["paper"]:
         raise InputError("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
-        told = "--class-weight is for classes, and the target holds numbers"
-        raise InputError(f"{told}; add --task classification if they stand for classes.")
+        contrary = "--class-weight is for classes, and the target holds numbers"
+        raise InputError(f"{contrary}; add --task classification if they stand for classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:
@@ -349,82 +336,128 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
             raise InputError("--accurate and --paper are two ways to grow; choose one.")
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
-    chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
+    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    rising, falling = options["increasing"], options["decreasing"]
+    if both := set(rising) & set(falling):
+        raise click.UsageError(f"--increasing and --decreasing both name {min(both)!r}; choose one.")
+    if options["together"] and options["no_interactions"]:
+        raise click.UsageError("--together and --no-interactions say different things; choose one.")
+    if rising or falling:
+        chosen["monotonic_cst"] = dict.fromkeys(rising, 1) | dict.fromkeys(falling, -1)
+    if options["together"] or options["no_interactions"]:
+        groups = [{name.strip() for name in names.split(",")} for names in options["together"]]
+        chosen["interaction_cst"] = groups or "no_interactions"
+    if (ends := (options["at_least"], options["at_most"])) != (None, None):
+        chosen["bounds"] = ends
     chosen |= {} if classes else {"task": "regression"}
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
-    return make(**chosen)
+    model = make(**chosen)
+    growth = model.growth or GrowthSettings()
+    given = {name: options[name] for name in vars(growth) if options.get(name) is not None}
+    return model.set_params(growth=replace(growth, **given)) if given else model
 
 
-def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
-    """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
+def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
+    """Return the columns of a network with how they are read from a raw dataset, what is imputed, and which of 0 and 1
     stand for a rare category."""
     columns = []
     flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
     for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
         rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare))
+        columns.append(
+            replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare)
+        )
     return replace(schema, columns=tuple(columns), target=target)
 
 
-def _tell_of_rare(network: Network) -> None:
-    """Warn of a column that the model asks about whose categories may tell who the rows are."""
-    for column in (network.schema.columns[j] for j in network.features_used):
-        if column.categories is not None and len(column.rare) > MANY_RARE:
-            note(
-                f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
-                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
-                f"--drop {column.name!r} leaves the column out."
-            )
-
-
-def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
-    """Fit, write what was asked for, show the card."""
-    import bgn
+def _write(model: Any, source: OpenedData, rows: TrainingRows, seconds: float, options: dict[str, Any]) -> None:
+    """Write what is wanted, show the card."""
     from bgn.explain.rivals import compare_with_rivals
+    from bgn.summary import summarize
 
-    started = time.perf_counter()
-    model, rows = _fitted(given, options)
-    schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"], rows.X)
-    model.history_ = model.history_.with_schema(schema)
-    model.network_ = model.history_.network()
-    if hasattr(model, "intervals_"):
-        model.intervals_ = replace(model.intervals_, network=model.network_)
-    preparation = replace(rows.preparation, schema=schema)
-    seconds = time.perf_counter() - started
-    found = {written.column: written.unit for written in rows.preparation.written if written.unit}
-    units = {**(source.units or {}), **found, **options["units"]}
-    encoded = (model.network_.schema.encode(X, missing=True) for X in (rows.X, rows.evaluation[0]))
+    network, preparation = model.network_, rows.preparation
+    written_units = {written.column: written.unit for written in preparation.written if written.unit}
+    units = {**(source.units or {}), **written_units, **options["units"]}
+    encoded = (network.schema.encode(X, missing=True) for X in (rows.X, rows.evaluation[0]))
     train, test = zip(encoded, (rows.y, rows.evaluation[1]), strict=True)
-    compared = compare_with_rivals(model.network_, train, test)
-    y, y_test = (to_labels(each, rows.classes) for each in (rows.y, rows.y_test))
-    tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
+    rivals = compare_with_rivals(network, train, test)
+    y, y_test = (to_labels(codes, rows.classes) for codes in (rows.y, rows.y_test))
+    page: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"n_training": len(y)}
     if rows.numbers is not None:
-        tested["names_test" if len(y_test) else "names"] = rows.numbers[1 if len(y_test) else 0]
-    kept: dict[str, Any] = {"units": units, "preparation": preparation}
-    kept |= {"figures": compared.figures, "held_out": rows.held_out}
+        page["names_test" if len(y_test) else "names"] = rows.numbers[1 if len(y_test) else 0]
+    kept: dict[str, Any] = {"preparation": preparation, "figures": rivals.figures, "held_out": rows.held_out}
+    in_page = False if options["no_rows"] else None
     writers: dict[str, Callable[[str], Any]] = {
-        "out": lambda path: bgn.save(model, path, **kept),
-        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested, rows=rows_in_page),
+        "out": lambda path: bgn.save(model, path, units=units, **kept),
+        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **page, rows=in_page),
     }
-    rows_in_page = False if options["no_rows"] else None
     files, problems = {}, []
     for option, write in writers.items():
         if options[option]:
             try:
                 write(options[option])
                 files["model" if option == "out" else option] = options[option]
-            except OSError as error:  # the card tells what was grown all the same
+            except OSError as error:  # the card says what was grown all the same
                 problems.append(f"--{option} {options[option]}: {error.strerror or error}; it was not written.")
-    if not options["quiet"]:
-        _tell_of_rare(model.network_)
-    card = make_card(model, source.name, rows, compared, units, seconds, files)
+    for column in () if options["quiet"] else (network.schema.columns[j] for j in network.features_used):
+        if column.categories is not None and len(column.rare) > _MANY_RARE:
+            note(
+                f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
+                f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
+                f"--drop {column.name!r} leaves the column out."
+            )
+    summary = summarize(model, source.name, rows, rivals, units, seconds, files)
     if options["as_json"]:
-        show_json((replace(card, notes=()) if options["no_rows"] else card).as_plain())
+        show_json((replace(summary, notes=()) if options["no_rows"] else summary).as_dict())
     else:
-        card.show()
+        show_card(summary)
     if problems:
         raise InputError(" ".join(problems))
     if model.history_.stopped == "interrupted":
         raise SystemExit(INTERRUPTED)
+
+
+def show_card(summary: FitSummary) -> None:
+    """Print what a fit came to."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from bgn.explain.rivals import LEGEND, NAMES, SHOWN, written_score
+
+    console = Console(highlight=False)
+
+    def line(text: str = "", style: str = "") -> None:
+        console.print(Text(visible(text), style), soft_wrap=True)
+
+    line(f"{quote_name(summary.target)} from {clean(summary.data)}", "bold")
+    line(f"\n{summary.equation}\n")
+    count, scores = summary.rows_evaluated, SHOWN[summary.loss]
+    some = f"{count} of " if count < (summary.rows_test or summary.rows_train) else ""
+    train = "training and validation" if summary.has_validation_set else "training"
+    sheet = Table(box=None, pad_edge=False)
+    sheet.add_column(f"on {some}{summary.rows_test} test rows" if summary.rows_test else f"on {some}the {train} rows")
+    for title in scores.values():
+        sheet.add_column(title, justify="right")
+    for model, figures in summary.figures.items():
+        sheet.add_row(Text(NAMES[model]), *(written_score(name, figures[name]) for name in scores))
+    console.print(sheet)
+    unit = "" if summary.unit is None or summary.loss != "mse" else f"; RMSE and MAE in {clean(summary.unit)}"
+    line(f"({_LEGENDS[summary.loss]}{unit})")
+    if summary.classes_without_rows:
+        rows = "test rows" if summary.rows_test else "rows"
+        line(f"(No AUC: there are no {rows} of {', '.join(map(quote_category, summary.classes_without_rows))}.)")
+    line()
+    for text in (*summary.verdicts, f"({LEGEND})"):
+        line(text)
+    if not summary.rows_test:
+        line(f"(These are {train} rows: on new rows every model is likely to do worse.)")
+    line()
+    if sizes := summary.other_sizes():
+        line("\n".join(sizes) + "\n")
+    for text in summary.facts():
+        line(text)
+    for text in summary.warnings():
+        line(f"warning: {text}", "yellow")

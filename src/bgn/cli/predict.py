@@ -1,27 +1,30 @@
-"""``bgn predict``: a file in, its predictions out, block by block."""
+"""``bgn predict`` and ``bgn evaluate``: what a saved model predicts of the rows of a file, and how well."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
-from bgn.cli.terminal import note, raw_option, table_writer
+import bgn
+from bgn.cli.rows import DataFile, ModelRows, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
+from bgn.explain.arguments import decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.inputs.splits import Recognizer
 from bgn.model.numbers import written
 from bgn.model.readings import as_terms
 from bgn.model.schema import category_name
-from bgn.model.step import Floats
+from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
-from bgn.text import count_of
+from bgn.text import count_of, quote_category
 
-_BETWEEN = " | "  # classes of a set
+_SEPARATOR = " | "  # of the classes of a set
+_MOST_CLASSES = 20  # of a confusion matrix that is printed
 
 
 @model_and_data
@@ -55,125 +58,89 @@ def predict(
     bgn predict model.json new.csv --interval 0.9
     bgn predict churn.json new.csv --proba
     """
-    made = _columns(file, proba, interval)
+    made = _new_columns(file, proba, interval)
     if twice := [name for name in made if name in keep]:
         raise InputError(f"--keep {twice[0]} would name two columns alike; rename that column first.")
-    _can_tell(file, interval)
-    opened = data.open()
-    binary = out is not None and out.lower().endswith((".parquet", ".pq"))
-    own = {name: opened.table.types.get(name, pa.string()) for name in keep}
-    for name, kind in own.items():
-        if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-            raise InputError(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
-    known, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
-    there = [target] if file.held_out is not None and target in opened.table.names else []
-    read = [*dict.fromkeys([*keep, *known.columns, *there])]
-    rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
+    if interval is not None:
+        _check_intervals(file)
+    opened, binary = data.open(), out is not None and out.lower().endswith((".parquet", ".pq"))
+    kinds = {name: _copied_type(name, opened.table.types.get(name, pa.string()), binary) for name in keep}
+    recognizer, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
+    targets = [target] if file.held_out is not None and target in opened.table.names else []
+    rows = ModelRows(file, opened, [*dict.fromkeys([*keep, *recognizer.columns, *targets])], form=data.form)
     schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
     decimals = None if exact or binary or as_json else _decimals(file)
     with table_writer(out, schema, as_json, raw) as writer:
         for first, table, block in rows.blocks():
-            known.look(first, table, _target(rows, table, there, first))
-            lacks = ~block.complete
-            block.X[lacks] = 0.0
-            predicted = _predicted(file, block.X, lacks, proba, interval)
-            columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
-            shown = [_rounded(each, decimals) for each in predicted]
-            writer.write_table(pa.table([*columns, *shown], schema=schema))
-            total += len(lacks)
-            lacking += int(np.count_nonzero(lacks))
+            y = None
+            with suppress(InputError):  # a target that cannot be read does not make the file another one
+                y = rows.target(table.column(targets[0]), targets[0], first) if targets else None
+            recognizer.look(first, table, y)
+            incomplete = ~block.complete
+            block.X[incomplete] = 0.0
+            columns = [_copied(table.column(name), kind) for name, kind in kinds.items()]
+            for column in _predict_columns(file, block.X, incomplete, proba, interval):
+                rounds = decimals is not None and pa.types.is_floating(column.type)
+                columns.append(pc.round(column, decimals) if rounds else column)
+            writer.write_table(pa.table(columns, schema=schema))
+            total += len(incomplete)
+            lacking += int(np.count_nonzero(incomplete))
             filled += int(np.count_nonzero(block.filled))
     if lacking:
         note(f"{lacking} of {count_of(total, 'row')} lack a value the model reads: their predictions are empty.")
     if filled:
         stands_in = "the median or the commonest value of the training rows stands in"
         note(f"{filled} of {count_of(total, 'row')} lack a value that no question has an answer for: {stands_in}.")
-    if known.n_training is not None:
-        trained = f"{known.n_training:,} of {count_of(total, 'row')} are training rows"
+    if recognizer.n_training is not None:
+        trained = f"{recognizer.n_training:,} of {count_of(total, 'row')} are training rows"
         note(f"{trained}: errors on them may be smaller than on new rows.")
 
 
-def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:
-    """Return the columns that are written, with their types."""
+def _new_columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:
+    """Return the columns that are written beside copied ones, with their types."""
     classes = file.network.schema.classes
     if classes is None:
         if proba:
             raise InputError("--proba: the model predicts numbers, which have no probability; leave it out.")
         return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
-    chances = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
+    shares = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
-    return {"prediction": pa.array(list(classes)).type, **sets, **chances}
+    return {"prediction": pa.array(list(classes)).type, **sets, **shares}
 
 
-def _decimals(file: ModelFile) -> int:
-    """Return how many decimals to write: those of the model's amounts, six for probabilities."""
-    if file.network.link != "identity":
-        return 6
-    terms = as_terms(file.network)
-    amounts = [float(terms.intercept[0]), *(term.weight for term in terms.rules)]
-    return max(0, *(-int(written(each).as_tuple().exponent) for each in amounts))
-
-
-def _rounded(column: pa.Array, decimals: int | None) -> pa.Array:
-    """Return a column that was predicted as text has it; None for every digit."""
-    return column if decimals is None or not pa.types.is_floating(column.type) else pc.round(column, decimals)
-
-
-def _can_tell(file: ModelFile, interval: float | None) -> None:
+def _check_intervals(file: ModelFile) -> None:
     """Refuse intervals where the model file has none, or those of groups."""
-    if interval is None:
-        return
     if file.intervals is None:
         raise InputError(
             "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some to "
             "validate on."
         )
     if file.intervals.network != file.network:
-        raise InputError("--interval: the model has intervals at its own width only; leave out --size.")
+        raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
     if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
         raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
 
 
-def _predicted(
-    file: ModelFile, X: Floats, lacks: NDArray[np.bool_], proba: bool, interval: float | None
-) -> list[pa.Array]:
-    """Return what is written of some rows: the prediction and, if wanted, probabilities or ends of an interval."""
-    classes = file.network.schema.classes
-    if classes is None:
-        predicted = [file.network.predict_encoded(X)]
-        if interval is not None and file.intervals is not None:
-            predicted += [*file.intervals.predict_encoded(X, interval).T.copy()]
-        return [pa.array(each, mask=lacks) for each in predicted]
-    scores = file.network.predict_encoded(X, scores=True)
-    said = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-    labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))
-    chances = file.network.linked(scores)
-    chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
-    sets = []
-    if interval is not None and file.intervals is not None:
-        words = [category_name(label) for label in classes]
-        held = file.intervals.predict_encoded(X, interval).tolist()
-        told = [_BETWEEN.join(word for word, inside in zip(words, each, strict=True) if inside) for each in held]
-        sets = [pa.array(told, mask=lacks)]
-    return [labels, *sets, *([pa.array(each, mask=lacks) for each in chances.T] if proba else [])]
-
-
-def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:
-    """Return the target of a block, by which a file is known again; None where it has none that can be read."""
-    try:
-        return rows.target(table.column(there[0]), there[0], first) if there else None
-    except InputError:
-        return None
-
-
-def _kept(kind: pa.DataType, binary: bool) -> pa.DataType:
+def _copied_type(name: str, kind: pa.DataType, binary: bool) -> pa.DataType:
     """Return the type of a column that is copied: its own, or text where a text file would write it otherwise."""
-    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    return kind if binary or plain else pa.string()
+    if binary or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return kind
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise InputError(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
+    return pa.string()
 
 
-def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _decimals(file: ModelFile) -> int:
+    """Return how many decimals to write: those of the model's weights, six for probabilities."""
+    if file.network.link != "identity":
+        return 6
+    terms = as_terms(file.network)
+    weights = [float(terms.intercept[0]), *(term.weight for term in terms.rules)]
+    return max(0, *(-int(written(weight).as_tuple().exponent) for weight in weights))
+
+
+def _copied(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column to copy; time stamps as text without fractions of seconds that say nothing."""
     if pa.types.is_timestamp(column.type) and pa.types.is_string(kind):
         zone = column.type.tz
@@ -182,3 +149,74 @@ def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         if zone is not None:
             return pc.strftime(column, format="%Y-%m-%d %H:%M:%S%z")
     return column.cast(kind)
+
+
+def _predict_columns(
+    file: ModelFile, X: Floats, incomplete: Bools, proba: bool, interval: float | None
+) -> list[pa.Array]:
+    """Return what is written of some rows: the prediction and, if wanted, probabilities or ends of an interval."""
+    network, classes = file.network, file.network.schema.classes
+    intervals = file.intervals if interval is not None else None
+    ranges = None if intervals is None or interval is None else intervals.predict_encoded(X, interval)
+    if classes is None:
+        columns = [network.predict_encoded(X), *([] if ranges is None else ranges.T.copy())]
+        return [pa.array(column, mask=incomplete) for column in columns]
+    scores = network.predict_encoded(X, scores=True)
+    codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    predicted = [pa.array(list(classes)).take(pa.array(codes, mask=incomplete))]
+    if ranges is not None:
+        names = [category_name(label) for label in classes]
+        sets = [_SEPARATOR.join(name for name, inside in zip(names, row, strict=True) if inside)
+                for row in ranges.tolist()]  # fmt: skip
+        predicted.append(pa.array(sets, mask=incomplete))
+    if proba:
+        predicted += [pa.array(column, mask=incomplete) for column in probabilities_of(network, scores).T]
+    return predicted
+
+
+@model_and_data
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1),
+    help="Of two classes, the probability of the second above which it is said; 0.5 unless told.",
+)  # fmt: skip
+@rows_option
+@json_option
+@reads_data
+def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: str | None, as_json: bool) -> None:
+    """Say how well a saved MODEL predicts the rows of DATA, which must have the target.
+
+    Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
+    classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
+    class was taken for which. For regression: R2, mean squared error and its root, mean absolute error, with theirs.
+
+    \b
+    bgn evaluate model.json houses.csv
+    bgn evaluate churn.json customers.csv --threshold 0.3
+    """
+    rows = data.complete_rows(file, with_target=True)
+    rows.target("predictions are compared with")
+    rows = rows.for_evaluation(which)
+    y, classes = rows.target(""), file.network.schema.classes
+    if classes is None and threshold is not None:
+        raise InputError("--threshold is for two classes, and the model predicts numbers; leave it out.")
+    threshold = 0.5 if threshold is None else threshold
+    more: dict[str, Any] = {} if classes is None else {"threshold": threshold}
+    evaluation = bgn.evaluate(file.network, decode_rows(file.network, rows.X), y, **more)
+    names, counts = [category_name(label) for label in classes or ()], []
+    if evaluation.confusion is not None:
+        counts = evaluation.confusion.astype(int).tolist()
+    if as_json:
+        scores, errors = ({name: None if value != value else value for name, value in values.items()}
+                          for values in (evaluation.scores, evaluation.errors))  # fmt: skip
+        plain: dict[str, Any] = {"rows": evaluation.rows, "scores": scores, "standard_errors": errors}
+        if classes is not None:
+            plain |= {"classes": names, "threshold": threshold, "confusion": counts}
+            plain["calibration_by_chance"] = evaluation.by_chance
+        show_json(plain)
+        return
+    show(str(evaluation))
+    if counts and len(names) <= _MOST_CLASSES:
+        titles = [quote_category(name, 24) for name in names]
+        lines = [[title, *map(str, row)] for title, row in zip(titles, counts, strict=True)]
+        show()
+        show_columns([["is \\ said", *titles], *lines], left=1)

@@ -31,24 +31,26 @@ def show_json(value: Any) -> None:
     click.echo(escaped(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
-def note(told: str) -> None:
-    """Tell something on standard error that does not stop the work."""
-    click.echo(f"note: {message(told)}", err=True)
+def show_columns(rows: Sequence[Sequence[str]], left: int = 99) -> None:
+    """Print cells below each other; behind the first `left` of a row they end where their columns do."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.rjust(width) if k >= left else cell.ljust(width)
+                 for k, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        show("  ".join(cells).rstrip())
 
 
-def say(told: str) -> None:
-    """Tell on standard error, in one line, why the work stops or what to think of."""
-    click.echo(f"bgn: {message(told)}", err=True)
+def note(text: str) -> None:
+    """Print something on standard error that does not stop the work."""
+    click.echo(f"note: {message(text)}", err=True)
 
 
-def say_all(problems: Sequence[str]) -> None:
-    """Tell why the work stops: in one line, or in one per problem."""
-    if len(problems) == 1:
-        say(problems[0])
-        return
-    say(f"{len(problems)} problems:")
-    for told in problems:
-        click.echo(f"  - {message(told)}", err=True)
+def show_problems(problems: Sequence[str]) -> None:
+    """Print on standard error why the work stops: in one line, or in one per problem."""
+    if len(problems) > 1:
+        problems = [f"{len(problems)} problems:", *problems]
+    for place, problem in enumerate(problems):
+        click.echo(f"{'  - ' if place else 'bgn: '}{message(problem)}", err=True)
 
 
 # -- Tables out: CSV on standard output, or a file that appears only when it is whole.
@@ -76,21 +78,21 @@ raw_option = click.option(
 )  # fmt: skip
 
 
-def without_formulas(words: pa.Array | pa.ChunkedArray) -> tuple[Any, int]:
-    """Return words of which none is a formula to a spreadsheet, and how many had to be changed.
+def without_formulas(texts: pa.Array | pa.ChunkedArray) -> tuple[Any, int]:
+    """Return texts of which none is a formula to a spreadsheet, and how many had to be changed.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from bgn.cli.terminal import without_formulas
-    >>> words, changed = without_formulas(pa.array(["=1+1", "-3.5", "-", "-a", None, "'=x", "b"]))
-    >>> words.to_pylist(), changed
+    >>> texts, changed = without_formulas(pa.array(["=1+1", "-3.5", "-", "-a", None, "'=x", "b"]))
+    >>> texts.to_pylist(), changed
     (["'=1+1", '-3.5', '-', "'-a", None, "''=x", 'b'], 3)
     """
-    begins = pc.match_substring_regex(words, _FORMULA)
-    meant = pc.fill_null(pc.and_not(begins, pc.match_substring_regex(words, _HARMLESS)), False)
+    begins = pc.match_substring_regex(texts, _FORMULA)
+    meant = pc.fill_null(pc.and_not(begins, pc.match_substring_regex(texts, _HARMLESS)), False)
     count = pc.sum(meant).as_py() or 0
-    return (pc.if_else(meant, pc.binary_join_element_wise("'", words, ""), words), count) if count else (words, 0)
+    return (pc.if_else(meant, pc.binary_join_element_wise("'", texts, ""), texts), count) if count else (texts, 0)
 
 
 @contextmanager
@@ -145,17 +147,17 @@ class _TextLines:
 
     def __exit__(self, *problem: object) -> None:
         if self._changed:
-            told = "1 cell begins" if self._changed == 1 else f"{self._changed:,} cells begin"
-            note(f"{told} like a formula of a spreadsheet: an apostrophe stands in front; --raw leaves it out.")
+            cells = "1 cell begins" if self._changed == 1 else f"{self._changed:,} cells begin"
+            note(f"{cells} like a formula of a spreadsheet: an apostrophe stands in front; --raw leaves it out.")
 
     def write_table(self, table: pa.Table) -> None:
         for place, column in enumerate(table.columns):
             if pa.types.is_string(column.type) and not self._raw:
                 safe, changed = without_formulas(column)
                 table, self._changed = table.set_column(place, table.field(place), safe), self._changed + changed
-        words = [column for column in table.columns if pa.types.is_string(column.type)]
+        texts = [column for column in table.columns if pa.types.is_string(column.type)]
         special = f'^$|[{self._sep}"\r\n]'
-        needed = any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in words)
+        needed = any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in texts)
         style = "needed" if needed else "none"
         options = pa_csv.WriteOptions(include_header=False, delimiter=self._sep, quoting_style=style)
         pa_csv.write_csv(table, self._stream, options)

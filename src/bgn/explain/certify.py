@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
 from bgn.explain.extremes import score_of
-from bgn.explain.optimize.pieces import column_pieces, shared_sums
-from bgn.explain.optimize.problem import Domain, ScoreProblem, read_domain
+from bgn.explain.optimize.pieces import cut_column, cut_sums
+from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
-from bgn.explain.arguments import columns_of, table_row
 from bgn.inputs.arguments import monotone_columns
+from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.readings import as_told, is_turned, network_of
 from bgn.model.schema import Schema, category_name
@@ -39,7 +40,7 @@ class Certificate(Tabular):
     column : str
     direction : {"increasing", "decreasing", "constant", "neither", "unordered", "unknown"}
         "increasing" where a higher value never lowers the prediction. "unordered" for a category without an order;
-        "unknown" where nothing is proven: in deeper networks, out of time, or where the score moves the wrong way and
+        "unknown" where nothing is proven: in deep networks, out of time, or where the score moves the wrong way and
         no rows were found whose prediction within bounds does.
     rise, fall : float
         By how much, at most, a higher value raises and lowers the score; NaN where that is unknown. "neither" in time
@@ -62,11 +63,12 @@ class Certificate(Tabular):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same in plain types: what JSON can hold."""
-        pairs = {"rises": self.rises, "falls": self.falls}
-        told: dict[str, Any] = {"direction": self.direction}
-        told |= {name: value if np.isfinite(value) else None for name, value in
-                 (("rise", self.rise), ("fall", self.fall))}  # fmt: skip
-        return told | {name: None if pair is None else [_plain(row) for row in pair] for name, pair in pairs.items()}
+        sizes = {"rise": self.rise, "fall": self.fall}
+        plain: dict[str, Any] = {"direction": self.direction}
+        plain |= {name: size if np.isfinite(size) else None for name, size in sizes.items()}
+        for name, pair in (("rises", self.rises), ("falls", self.falls)):
+            plain[name] = None if pair is None else [to_plain_row(row) for row in pair]
+        return plain
 
     def __repr__(self) -> str:
         known = "" if np.isnan(self.rise) else f", rise {upper_end(self.rise)}, fall {upper_end(self.fall)}"
@@ -165,13 +167,12 @@ def _certificate(
         return Certificate(name, "constant", 0.0, 0.0)
     if kind.categories is not None and not kind.ordered:
         return Certificate(name, "unordered")
-    if network.depth > 1:
+    if network.below:
         return Certificate(name, "unknown")
-    start, moves = time.monotonic(), []
-    for share, sign in ((0.5, 1.0), (1.0, -1.0)):
-        moves.append(_largest(network, domain, column, sign, start + share * seconds))
-    (rise, rises, up), (fall, falls, down) = moves
-    none = _ROUNDING * (abs(network.base) + float(np.abs(network.output_weights).sum()))
+    start = time.monotonic()
+    rise, rises, up = _largest_rise(network, domain, column, 1.0, start + 0.5 * seconds)
+    fall, falls, down = _largest_rise(network, domain, column, -1.0, start + seconds)
+    none = _ROUNDING * largest_score(network)
     never_up, never_down = rise <= none and up, fall <= none and down
     direction = {(True, True): "constant", (True, False): "decreasing", (False, True): "increasing"}.get(
         (never_up, never_down), "neither"
@@ -179,138 +180,134 @@ def _certificate(
     if (rise <= none and not up) or (fall <= none and not down):
         direction = "unknown"
     if ends is not None:
-        rises, falls = (
-            pair and within_bounds(network.changed(bounds=ends), domain, column, sign, pair)
-            for sign, pair in ((1.0, rises), (-1.0, falls))
-        )
+        bounded = network.changed(bounds=ends)
+        rises = rises and _move_within_bounds(bounded, domain, column, 1.0, rises)
+        falls = falls and _move_within_bounds(bounded, domain, column, -1.0, falls)
         direction = "unknown" if direction == "neither" and (rises is None or falls is None) else direction
-    pairs = [None if amount <= none or pair is None else tuple(table_row(network, row) for row in pair)
-             for amount, pair in ((rise, rises), (fall, falls))]  # fmt: skip
-    sizes = [amount if amount > none else 0.0 if proven else np.nan for amount, _, proven in moves]
-    return Certificate(name, direction, *sizes, *pairs)  # type: ignore[arg-type]
+    sizes, pairs = [], []
+    for size, pair, proven in ((rise, rises, up), (fall, falls, down)):
+        sizes.append(size if size > none else 0.0 if proven else np.nan)
+        shown = size > none and pair is not None
+        pairs.append((table_row(network, pair[0]), table_row(network, pair[1])) if shown and pair else None)
+    return Certificate(name, direction, sizes[0], sizes[1], pairs[0], pairs[1])
 
 
-def _largest(
+def _largest_rise(
     network: Network, domain: Domain, column: int, sign: float, deadline: float
 ) -> tuple[float, tuple[Floats, Floats] | None, bool]:
     """Return the largest rise of the score as a column rises, or fall where `sign` is -1; two rows; and if proven."""
-    layer = network.layers[0]
-    readers = [k for k in np.flatnonzero(layer.reads[:, column]) if network.output_weights[k] != 0.0]
-    neurons, weights = tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers]
-    slope, reached = 0.0, (domain.low[column], domain.high[column])
-    ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1))
-    for term, weights in zip(network.linear, network.linear_coef, strict=True):
-        ends[term.column] = term.low, term.high
-        if term.column == column:
-            slope, reached = sign * float(weights[0]), (max(reached[0], term.low), min(reached[1], term.high))
-    if slope > 0 and not np.isfinite(reached).all():
-        return np.inf, _far_apart(domain, column), True
-    slopes = np.zeros(network.n_inputs)
-    slopes[column] = slope
-    # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
-    domain = replace(domain, missing=np.where(np.arange(network.n_inputs) == column, False, domain.missing))
-    problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
-    still = domain.categories[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
-    if still or (slope <= 0 and _never_rises(problem, column)):
+    coefs, ends = linear_terms_of(network, sign)
+    coef = float(coefs[column])
+    low, high = max(domain.low[column], ends[column, 0]), min(domain.high[column], ends[column, 1])
+    if coef > 0 and not np.isfinite([low, high]).all():  # two rows at some distance show it
+        pair = np.tile(domain.start, (2, 1))
+        pair[:, column] = np.clip(domain.start[column], domain.low[column], domain.high[column])
+        pair[:, column] += (-1.0, 0.0) if np.isfinite(domain.high[column]) else (0.0, 1.0)
+        return np.inf, (pair[0], pair[1]), True
+    here = np.arange(network.n_inputs) == column
+    # What moves this column alone: the others that do so stay fixed, and need no missing value of this one.
+    domain = replace(domain, missing=np.where(here, False, domain.missing))
+    problem = _readers_problem(network, column, sign, domain, np.where(here, coefs, 0.0), ends)
+    single = domain.categories[column] is None and not domain.low[column] < domain.high[column]  # it has but one value
+    if single or (coef <= 0 and _never_rises(problem, column)):
         return 0.0, None, True
-    pair: tuple[Floats, Floats] | None
     if (others := rows_but(problem.bounded(), column)) is not None:
-        pair, proven = _along(problem.bounded(), column, others), True
+        pair, proven = _rise_most(problem.bounded(), column, others), True
     else:
-        found = highest(_doubled(problem, column), deadline)
-        pair = None if found.row is None else _parted(found.row, column)
-        proven = found.proven and pair is not None  # two rows with the same value there always are
-    if pair is None:
-        return 0.0, None, proven
-    scores = network.predict_encoded(np.array(pair))
-    return sign * float(scores[1] - scores[0]), pair, proven
+        best = highest(_doubled(problem, column), deadline)
+        if best.row is None:
+            return 0.0, None, False  # two rows with the same value there always are
+        pair, proven = np.tile(best.row[:-1], (2, 1)), best.proven
+        pair[1, column] = best.row[-1]
+    scores = network.predict_encoded(pair)
+    return sign * float(scores[1] - scores[0]), (pair[0], pair[1]), proven
 
 
-def _far_apart(domain: Domain, column: int) -> tuple[Floats, Floats]:
-    """Return two rows at some distance along a column without ends."""
-    low, high = domain.start.copy(), domain.start.copy()
-    low[column] = high[column] = float(np.clip(domain.start[column], domain.low[column], domain.high[column]))
-    if np.isfinite(domain.high[column]):
-        low[column] -= 1.0
+def _readers_problem(
+    network: Network, column: int, sign: float, domain: Domain, coefs: Floats, ends: Floats
+) -> Problem:
+    """Return the problem of what reads one column alone: the rules with a condition on it, and its linear term."""
+    first, deeper, weights = network.layers[0], tuple[Layer, ...](), network.output_weights
+    readers = [k for k in np.flatnonzero(first.reads[:, column]).tolist() if network.depth > 1 or weights[k] != 0.0]
+    if network.depth > 1:  # a rule holds where all of its conditions do: with them come those on other columns
+        rules = network.layers[1]
+        kept = [k for k in np.flatnonzero(rules.reads[:, readers].any(axis=1)) if weights[k] != 0.0]
+        readers = np.flatnonzero(rules.reads[kept].any(axis=0)).tolist()
+        place = {condition: number for number, condition in enumerate(readers)}
+        deeper = (Layer.of(_moved([rules.neurons[k] for k in kept], place), len(readers)),)
+        weights = weights[kept]
     else:
-        high[column] += 1.0
-    return low, high
+        weights = weights[readers]
+    conditions = tuple(first.neurons[k] for k in readers)
+    return Problem(conditions, sign * weights, coefs, domain, deeper, linear_range=ends)
 
 
-def _never_rises(problem: ScoreProblem, column: int) -> bool:
-    """Whether every column piece and every sum, each by itself, only falls as a column rises: a sufficient test."""
-    bounded = problem.bounded()
-    alone = column_pieces(problem.neurons, bounded.domain, column)
-    values = alone.answers @ problem.weights[alone.neurons]
-    if (np.diff(values) > 0).any():
+def _moved(neurons: Iterable[Oblique], place: Mapping[int, int]) -> list[Oblique]:
+    """Return neurons that read other columns in some columns' place: sums are taken in the same order."""
+    columns = ((neuron, tuple(place.get(column, column) for column in neuron.columns)) for neuron in neurons)
+    return [replace(neuron, projection=replace(neuron.projection, columns=moved)) for neuron, moved in columns]
+
+
+def _never_rises(problem: Problem, column: int) -> bool:
+    """Whether the column's pieces and those of every sum, each by itself, only fall as it rises: a sufficient test."""
+    if problem.deeper:
         return False
-    for each in shared_sums(problem.neurons, bounded.domain):
-        coefficient = each.projection.coefficients[each.projection.columns.index(column)]
+    domain = problem.bounded().domain
+    alone = cut_column(problem.conditions, domain, column)
+    if (np.diff(alone.signs @ problem.weights[alone.conditions]) > 0).any():
+        return False
+    for cut in cut_sums(problem.conditions, domain):
+        coefficient = cut.projection.coefficients[cut.projection.columns.index(column)]
         steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
-        pieces = each.answers[: len(each.answers) - each.loses] @ problem.weights[each.neurons]
-        jumps = np.diff(pieces)
+        jumps = np.diff(cut.signs[: cut.missing] @ problem.weights[cut.conditions])
         if not (((steps >= 0).all() and (jumps <= 0).all()) or ((steps <= 0).all() and (jumps >= 0).all())):
             return False
     return True
 
 
-def _along(problem: ScoreProblem, column: int, rows: Floats) -> tuple[Floats, Floats]:
+def _rise_most(problem: Problem, column: int, rows: Floats) -> Floats:
     """Return the two rows with the largest rise along a column, the other columns as in any of some rows."""
     places = places_along(problem, column, rows)
-    tried = np.repeat(rows, places.shape[1], axis=0)
-    tried[:, column] = places.ravel()
-    low, high = (-np.inf, np.inf) if problem.ends is None else problem.ends[column]
-    slope, category = float(problem.slopes[column]), replace(problem, slopes=np.zeros(len(problem.slopes)))
-    values = category.values(tried) + (slope * np.clip(tried[:, column], low, high) if slope else 0.0)
+    trials = np.repeat(rows, places.shape[1], axis=0)
+    trials[:, column] = places.ravel()
+    low, high = (-np.inf, np.inf) if problem.linear_range is None else problem.linear_range[column]
+    coef, flat = float(problem.linear_coef[column]), replace(problem, linear_coef=np.zeros(len(problem.linear_coef)))
+    values = flat.values(trials) + (coef * np.clip(trials[:, column], low, high) if coef else 0.0)
     values = values.reshape(places.shape)
     best, after = np.unravel_index((values - np.minimum.accumulate(values, axis=1)).argmax(), values.shape)
     before = int(values[best, : after + 1].argmin())
     pair = np.repeat(rows[best][np.newaxis], 2, axis=0)
     pair[:, column] = places[best, before], places[best, after]
-    return pair[0], pair[1]
+    return pair
 
 
-def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
+def _doubled(problem: Problem, column: int) -> Problem:
     """Return the problem whose highest score is the largest rise: one more column, which is the higher value."""
-    domain, copy = problem.domain, len(problem.slopes)
+    domain, copy = problem.domain, len(problem.linear_coef)
     twice: dict[str, Any] = {
         name: np.append(getattr(domain, name), getattr(domain, name)[column])
         for name in ("low", "high", "whole", "missing", "start")
     }
-    after = replace(domain, **twice, categories=(*domain.categories, domain.categories[column]))
     categories = domain.categories[column]
+    after = replace(domain, **twice, categories=(*domain.categories, categories))
+    order = Projection((column, copy), (-1.0, 1.0))
     if categories is not None:
         codes = np.arange(max(categories) + 1.0)
         order = Projection((column, copy), (tuple((-codes).tolist()), tuple(codes.tolist())))
-    else:
-        order = Projection((column, copy), (-1.0, 1.0))
-    higher = tuple(_moved(neuron, column, copy) for neuron in problem.neurons)
-    return ScoreProblem(
-        (*problem.neurons, *higher, Oblique(order, 0.0)),
+    deeper = []
+    for layer in problem.deeper:
+        copies = _moved(layer.neurons, {k: k + layer.n_inputs for k in range(layer.n_inputs)})
+        deeper.append(Layer.of([*layer.neurons, *copies], 2 * layer.n_inputs))
+    return Problem(
+        (*problem.conditions, *_moved(problem.conditions, {column: copy}), Oblique(order, 0.0)),
         np.concatenate([-problem.weights, problem.weights]),
-        np.append(np.where(np.arange(copy) == column, -problem.slopes, 0.0), problem.slopes[column]),
+        np.append(np.where(np.arange(copy) == column, -problem.linear_coef, 0.0), problem.linear_coef[column]),
         after,
-        limits=1,
-        ends=None if problem.ends is None else np.vstack([problem.ends, problem.ends[column]]),
-    )
-
-
-def _moved(neuron: Oblique, column: int, copy: int) -> Oblique:
-    """Return a neuron that reads the copy of a column in its place: sums are taken in the same order."""
-    columns = tuple(copy if each == column else each for each in neuron.projection.columns)
-    return replace(neuron, projection=replace(neuron.projection, columns=columns))
-
-
-def _parted(row: Floats, column: int) -> tuple[Floats, Floats]:
-    """Return the two rows that a row with a copied column stands for."""
-    low, high = row[:-1].copy(), row[:-1].copy()
-    high[column] = row[-1]
-    return low, high
-
-
-def _plain(row: Any) -> list[Any]:
-    """Return a row in plain types."""
-    return [None if value is None or value != value else value for value in row.tolist()]
+        tuple(deeper),
+        n_required=1,
+        linear_range=None if problem.linear_range is None else
+        np.vstack([problem.linear_range, problem.linear_range[column]]),
+    )  # fmt: skip
 
 
 # -- Two rows, equal but in one column, whose predictions within bounds move as their scores do.
@@ -318,53 +315,46 @@ def _plain(row: Any) -> list[Any]:
 _ROWS = 4096
 
 
-def within_bounds(
+def _move_within_bounds(
     network: Network, domain: Domain, column: int, sign: float, pair: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats] | None:
     """Return two rows, the second higher in a column, whose predictions rise, or fall where `sign` is -1.
 
-    The pair itself, whose scores do, or one of rows on both sides of the thresholds; None where none is found.
+    The pair itself, whose scores do, or one of rows on both sides of the thresholds; None where none does.
     """
-    rows = _tried(network, domain, column, pair)
-    low, high = rows.copy(), rows.copy()
-    values = _values(network, domain, column, rows)
-    values = values[~np.isnan(values)]  # gaps have no place in the order
-    ends = np.sort(np.random.default_rng(1).choice(values, (len(rows), 2)), axis=1)
-    ends[::2] = pair[0][column], pair[1][column]
-    low[:, column], high[:, column] = ends.T
-    low[0], high[0] = pair
-    moves = sign * (network.predict_encoded(high) - network.predict_encoded(low))
-    reach = abs(network.base) + float(np.abs(network.output_weights).sum())
-    best = int(moves.argmax())
-    return (low[best], high[best]) if moves[best] > 1e-12 * reach else None
-
-
-def _tried(network: Network, domain: Domain, column: int, pair: tuple[Floats, Floats]) -> Floats:
-    """Return rows that the questions tell apart, those of the pair's other columns among them."""
     rng, rows = np.random.default_rng(0), np.tile(pair[0], (_ROWS, 1))
     for other in network.features_used:
         if other != column:
             moved = rng.random(_ROWS) < 0.5
             rows[moved, other] = rng.choice(_values(network, domain, other, rows[:64]), int(moved.sum()))
-    return rows
+    low, high = rows.copy(), rows.copy()
+    values = _values(network, domain, column, rows)
+    values = values[~np.isnan(values)]  # missing values have no place in the order
+    ends = np.sort(np.random.default_rng(1).choice(values, (len(rows), 2)), axis=1)
+    ends[::2] = pair[0][column], pair[1][column]
+    low[:, column], high[:, column] = ends.T
+    low[0], high[0] = pair
+    moves = sign * (network.predict_encoded(high) - network.predict_encoded(low))
+    best = int(moves.argmax())
+    return (low[best], high[best]) if moves[best] > _ROUNDING * largest_score(network) else None
 
 
 def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floats:
-    """Return values of a column on both sides of where questions change their answers, and a gap where it may be."""
-    gap = [np.nan] if domain.missing[column] else []
+    """Return values of a column on both sides of where conditions turn, and a missing one where it may be."""
+    missing = [np.nan] if domain.missing[column] else []
     categories = domain.categories[column]
     if categories is not None:
-        return np.array([*map(float, categories), *gap])
+        return np.array([*map(float, categories), *missing])
     first = network.layers[0]
-    asked = [first.neurons[k] for k in np.flatnonzero(first.reads[:, column])]
-    edges = np.unique(np.concatenate([rows[:1, column], *(crossings(each, column, rows[:64]) for each in asked)]))
-    edges = edges[np.isfinite(edges)]  # a question about gaps alone changes nowhere
+    readers = [first.neurons[k] for k in np.flatnonzero(first.reads[:, column])]
+    edges = np.unique(np.concatenate([rows[:1, column], *(crossings(reader, column, rows[:64]) for reader in readers)]))
+    edges = edges[np.isfinite(edges)]  # a condition on missing values alone turns nowhere
     low, high = domain.low[column], domain.high[column]
     values = np.concatenate([edges, np.nextafter(edges, -np.inf), edges + 1.0, edges - 1.0, [low, high]])
     if domain.whole[column]:
         values = np.concatenate([np.floor(values), np.ceil(values)])
     values = values[np.isfinite(values) & (values >= low) & (values <= high)]
-    return np.array([*(values if len(values) else rows[:1, column]), *gap])
+    return np.array([*(values if len(values) else rows[:1, column]), *missing])
 
 
 # -- What an estimator was told its predictions must do: proven for its network, and kept by what is made of that.

@@ -16,7 +16,7 @@ from bgn.compiling import compiled
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats
-from bgn.model.term import Oblique, Projection, Rule
+from bgn.model.term import Oblique, Projection
 
 _LARGEST = np.finfo(np.float64).max
 # Floats as whole numbers in the same order: 0.0 is 0, the next float above it 1, the largest float this.
@@ -222,15 +222,7 @@ def after_first(network: Network, answers: Floats, rows: Floats | None = None) -
 
 def after_last(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
     """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
-    intercept, coef, over = network.addends
-    total, fired = np.tile(intercept, (len(answers), 1)), iter(answers.T)
-    sums = total.T
-    for term, weights in zip(network.terms, coef, strict=True):
-        if isinstance(term, Rule):
-            sums += np.multiply.outer(weights, next(fired))
-        elif rows is not None:
-            sums += np.multiply.outer(weights, term.values(rows))
-    scores = total if over == 1.0 else total / over
+    scores = network.scores_where(answers.T > 0, len(answers), rows)
     return scores if network.link == "softmax" else scores[:, 0]
 
 

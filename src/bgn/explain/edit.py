@@ -19,7 +19,7 @@ from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import ReadTerm, as_terms, as_told, is_turned, network_of, swapped
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Oblique, Projection, Rule
+from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -274,14 +274,8 @@ def answered(network: Network, rows: Floats, known: Answers) -> Answers:
 
 def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
     """Return what the network predicts, from its answers: the same sums in the same order."""
-    intercept, coef, over = network.addends
-    total, asked = np.full(len(rows), intercept[0]), iter(keys(network))
-    for term, (weight,) in zip(network.terms, coef.tolist(), strict=True):
-        if isinstance(term, Rule):
-            total += np.where(answers[next(asked)], weight, -weight)
-        else:
-            total += weight * term.values(rows)
-    return network.linked(total if over == 1.0 else total / over)
+    holding = (answers[key] for key in keys(network))
+    return network.linked(network.scores_where(holding, len(rows), rows)[:, 0])
 
 
 def error(network: Network, predictions: Floats, target: Floats) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import table_row, to_plain_row
 from bgn.explain.crossings import compile_search
 from bgn.explain.optimize.problem import Domain, problem_of, read_domain
-from bgn.explain.optimize.search import Highest, highest
-from bgn.explain.arguments import table_row
+from bgn.explain.optimize.search import Best, highest
 from bgn.model.network import Network
 from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.model.step import Floats
@@ -46,7 +46,7 @@ class Extremes(Tabular):
     bounds: tuple[float, float]
 
     def _columns(self) -> Columns:
-        rows = [None if row is None else _plain(row) for row in (self.low_row, self.high_row)]
+        rows = [None if row is None else to_plain_row(row) for row in (self.low_row, self.high_row)]
         ends: dict[str, Any] = {"end": ["lowest", "highest"], "prediction": [self.low, self.high]}
         return ends | {"bound": list(self.bounds), "proven": [self.proven, self.proven], "row": rows}
 
@@ -55,7 +55,7 @@ class Extremes(Tabular):
         ends = {"low": self.low, "high": self.high, "least": self.bounds[0], "most": self.bounds[1]}
         rows = {"low_row": self.low_row, "high_row": self.high_row}
         told: dict[str, Any] = {name: value if np.isfinite(value) else None for name, value in ends.items()}
-        told |= {name: None if row is None else _plain(row) for name, row in rows.items()}
+        told |= {name: None if row is None else to_plain_row(row) for name, row in rows.items()}
         return told | {"proven": self.proven}
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ def _far_out(
     return row if beyond and domain.low[column] <= row[column] <= domain.high[column] else None
 
 
-def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:
+def _told(network: Network, found: Best, sign: float) -> tuple[float, Floats | None, float, bool]:
     """Return a score, its row, the bound, and whether it is proven."""
     reach = abs(network.base) + float(np.abs(network.output_weights).sum())
     pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
@@ -195,8 +195,3 @@ def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats 
     over = max(found.bound - found.value, 0.0)
     bound = score if found.proven else float(np.clip(score + sign * over, -reach, reach))
     return score, found.row, bound, found.proven
-
-
-def _plain(row: Any) -> list[Any]:
-    """Return a row in plain types."""
-    return [None if value is None or value != value else value for value in row.tolist()]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
+from bgn.explain.arguments import linear_coef_at, positive_numbers, rows_of
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.arguments import positive_numbers, rows_of, linear_coef_at
 from bgn.model.layer import Layer
 from bgn.model.link import bounded
 from bgn.model.network import Network, on_gpu

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bgn.model.numbers import EXACT, sum_of, written
-from bgn.model.readings import ReadCondition, ReadTerm, Terms, read
+from bgn.model.readings import ReadCondition, Terms, read
 from bgn.text import count_of
 
 _MOST_PLACES = 12  # decimals that are filled up with zeros

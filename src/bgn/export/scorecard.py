@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bgn.export.condition import describe, remarks
-from bgn.export.equation import line_texts, table_blocks, write_hidden, write_target
+from bgn.export.equation import table_blocks, write_hidden, write_target
 from bgn.export.numbers import percent, plain
 from bgn.export.styles import PageLayout, Text, layout_of
 from bgn.model.link import LINKS

@@ -7,7 +7,7 @@ other: they grow side by side where rows are in memory, one after the other else
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -16,16 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import RowSource
-from bgn.grow.history import History, LossesAtWidth, Record
-from bgn.grow.layer import Monitor
+from bgn.grow.history import History, LossesAtWidth, Monitor, Record
+from bgn.grow.network import GrowthRows, grow_network
 from bgn.model.ensemble import mean_of
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.tabular import Columns, Tabular
 
-# Rows to learn from and to validate on, a seed, threads and who watches: what came of them.
-Grow = Callable[[RowSource, RowSource | None, int, int, Monitor], History]
 _REASONS = ("interrupted", "callback", "max_seconds")
 # Linear terms are worse from so many standard errors of the difference on; the best of many settings seems better.
 _SURE = 4.0
@@ -161,7 +158,7 @@ def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
 
     All networks together tell that better than each by itself: they leave out different rows.
     """
-    known = [each.straight for each in members if each.straight is not None]
+    known = [each.linear_alone for each in members if each.linear_alone is not None]
     if len(known) == len(members):
         count, worse = len(known), [each.worse for each in known]
         mean = math.fsum(worse) / count
@@ -170,7 +167,7 @@ def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
         close = mean <= noise and any(each.worse <= each.noise for each in known)
         every = 1 if mean <= 0.0 else 2 if close else count + 1
         members = [each.of_lines(select) if k % every == every - 1 else each for k, each in enumerate(members)]
-    return [replace(each, straight=None) for each in members]
+    return [replace(each, linear_alone=None) for each in members]
 
 
 def _known_to_all(schemas: Sequence[Schema]) -> Schema:
@@ -191,30 +188,24 @@ def member_seeds(seed: int, count: int) -> list[int]:
     return [seed, *(int(np.random.SeedSequence([seed, k]).generate_state(1)[0] >> 1) for k in range(1, count))]
 
 
-def grow_average(
-    grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int, monitor: Monitor,
-    select: str = "best",
-) -> EnsembleHistory:  # fmt: skip
+def grow_ensemble(rows: GrowthRows, monitor: Monitor) -> EnsembleHistory:
     """Grow a network per seed. When time is up, or somebody says stop, those that have grown count."""
-    members = _Members(grow, source, evaluation, seeds, threads, monitor)
+    members = _Members(rows, monitor)
     found = members.in_turn() if members.together == 1 else members.side_by_side()
     grown = [each for each in found if each is not None]
     if monitor.stopped:
         grown = [each for each in grown if each.best_width > 0] or grown
     if not grown:
         raise KeyboardInterrupt
-    return EnsembleHistory.of(grown, monitor.stopped, select)
+    return EnsembleHistory.of(grown, monitor.stopped, rows.settings.select)
 
 
 class _Members:
     """Networks that grow on shares of the same rows, and who watches each of them."""
 
-    def __init__(
-        self, grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int,
-        monitor: Monitor,
-    ) -> None:  # fmt: skip
-        self._grow, self._sources, self._seeds, self._threads = grow, (source, evaluation), seeds, threads
-        self._monitor, lock = monitor, Lock()
+    def __init__(self, rows: GrowthRows, monitor: Monitor) -> None:
+        self._rows, self._seeds, self._monitor, lock = rows, rows.seeds, monitor, Lock()
+        self._sources = [source for source in (rows.source, rows.evaluation) if source is not None]
 
         def show(record: Record) -> None:
             with lock:
@@ -222,20 +213,20 @@ class _Members:
                 monitor.on_record(record)
 
         seen = None if monitor.on_record is None else show
-        self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))]
-        apart = all(each is None or each.beside(1) is not None for each in self._sources)
-        # Callbacks are told of one network after the other.
-        self.together = min(len(seeds), threads) if apart and not monitor.callbacks else 1
+        numbers = range(len(rows.seeds))
+        self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in numbers]
+        apart = all(source.beside(1) is not None for source in self._sources)
+        # Callbacks are called for one network after the other.
+        self.together = min(len(rows.seeds), rows.threads) if apart and not monitor.callbacks else 1
 
     def in_turn(self) -> list[History | None]:
         """Grow one after the other."""
         found: list[History | None] = []
         for number in range(len(self._seeds)):
-            for each in self._sources:
-                if each is not None:
-                    each.kept = number + 1 < len(self._seeds)
+            for source in self._sources:
+                source.kept = number + 1 < len(self._seeds)
             try:
-                found.append(self._member(number, self._sources, self._threads))
+                found.append(self._member(number, self._rows, self._rows.threads))
             except KeyboardInterrupt:
                 self._stop("interrupted")
                 break
@@ -243,11 +234,12 @@ class _Members:
 
     def side_by_side(self) -> list[History | None]:
         """Grow as many at a time as there are threads."""
-        threads = self._threads // self.together
+        threads, rows = self._rows.threads // self.together, self._rows
 
         def grown(number: int) -> History | None:
-            source, evaluation = (each and each.beside(threads) for each in self._sources)
-            return self._member(number, (source, evaluation), threads)
+            evaluation = rows.evaluation and rows.evaluation.beside(threads)
+            source: Any = rows.source.beside(threads)
+            return self._member(number, replace(rows, source=source, evaluation=evaluation), threads)
 
         with ThreadPoolExecutor(self.together) as pool:
             futures = [pool.submit(grown, number) for number in range(len(self._seeds))]
@@ -258,7 +250,7 @@ class _Members:
                 wait(futures)
             return [future.result() for future in futures]
 
-    def _member(self, number: int, sources: tuple[Any, Any], threads: int) -> History | None:
+    def _member(self, number: int, rows: GrowthRows, threads: int) -> History | None:
         """Grow one network, unless it is too late; each has its share of the time that is left."""
         whole, watch, late = self._monitor, self._watches[number], number and self._monitor.out_of_time()
         if late or watch.stopped:
@@ -266,7 +258,7 @@ class _Members:
         if whole.max_seconds is not None:
             rounds = math.ceil((len(self._seeds) - number) / self.together)
             watch.max_seconds = whole.seconds + (whole.max_seconds - whole.seconds) / rounds
-        found = self._grow(*sources, self._seeds[number], threads, watch)
+        found = grow_network(rows, self._seeds[number], threads, watch)
         if watch.stopped in ("interrupted", "callback"):
             self._stop(watch.stopped)
         return found

@@ -173,7 +173,7 @@ class History(Tabular):
         What the folds' networks said of the rows they were grown without, while a fit is under way.
     bounds : (float, float) or None
         What predictions do not go beyond: validation losses are theirs, training losses those of the scores.
-    straight : LinearAlone or None
+    linear_alone : LinearAlone or None
         What linear terms alone came to, while an average is under way.
 
     Examples
@@ -203,7 +203,7 @@ class History(Tabular):
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
     bounds: tuple[float, float] | None = None
-    straight: LinearAlone | None = None
+    linear_alone: LinearAlone | None = None
 
     def _columns(self) -> Columns:
         names = [field.name for field in fields(Record)]
@@ -256,12 +256,12 @@ class History(Tabular):
 
     def of_lines(self, select: str) -> History:
         """The network of linear terms alone that grew beside this one."""
-        assert self.straight is not None
-        each = self.straight
+        assert self.linear_alone is not None
+        each = self.linear_alone
         width = choose_width(each.path, select, self.n_validation)
         return replace(
             self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_width=width,
-            stopped=each.stopped, shrinkage=each.shrinkage, straight=None,
+            stopped=each.stopped, shrinkage=each.shrinkage, linear_alone=None,
         )  # fmt: skip
 
     def with_schema(self, schema: Schema) -> History:

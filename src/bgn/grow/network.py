@@ -3,65 +3,96 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bgn.engines.memory import ThreadPool
+from bgn.engines.protocol import RowSource
 from bgn.grow.history import History, LinearAlone, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerPath, Monitor
+from bgn.grow.losses import loss_of
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
-from bgn.grow.rows import Roles
+from bgn.grow.rows import Folding, Roles, assign_roles
 from bgn.grow.search import (
     CLEARLY,
     ENOUGH,
     LEAD_AMONG_FOLDS,
-    GrowthSettings,
-    Tries,
+    Attempt,
+    Attempts,
+    SearchSettings,
     grow_once,
     lines_alone,
     noise_of,
     penalties,
 )
+from bgn.inputs.frames import check_numeric_only, warn_of_lost_columns
 from bgn.model.layer import Layer
 from bgn.model.schema import Schema
 from bgn.model.term import Oblique
 
 
-def grow_network(
-    rows: Roles,
-    settings: GrowthSettings,
-    seed: int,
-    monitor: Monitor,
-    schema: Schema | None = None,
-) -> History:
-    """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
-    if settings.direction != "search":
+@dataclass(frozen=True)
+class GrowthRows:
+    """Raw rows to train and, perhaps, to validate on, and all that decides what grows on them."""
+
+    source: RowSource
+    evaluation: RowSource | None
+    schema: Schema
+    settings: SearchSettings
+    folds: Folding
+    validation_fraction: float
+    seeds: Sequence[int]  # one per network
+    threads: int
+
+
+def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> History:
+    """Give every row its role, and grow layer upon layer; each is fixed at its best size and feeds the next."""
+    settings, schema, searches = raw.settings, raw.schema, raw.settings.direction == "search"
+    rows, exponent = assign_roles(
+        raw.source, raw.evaluation, raw.validation_fraction, seed, threads, loss_of(schema.classes), schema.columns,
+        raw.folds, always=settings.ensemble > 1, bounds=settings.bounds, drafted=settings.drafted,
+    )  # fmt: skip
+    if not searches:
+        check_numeric_only(settings.direction, schema, () if rows.coding is None else rows.coding.marked)
         rows = replace(rows, sample=None)
+    warn_of_lost_columns(rows.train.lost(), schema.names if schema.named else None)
+    settings = settings.scaled(exponent)
     if settings.max_linear == "auto" and not rows.train.loss.quadratic and not rows.folds:
-        settings = replace(settings, max_linear=0)  # classes have lines only where folds choose, unless told
-    schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
+        settings = replace(settings, max_linear=0)  # unless requested, for classes only where folds choose
+    schema, decode = _with_values_seen(rows, schema, searches), _decoder(rows)
     n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
     inputs: list[Layer] = []
-    grown: list[tuple[str, float]] = []
-    out_of_fold = straight = None
+    grown: list[Attempt] = []
+    linear_alone = None
     for layer in range(settings.max_layers):
+        attempts = Attempts(rows, settings, seed, monitor, layer)
         try:
-            result, shrinkage, straight = _grow_layer(rows, settings, seed, monitor, layer)
-        except KeyboardInterrupt:
-            if not paths:
+            if rows.folds:
+                attempts.best = cross_validated(rows, settings, seed, monitor)
+            else:
+                attempts.grow()
+        except KeyboardInterrupt:  # what was grown before stays
+            if attempts.best is None and not grown:
                 raise
             monitor.stopped = "interrupted"
+        if attempts.best is None:
             break
-        records += result.records
-        out_of_fold = result.out_of_fold
-        paths.append(result.path)
-        grown.append((result.stopped, shrinkage))
-        best = result.path[choose_width(result.path, "best", n_validation)]
-        best = best.distinct() if shrinkage else best
+        attempt = attempts.best
+        if settings.ensemble > 1 and attempts.linear_alone is not None:
+            alone = attempts.linear_alone
+            linear_alone = LinearAlone(
+                alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, alone.loss - attempt.loss,
+                attempts.noise,
+            )  # fmt: skip
+        grown.append(attempt)
+        records += attempt.path.records
+        paths.append(attempt.path.path)
+        best = attempt.path.path[choose_width(attempt.path.path, "best", n_validation)]
+        best = best.distinct() if attempt.penalty else best
         if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
             break
         try:
@@ -69,27 +100,25 @@ def grow_network(
         except KeyboardInterrupt:
             monitor.stopped = "interrupted"
             break
-        inputs.append(best.layer(rows.train.n_columns) if inputs else told(best).layer(len(schema)))
+        inputs.append(best.layer(rows.train.n_columns) if inputs else decode(best).layer(len(schema)))
         rows = deeper
-    paths[0] = tuple(map(told, paths[0]))
+    paths[0] = tuple(map(decode, paths[0]))
     widths = [choose_width(path, settings.select, n_validation) for path in paths]
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
-        monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        schema, rows.train.loss.link, out_of_fold, settings.bounds, straight,
+        monitor.stopped or grown[-1].path.stopped, grown[chosen].penalty, n_validation,
+        schema, rows.train.loss.link, grown[-1].path.out_of_fold, settings.bounds, linear_alone,
     )  # fmt: skip
 
 
-def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
-    """The columns of the table, with what was seen in them; and, where gaps may come, what they count as."""
+def _with_values_seen(rows: Roles, schema: Schema, missing: bool) -> Schema:
+    """The columns of the table, with what was seen in them and, if values may be `missing`, what these count as."""
     known = rows.train.seen()
     others = known if rows.validation is None else rows.validation.seen()
-    n_columns = rows.train.n_columns if rows.coding is None else rows.coding.n_columns
-    schema = schema or Schema.of_numbers(n_columns)
     columns = []
     for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
-        typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
+        typical = None if rows.coding is None or not missing else rows.coding.typical[j]
         if column.categories is None:
             lacking = rows.coding is not None and j in rows.coding.marked
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2], missing=lacking)
@@ -97,45 +126,20 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
     return replace(schema, columns=tuple(columns))
 
 
-def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
+def _decoder(rows: Roles) -> Callable[[Snapshot], Snapshot]:
     """What turns a layer that asks about an engine's columns into one that asks about the table's."""
     coding, seen = rows.coding, rows.train.seen()
     if coding is None or (coding.plain and not any(coding.ordered)):
         return lambda snapshot: snapshot
     known: dict[Oblique, Oblique] = {}
 
-    def told(snapshot: Snapshot) -> Snapshot:
+    def decode(snapshot: Snapshot) -> Snapshot:
         for neuron in snapshot.neurons:
             if neuron not in known:
                 known[neuron] = coding.neuron(neuron, seen)
         return replace(snapshot, neurons=tuple(known[neuron] for neuron in snapshot.neurons))
 
-    return told
-
-
-def _grow_layer(
-    rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
-) -> tuple[LayerPath, float, LinearAlone | None]:
-    """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
-    then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way; in an
-    average, what they came to alone is told, too."""
-    if rows.folds:
-        return *cross_validated(rows, settings, seed, monitor), None
-    tries = Tries(rows, settings, seed, monitor, layer)
-    try:
-        tries.grow()
-    except KeyboardInterrupt:  # while a try was set up: what the others found stays
-        if tries.best is None:
-            raise
-        monitor.stopped = "interrupted"
-    assert tries.best is not None
-    straight = None
-    if settings.ensemble > 1 and tries.alone is not None:
-        alone, worse = tries.alone, tries.alone.loss - tries.best.loss
-        straight = LinearAlone(
-            alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
-        )  # fmt: skip
-    return tries.best.path, tries.best.penalty, straight
+    return decode
 
 
 # -- Choosing by cross-validation, where rows are too few to set some apart: then all of them learn.
@@ -152,7 +156,7 @@ _SURE = 2.0
 class _CrossValidated:
     """A setting and its mean loss, with the deviation of the rows' losses, at every width; the folds' own losses."""
 
-    settings: GrowthSettings
+    settings: SearchSettings
     penalty: int  # its place among those that compete
     losses: tuple[tuple[float, float], ...]
     folds: tuple[tuple[float, ...], ...]
@@ -178,8 +182,8 @@ class _CrossValidated:
         return float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else 0.0
 
 
-def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
-    """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
+def cross_validated(rows: Roles, settings: SearchSettings, seed: int, monitor: Monitor) -> Attempt:
+    """Grow one layer with the settings, the penalty and to the sizes that its folds choose."""
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
@@ -190,13 +194,6 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     if settings.most_linear and not monitor.out_of_time():
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
-    return _grown_on_all(rows, settings, best, penalty, seed, monitor), penalty
-
-
-def _grown_on_all(
-    rows: Roles, settings: GrowthSettings, best: _CrossValidated, penalty: float, seed: int, monitor: Monitor
-) -> LayerPath:
-    """The layer that all rows grow as the folds have chosen, with what these say of it."""
     scores = [*map(FoldScores.of, rows.folds, best.paths)]
     stretch = [1.0] * len(best.losses)
     enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
@@ -206,16 +203,21 @@ def _grown_on_all(
     final = replace(best.settings, digits=settings.digits, max_terms=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
-    path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
+    attempt = grow_once(rows, seed, monitor, 0, final, penalty, settings.max_replacements)
+    path = attempt.path
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_terms" else path.stopped
-    told = tuple(map(_told, path.path, best.losses))
-    said = out_of_fold(scores, stretch, settings.bounds)
-    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=said)
+    snapshots = tuple(
+        replace(snapshot, validation_loss=mean, validation_deviation=deviation)
+        for snapshot, (mean, deviation) in zip(path.path, best.losses, strict=False)
+    )
+    predicted = out_of_fold(scores, stretch, settings.bounds)
+    path = replace(path, path=snapshots, records=known, stopped=stopped, out_of_fold=predicted)
+    return replace(attempt, path=path)
 
 
 def _with_lines(
-    rows: Roles, settings: GrowthSettings, best: _CrossValidated, seed: int, monitor: Monitor
+    rows: Roles, settings: SearchSettings, best: _CrossValidated, seed: int, monitor: Monitor
 ) -> _CrossValidated:
     """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
     among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
@@ -229,7 +231,7 @@ def _with_lines(
     return alone if alone.least <= best.least + noise else best
 
 
-def _climbed(rows: Roles, settings: GrowthSettings, enough: int, seed: int, monitor: Monitor) -> _CrossValidated:
+def _climbed(rows: Roles, settings: SearchSettings, enough: int, seed: int, monitor: Monitor) -> _CrossValidated:
     """The best of the penalties that compete: `enough` beyond the least, and larger ones while the last is the best."""
     judged = list[_CrossValidated]()
     for place in range(len(penalties(rows, settings, True))):
@@ -243,12 +245,7 @@ def _least(judged: _CrossValidated) -> float:
     return judged.least
 
 
-def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
-    """A layer at one width with what cross-validation found for it."""
-    return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
-
-
-def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
+def _judge(rows: Roles, settings: SearchSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
     """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
@@ -256,7 +253,7 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     def grown(fold: int) -> LayerPath:
         some = rows.folds[fold]
         own = penalties(some, settings, True)[penalty]
-        return grow_once(some, settings, own, 0, seed, watches[fold], 0)
+        return grow_once(some, seed, watches[fold], 0, settings, own, 0).path
 
     threads = rows.threads
     numbers = range(len(rows.folds))

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,40 @@ _EARLY = 32
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How to grow; :class:`bgn.BGNRegressor` says what each means."""
+    """How thoroughly growth searches: what hardly anybody needs to set, for the estimators' parameter `growth`.
+
+    Parameters
+    ----------
+    max_replacements : int or None, default 10
+        After each new rule, how many attempts to replace a random one; None: one attempt per rule.
+    sweeps : int or "auto", default "auto"
+        How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every size up to
+        20 rules and 3 more; for ``direction="search"`` and ``output="full"`` with replacements. "auto": 60 divided by
+        `max_terms`, 1 above 20 terms, and 0 up to 5,000 training rows and with cross-validation, where a closer fit
+        predicts worse. 0: grow once, which is faster and makes small models worse.
+    patience : int or None, default 10
+        Stop when the validation error has not fallen for this many terms; None: never.
+    simplicity : float, default 0.0
+        How much more a rule on several columns must gain than one on a single column, as a share of its gain, to be
+        tried first (``direction="search"``) or to replace it. Near 1 almost all rules use single columns.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> quick = bgn.GrowthSettings(max_replacements=0)
+    >>> bgn.BGNRegressor(max_terms=5, growth=quick).growth.max_replacements
+    0
+    """
+
+    max_replacements: int | None = 10
+    sweeps: int | str = "auto"
+    patience: int | None = 10
+    simplicity: float = 0.0
+
+
+@dataclass(frozen=True)
+class SearchSettings(GrowthSettings):
+    """All that decides how a network grows; the estimators say what each means."""
 
     max_layers: int = 1
     max_terms: int = 50
@@ -50,12 +84,8 @@ class GrowthSettings:
     output: str = "full"
     shrinkage: float | str = "auto"
     learning_rate: float = 1.0
-    max_replacements: int | None = 10
-    sweeps: int | str = 0
-    patience: int | None = 10
     select: str = "best"
     digits: int | None = None
-    simplicity: float = 0.0
     cv: Any = None
     constraints: Constraints = NO_CONSTRAINTS
     bounds: tuple[float, float] | None = None
@@ -86,19 +116,41 @@ class GrowthSettings:
             return 0
         return self.max_terms if isinstance(self.max_linear, str) else self.max_linear
 
-    def scaled(self, exponent: int) -> GrowthSettings:
+    def scaled(self, exponent: int) -> SearchSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
         if exponent == 0 or self.shrinkage == "auto":
             return self
         return replace(self, shrinkage=float(self.shrinkage) * 2.0**exponent)
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """A grown layer, and how it was grown."""
+
+    path: LayerPath
+    settings: SearchSettings
+    penalty: float
+
+    @property
+    def best(self) -> Snapshot:
+        """At the size of the least loss."""
+        return min(self.path.path, key=lambda snapshot: snapshot.criterion)
+
+    @property
+    def loss(self) -> float:
+        return self.best.criterion
+
+
 def grow_once(
-    rows: Roles, settings: GrowthSettings, penalty: float, replacements: int | None,
-    seed: int, monitor: Monitor, layer: int,
-) -> LayerPath:  # fmt: skip
+    rows: Roles, seed: int, monitor: Monitor, layer: int, settings: SearchSettings, penalty: float,
+    replacements: int | None,
+) -> Attempt:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    wanted, limits = _limits(rows, settings, replacements)
+    wanted = settings.constraints.over(rows.coding)
+    limits = LayerSettings(
+        settings.max_terms, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.most_linear, settings.lead, settings.stretch,
+    )  # fmt: skip
     rng = np.random.default_rng([seed, layer])
     enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
     swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
@@ -112,39 +164,24 @@ def grow_once(
         planned = sweeper.plan(how_many(settings.sweeps, settings.max_terms))
         if planned.interrupted:
             limits = replace(limits, max_terms=min(settings.max_terms, len(planned.layers) - 1))
-    path = _growth(planned, rows, settings, penalty, limits, rng, monitor, layer).grow()
-    if planned is None or not planned.interrupted:
-        return path
-    monitor.stopped = "interrupted"
-    return replace(path, stopped=monitor.stopped)
-
-
-def _growth(
-    planned: SweepPlan | None, rows: Roles, settings: GrowthSettings, penalty: float, limits: LayerSettings,
-    rng: np.random.Generator, monitor: Monitor, layer: int,
-) -> LayerGrowth:  # fmt: skip
-    """What grows a layer: on all rows, on a draft of them that all take over, by a plan or without one."""
-    wanted = limits.constraints
     parts = rows, _finder(rows, settings, wanted), _rule(settings, penalty, wanted), limits, rng, monitor, layer
+    growth: LayerGrowth
     if rows.draft is None:
-        return LayerGrowth(*parts) if planned is None else PlannedGrowth(planned.layers, *parts)
-    some, lesser = rows.drafted(), _rule(settings, penalty * (rows.draft.total / rows.train.total), wanted)
-    watch = Monitor(monitor.max_seconds, (), monitor.on_record, monitor.started)
-    few = some, _finder(some, settings, wanted), lesser, limits, rng, watch, layer
-    draft = Draft(*few) if planned is None else PlannedDraft(planned.layers, *few)
-    return DraftedGrowth(draft, *parts)
+        growth = LayerGrowth(*parts) if planned is None else PlannedGrowth(planned.layers, *parts)
+    else:  # all rows take over what a draft finds
+        some, lesser = rows.drafted(), _rule(settings, penalty * (rows.draft.total / rows.train.total), wanted)
+        watch = Monitor(monitor.max_seconds, (), monitor.on_record, monitor.started)
+        few = some, _finder(some, settings, wanted), lesser, limits, rng, watch, layer
+        draft = Draft(*few) if planned is None else PlannedDraft(planned.layers, *few)
+        growth = DraftedGrowth(draft, *parts)
+    path = growth.grow()
+    if planned is not None and planned.interrupted:
+        monitor.stopped = "interrupted"
+        path = replace(path, stopped=monitor.stopped)
+    return Attempt(path, settings, penalty)
 
 
-def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> tuple[Constraints, LayerSettings]:
-    """What the engines' columns want, and what bounds a growth."""
-    wanted = settings.constraints.over(rows.coding)
-    return wanted, LayerSettings(
-        settings.max_terms, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
-        settings.most_linear, settings.lead, settings.stretch,
-    )  # fmt: skip
-
-
-def lines_alone(settings: GrowthSettings) -> GrowthSettings:
+def lines_alone(settings: SearchSettings) -> SearchSettings:
     """The same, without questions."""
     return replace(settings, lead=math.inf)
 
@@ -154,31 +191,14 @@ def noise_of(rows: Engine, unit: float, deviation: float) -> float:
     return deviation / math.sqrt(rows.total / unit)
 
 
-@dataclass(frozen=True)
-class _Grown:
-    """A grown layer, and how."""
-
-    path: LayerPath
-    settings: GrowthSettings
-    penalty: float
-
-    @property
-    def best(self) -> Snapshot:
-        """At the width of the least loss."""
-        return min(self.path.path, key=lambda snapshot: snapshot.criterion)
-
-    @property
-    def loss(self) -> float:
-        return self.best.criterion
-
-
-class Tries:
+class Attempts:
     """Growths of one layer that compete; `best` is the one to keep so far."""
 
-    def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
+    def __init__(self, rows: Roles, settings: SearchSettings, seed: int, monitor: Monitor, layer: int) -> None:
         self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
-        self.best: _Grown | None = None
-        self.alone: _Grown | None = None  # linear terms alone, for an average to choose
+        self._grown = partial(grow_once, rows, seed, monitor, layer)
+        self.best: Attempt | None = None
+        self.linear_alone: Attempt | None = None  # for an ensemble to choose
 
     def grow(self) -> None:
         """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
@@ -217,7 +237,7 @@ class Tries:
         fewer = sample is not None and sample.total < self._rows.train.total and self._settings.ensemble == 1
         return sample if fewer else None
 
-    def _foreseen(self, penalty: float) -> GrowthSettings:
+    def _foreseen(self, penalty: float) -> SearchSettings:
         """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
 
         What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
@@ -230,19 +250,17 @@ class Tries:
         assert validation is not None
         rows, share = replace(self._rows, train=sample, draft=None), sample.total / self._rows.train.total
         tried = [replace(self._settings, max_linear=0), *(replace(self._settings, lead=lead) for lead in LEADS)]
-        found = [grow_once(rows, replace(each, digits=None), share * penalty, 0, seed, watch, layer) for each in tried]
+        grown = partial(grow_once, rows, seed, watch, layer)
+        found = [grown(replace(each, digits=None), share * penalty, 0) for each in tried]
         if watch.stopped == "interrupted":
             raise KeyboardInterrupt
-        best = [min(path.path, key=lambda snapshot: snapshot.criterion) for path in found]
+        best = [attempt.best for attempt in found]
         line = min(range(1, len(tried)), key=lambda k: best[k].criterion)
         noise = noise_of(validation, self._rows.unit, best[0].validation_deviation)
         clearly = not watch.stopped and best[line].criterion < best[0].criterion - noise
         return tried[line if clearly else 0]
 
-    def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
-        return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
-
-    def _keep(self, found: _Grown, better: float = 0.0) -> None:
+    def _keep(self, found: Attempt, better: float = 0.0) -> None:
         """Keep what is found if its loss is lower by more than that."""
         if self.best is None or found.loss < self.best.loss - better:
             self.best = found
@@ -253,7 +271,7 @@ class Tries:
         Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
         """
         assert self.best is not None
-        plain, tried, one = self.best, list[_Grown](), self._settings.ensemble == 1
+        plain, tried, one = self.best, list[Attempt](), self._settings.ensemble == 1
         for lead in LEADS if one else self._promising(plain):
             for penalty in sorted({least, plain.penalty} if one else {plain.penalty}):
                 tried.append(self._grown(replace(self._settings, lead=lead), penalty, 0))
@@ -267,7 +285,7 @@ class Tries:
             found = min(found, again, key=lambda each: each.loss)
         self._keep(found, 0.0 if self._settings.ensemble > 1 else CLEARLY * self.noise)
 
-    def _promising(self, plain: _Grown) -> Sequence[float]:
+    def _promising(self, plain: Attempt) -> Sequence[float]:
         """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
         path = plain.path.path
         if len(path) > _EARLY:
@@ -276,22 +294,22 @@ class Tries:
                 return ()
         return LEADS[-1:]
 
-    def _settled_early(self, plain: GrowthSettings, penalty: float) -> GrowthSettings:
+    def _settled_early(self, plain: SearchSettings, penalty: float) -> SearchSettings:
         """Questions alone or linear terms among them: what an average's network does better with while it is small."""
         lines = replace(self._settings, lead=LEADS[-1])
         apart, joined = (self._early(each, penalty) for each in (plain, lines))
         return lines if joined[-1].criterion <= apart[-1].criterion else plain
 
-    def _early(self, settings: GrowthSettings, penalty: float) -> Sequence[Snapshot]:
+    def _early(self, settings: SearchSettings, penalty: float) -> Sequence[Snapshot]:
         early = replace(settings, max_terms=min(_EARLY, settings.max_terms), digits=None)
         return self._grown(early, penalty, 0).path.path
 
     def _straight(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
         straight = lines_alone(self._settings)
-        self.alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        self.linear_alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
         if self._settings.ensemble == 1:
-            self._keep(self.alone, -self.noise)
+            self._keep(self.linear_alone, -self.noise)
 
     @property
     def noise(self) -> float:
@@ -301,7 +319,7 @@ class Tries:
         return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
 
 
-def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:
+def penalties(rows: Roles, settings: SearchSettings, among_folds: bool = False) -> list[float]:
     """The ridge penalties to try; where folds choose among them, whatever the number of rows."""
     if settings.output != "full":
         return [0.0]
@@ -313,14 +331,14 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: Roles, settings: GrowthSettings, wanted: Constraints) -> DirectionFinder:
+def _finder(rows: Roles, settings: SearchSettings, wanted: Constraints) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
         return Search(rows, most, settings.digits, settings.simplicity, wanted)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
 
 
-def _rule(settings: GrowthSettings, penalty: float, wanted: Constraints) -> OutputRule:
+def _rule(settings: SearchSettings, penalty: float, wanted: Constraints) -> OutputRule:
     if settings.output != "full":
         return Stagewise(settings.learning_rate, wanted)
     return Signed(penalty, wanted) if wanted.signed else Full(penalty)

@@ -204,8 +204,8 @@ def check_opened(
 
     try:
         if target is not None:
-            check_there([target], table.names, origin, table.met.notes)
-        (whole, rows, step), met = table.look(table.names), table.met
+            check_there([target], table.names, origin, table.reading.notes)
+        (whole, rows, step), met = table.look(table.names), table.reading
     finally:
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})

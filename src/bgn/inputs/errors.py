@@ -1,16 +1,19 @@
-"""What is said of a raw table that cannot be worked with."""
+"""Errors about what a user hands over, in the user's own words: options as Python or the command line writes them.
+
+An :class:`InputError` has a line per problem, each of which says what to do.
+"""
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_MOST_COMPARED = 200  # letters; comparing takes their square
-_IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
-_SHELL_NAMES = {"categorical_features": "categorical"}  # options that a shell calls otherwise
+from bgn.model.values import did_you_mean
+
+_ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
+_COMMAND_LINE_NAMES = {"categorical_features": "categorical"}  # options that have another name there
 
 
 class InputError(ValueError):
@@ -35,37 +38,37 @@ class InputError(ValueError):
 
 
 class Problems:
-    """Refusals that are gathered, to be told together."""
+    """Problems that are gathered, to be raised together."""
 
     def __init__(self, *problems: str) -> None:
-        self._found = [*problems]
+        self._problems = [*problems]
 
     @contextmanager
     def gathered(self) -> Iterator[None]:
-        """Keep what is refused, and go on behind the block."""
+        """Keep the problems of a block, and go on behind it."""
         try:
             yield
         except InputError as error:
-            self._found += error.problems
+            self._problems += error.problems
 
     def tell(self) -> None:
-        """Refuse, unless there was nothing to refuse."""
-        if self._found:
-            raise InputError(*dict.fromkeys(self._found))
+        """Raise them, unless there are none."""
+        if self._problems:
+            raise InputError(*dict.fromkeys(self._problems))
 
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Let messages name options as a shell writes them."""
-    before = _IN_SHELL.set(True)
+    """Let messages name options as the command line writes them."""
+    before = _ON_COMMAND_LINE.set(True)
     try:
         yield
     finally:
-        _IN_SHELL.reset(before)
+        _ON_COMMAND_LINE.reset(before)
 
 
 def option(name: str, value: str = "") -> str:
-    """How the user at hand writes an option: ``--drop 'id'`` in a shell, ``drop='id'`` in Python.
+    """How the user at hand writes an option: ``--drop 'id'`` on the command line, ``drop='id'`` in Python.
 
     Examples
     --------
@@ -75,60 +78,36 @@ def option(name: str, value: str = "") -> str:
     ...     option("dates", "expand"), option("max_categories")
     ('--dates expand', '--max-categories')
     """
-    if _IN_SHELL.get():
-        return f"--{_SHELL_NAMES.get(name, name).replace('_', '-')} {value}".rstrip()
+    if _ON_COMMAND_LINE.get():
+        return f"--{_COMMAND_LINE_NAMES.get(name, name).replace('_', '-')} {value}".rstrip()
     quoted = value if value[:1] in ("'", '"') else repr(value)
     return f"{name}={quoted}" if value else name
 
 
 def option_of(name: str, column: str, value: str) -> str:
-    """How the user at hand writes an option for one column.
-
-    Examples
-    --------
-    >>> option_of("decimal", "price", ",")
-    "decimal={'price': ','}"
-    >>> with spoken_to_a_shell():
-    ...     option_of("decimal", "price", ",")
-    "--decimal 'price=,'"
-    """
-    return f"--{name} {column + '=' + value!r}" if _IN_SHELL.get() else f"{name}={ {column: value} }"
+    """How the user at hand writes an option for one column: ``--decimal 'price=,'``, ``decimal={'price': ','}``."""
+    return f"--{name} {column + '=' + value!r}" if _ON_COMMAND_LINE.get() else f"{name}={ {column: value} }"
 
 
 def listing(name: str) -> str:
-    """How the user at hand gives a list in place of the usual one, which a shell's option adds to.
-
-    Examples
-    --------
-    >>> listing("missing_values")
-    'missing_values=[...]'
-    >>> with spoken_to_a_shell():
-    ...     listing("missing_values")
-    '--missing-values none --missing-values WORD'
-    """
-    return f"{option(name)} none {option(name)} WORD" if _IN_SHELL.get() else f"{name}=[...]"
-
-
-def check_characters(**marks: str | Mapping[str, str] | None) -> None:
-    """Refuse a separator or a mark that is not one character; a tab may be written as in a shell."""
-    for name, value in marks.items():
-        for each in value.values() if isinstance(value, Mapping) else [value]:
-            if each is not None and len(each.replace("\\t", "\t")) != 1:
-                raise InputError(f"{option(name)} must be one character; got {each!r}.")
+    """How the user at hand gives a list in place of the usual one, which an option on the command line adds to."""
+    return f"{option(name)} none {option(name)} WORD" if _ON_COMMAND_LINE.get() else f"{name}=[...]"
 
 
 def flag(name: str, on: bool) -> str:
-    """How the user at hand writes an option that is on or off.
+    """How the user at hand writes an option that is on or off: ``--no-header``, ``header=False``."""
+    return f"--{'' if on else 'no-'}{name}" if _ON_COMMAND_LINE.get() else f"{name}={on}"
 
-    Examples
-    --------
-    >>> flag("header", False)
-    'header=False'
-    >>> with spoken_to_a_shell():
-    ...     flag("header", False), flag("header", True)
-    ('--no-header', '--header')
-    """
-    return f"--{'' if on else 'no-'}{name}" if _IN_SHELL.get() else f"{name}={on}"
+
+def check_characters(**marks: str | Mapping[str, str] | None) -> None:
+    """Refuse a separator or a mark that is not one character; a tab may be written as on the command line."""
+    for name, value in marks.items():
+        for mark in value.values() if isinstance(value, Mapping) else [value]:
+            if mark is not None and len(mark.replace("\\t", "\t")) != 1:
+                raise InputError(f"{option(name)} must be one character; got {mark!r}.")
+
+
+# -- Names of columns, and notes on some ---------------------------------------------------------------------------
 
 
 def numbered_names(count: int) -> tuple[str, ...]:
@@ -141,7 +120,7 @@ def named(names: Sequence[str], origin: str, in_file: bool = False) -> tuple[str
     stripped = tuple(name.strip() for name in names)
     twice = [name for name, count in Counter(stripped).items() if count > 1 and name]
     if twice:
-        places = {name: [k for k, each in enumerate(stripped, 1) if each == name] for name in twice[:8]}
+        places = {name: [k for k, other in enumerate(stripped, 1) if other == name] for name in twice[:8]}
         other = f", or add {flag('header', False)} if the first line holds values" if in_file else ""
         raise InputError(
             *(f"{origin} has two columns named {name!r}, number {first} and {second}; rename one{other}."
@@ -163,28 +142,21 @@ def sheet_of(notes: Iterable[str]) -> str:
     return "".join(f" S{note[1:]}" for note in notes if note.startswith("sheet "))
 
 
-def did_you_mean(name: str, there: Sequence[str]) -> str:
-    """Return a question that names what looks most like a name, or nothing.
-
-    Examples
-    --------
-    >>> did_you_mean("Prise", ["rooms", "price"])
-    " Did you mean 'price'?"
-    >>> did_you_mean("costs", ["rooms", "monthly costs of the household"])
-    " Did you mean 'monthly costs of the household'?"
-    """
-    lower: dict[str, str] = {}
-    for each in there:
-        lower.setdefault(each.strip().lower(), each)
-    short = [each for each in lower if len(each) <= _MOST_COMPARED] if len(name) <= _MOST_COMPARED else []
-    close = difflib.get_close_matches(name.strip().lower(), short, n=1, cutoff=0.7)
-    if not close and len(bare := name.strip().lower()) > 2:  # the beginning of a long name, or a word of it
-        holding = [each for each in short if each.startswith(bare)] or [each for each in short if bare in each]
-        close = holding if len(holding) == 1 else []
-    return f" Did you mean {lower[close[0]]!r}?" if close else ""
-
-
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Return the first names, and how many more there are."""
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def first_places(places: Sequence[int]) -> str:
+    """Return the first numbers of rows, lines or columns."""
+    return ", ".join(map(str, places[:5])) + (", ..." if len(places) > 5 else "")
+
+
+def unnamed_note(places: Sequence[int]) -> list[str]:
+    """Say which columns are left out because they have no name; columns count from 1."""
+    if not places:
+        return []
+    column, are = ("column", "is") if len(places) == 1 else ("columns", "are")
+    left_out = f"{column} {first_places(places)} of the file {are} left out"
+    return [f"{left_out}: there is no name in the header. Name what is to be used."]

@@ -480,7 +480,7 @@ class SurveyedColumn:
         return self._as_words(self.categories)
 
     def _as_words(self, categories: pa.Array) -> list[str]:
-        words = cells.as_words(categories)
+        words = cells.as_shown(categories)
         return [word.removesuffix(".0") for word in words] if self.is_number else words
 
     @cached_property
@@ -557,7 +557,7 @@ class SurveyedColumn:
         if not cells.is_time(self.type):
             return None, None
         ends = pc.min_max(self.categories)
-        low, high = cells.as_words(pa.array([ends["min"], ends["max"]], self.type))
+        low, high = cells.as_shown(pa.array([ends["min"], ends["max"]], self.type))
         return low.removesuffix(" 00:00:00"), high.removesuffix(" 00:00:00")
 
 

@@ -167,7 +167,7 @@ class TableKinds:
                 continue
             columns += made
             for reason in reasons:
-                warnings.warn(f"column {kind.name!r} {reason}", UserWarning, stacklevel=8)
+                warnings.warn(f"column {kind.name!r} {reason}", UserWarning, stacklevel=9)
         for name, times in Counter(column.name for column in columns).items():
             if times > 1:
                 problems.append(f"column {name!r} is there, and would also be made of a column of dates or durations")

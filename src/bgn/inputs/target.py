@@ -235,7 +235,7 @@ def check_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") ->
         warnings.warn(
             f"{name} has the class {labels[number]!r} in one row alone, from which little can be learnt. Drop that "
             "row, or put classes together.",
-            stacklevel=6,
+            stacklevel=7,
         )
 
 

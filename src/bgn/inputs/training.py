@@ -1,4 +1,8 @@
-"""Raw rows to learn from: types of columns settled, the target read, incomplete rows dealt with."""
+"""Raw rows to train on: what every column of a table is, the target read, rows with missing values dealt with.
+
+`fit` and `apply` are what :mod:`bgn.preparation` offers. `decide` settles a whole table at once; of a table that comes
+in blocks `MissingCount` counts what each block lacks, and `decide_target` puts the tallies of a target together.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,58 @@ from bgn.preparation import Preparation, Prepared
 from bgn.text import count_of
 
 
+def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
+    """Do what :func:`bgn.preparation.fit` says."""
+    raw, origin = open_any(data, form)
+    try:
+        features = choices.features(raw.names, origin, notes=raw.reading.notes)
+        decided = decide(raw, read_whole(raw, features, choices, origin), features, choices, origin)
+    finally:
+        raw.close()
+    usable = decided.usable
+    rows, preparation, notes = decided.prepared(usable)
+    y = None if choices.target is None else to_labels(decided.y[usable], decided.classes)
+    return Prepared(preparation, rows.filter(pa.array(usable)), {}, y, np.flatnonzero(usable), notes)
+
+
+def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
+    """Do what :meth:`bgn.preparation.Preparation.apply` says."""
+    preparation = prepare.with_format(preparation, form)
+    raw, origin = open_any(data, form)
+    names, first, blocks = prepare.raws(preparation.schema), 1, list[Prepared]()
+    try:
+        check_there(names, raw.names, origin)
+        for block in raw.blocks(names):
+            blocks.append(prepare.read_as_at_fit(preparation, block, None, origin, first))
+            first += block.num_rows
+    finally:
+        raw.close()
+    blocks = blocks or [prepare.read_as_at_fit(preparation, pa.table({name: pa.nulls(0) for name in names}))]
+    unseen: dict[str, tuple[Any, ...]] = {}
+    for prepared in blocks:
+        for name, values in prepared.unseen.items():
+            unseen[name] = tuple(dict.fromkeys((*unseen.get(name, ()), *values)))
+    whole = pa.concat_tables([prepared.table for prepared in blocks], promote_options="permissive")
+    return Prepared(preparation, whole, unseen, None, np.arange(whole.num_rows))
+
+
+# -- A whole table ------------------------------------------------------------------------------------------------
+
+
+def read_whole(
+    raw: RawTable, features: Sequence[str], choices: Choices, origin: str, others: Sequence[str] = ()
+) -> pa.Table:
+    """Read the features and the target of a whole table, and `others`."""
+    target = [] if choices.target is None else [choices.target]
+    table = raw.read([*dict.fromkeys([*features, *target, *others])])
+    if not table.num_rows:
+        raise InputError(f"{origin} has column names but no rows.")
+    return table
+
+
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A whole raw table: its features as estimators take them, and which rows can be learnt from.
+    """A whole raw table: its features as estimators take them, and which rows can be used.
 
     A target of `classes` is the number of each row's class.
     """
@@ -41,189 +94,145 @@ class Decided:
     notes: tuple[str, ...]
     classes: tuple[Label, ...] | None = None
 
-    def learnt(self, rows: Bools) -> tuple[pa.Table, Preparation, tuple[str, ...]]:
-        """Return all rows, gaps filled in if that was asked for, and what the columns of some of them are."""
-        table, fills = prepare.imputed(self.table, rows) if self.missing == "impute" else (self.table, None)
-        schema = schema_of(table.filter(pa.array(rows)), target=self.reading.schema.target)
-        # Text may be crowded among these rows and not among all of them: no model would ask about it.
+    def prepared(self, train: Bools) -> tuple[pa.Table, Preparation, tuple[str, ...]]:
+        """Return all rows, missing values filled in if that was requested, and what the columns of some of them are."""
+        table, fills = prepare.impute(self.table, train) if self.missing == "impute" else (self.table, None)
+        schema = schema_of(table.filter(pa.array(train)), target=self.reading.schema.target)
+        # Text may be crowded among these rows and not among all of them: no model would use it.
         if unused := [column.raw for column in schema.columns if column.always_missing]:
             table = table.drop_columns(unused)
-            schema = replace(schema, columns=tuple(each for each in schema.columns if not each.always_missing))
+            schema = replace(schema, columns=tuple(column for column in schema.columns if not column.always_missing))
             fills = None if fills is None else fills.drop_columns(unused)
         if not schema.columns:
-            raise InputError("no column is left to learn from: all of them have nearly as many different words as rows.")
+            raise InputError(
+                "no column is left to learn from: all of them have nearly as many different words as rows."
+            )
         if fills is not None:
             typical = zip(schema.columns, schema.encode(fills)[0].tolist(), strict=True)
             schema = replace(schema, columns=tuple(replace(column, typical=value) for column, value in typical))
-        return table, replace(self.reading, schema=schema), (*self.notes, *prepare.read_as_words(schema))
-
-
-def read_whole(
-    raw: RawTable, features: Sequence[str], choices: Choices, origin: str, beside: Sequence[str] = ()
-) -> pa.Table:
-    """Read the features and the target of a whole table, and columns `beside` them."""
-    target = choices.target
-    table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
-    if not table.num_rows:
-        raise InputError(f"{origin} has column names but no rows.")
-    return table
+        return table, replace(self.reading, schema=schema), (*self.notes, *prepare.notes_on_text(schema))
 
 
 def decide(
-    raw: RawTable, table: pa.Table, features: Sequence[str], choices: Choices, origin: str, held: Bools | None = None
+    raw: RawTable, table: pa.Table, features: Sequence[str], choices: Choices, origin: str, test: Bools | None = None
 ) -> Decided:
     """Decide on every column of a table that was read from `raw`, and on the rows that lack a value.
 
-    Types are those of all rows, as the file has them. Which columns have values, and too many words, and what
-    misleads, is told by rows with a target that are not `held` back as test rows.
+    Types are those of all rows, as the file has them. Rows with a target that are not `test` rows decide which columns
+    have values, and too much text, and what misleads.
     """
     target = choices.target
-    problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
-    y, found = np.zeros(table.num_rows), TargetFacts()
+    problems, doubtful = Problems(*raw.reading.problems.values()), raw.reading.problems
+    y, facts = np.zeros(table.num_rows), TargetFacts()
     with problems.gathered():
         if target is not None and target not in doubtful:
             column = table.column(target)
             tally = tally_target(column, every=choices.merge_rare is not None)
-            found = decide_target([tally], target, choices.task, choices.merge_rare)
-            y, _ = encode_target(column, found.classes, merged=found.merged)
+            facts = decide_target([tally], target, choices.task, choices.merge_rare)
+            y, _ = encode_target(column, facts.classes, merged=facts.merged)
     with problems.gathered():
-        settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
+        names = [name for name in features if name not in doubtful]
+        columns = prepare.to_plain_types(table.select(names), choices.categorical)
     problems.tell()
-    training = ~np.isnan(y) if held is None else ~(np.isnan(y) | held)
-    chosen = pa.array(training if training.any() else np.ones(len(y), bool))
-    told = settled.filter(chosen)
-    empty, is_crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
-    where = "In the training rows, " if held is not None and held.any() else ""
-    known = Known(choices.task, raw.met.header, choices.categorical, choices.merge_rare, choices.date_format)
+    train = ~np.isnan(y) if test is None else ~(np.isnan(y) | test)
+    chosen = pa.array(train if train.any() else np.ones(len(y), bool))
+    empty = prepare.empty_columns(columns.filter(chosen))
+    crowded = prepare.crowded_columns(columns.filter(chosen))
+    where = "In the training rows, " if test is not None and test.any() else ""
+    known = Known(choices.task, raw.reading.header, choices.categorical, choices.merge_rare, choices.date_format)
     wary = fit_notes(table.filter(chosen), features, target, known, where)
-    gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
-    notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *gone]
-    settled = settled.drop_columns([*empty, *is_crowded])
-    if not settled.num_columns:
+    unused = [note_left_out(name, columns.column(name).null_count < len(y)) for name in empty]
+    columns = columns.drop_columns([*empty, *crowded])
+    if not columns.num_columns:
         raise InputError(f"{origin} has no column with values to learn from.", *wary)
-    lacking, absent = rows_with_missing(settled), np.isnan(y)
-    holes = {name: settled.column(name).null_count for name in settled.column_names}
-    holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
-    some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
-    notes += gap_notes((len(y), some, fillable, without), holes, choices)
-    usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
-    met = raw.met.decimal, raw.met.written, raw.met.missing_values, choices.date_format, found.merged
-    reading = Preparation(Schema((), target), *met, header=raw.met.header is not False)
-    return Decided(settled, y, usable, choices.missing, reading, tuple(notes), found.classes)
+    incomplete, absent = rows_with_missing(columns), np.isnan(y)
+    by_column = {name: columns.column(name).null_count for name in columns.column_names}
+    by_column |= {} if target is None else {target: int(np.count_nonzero(absent))}
+    lacks = (incomplete | absent, incomplete & ~absent, absent)
+    some, fillable, without = (int(np.count_nonzero(rows)) for rows in lacks)
+    notes = [*raw.reading.notes, *[facts.note] * bool(facts.note), *wary, *unused]
+    notes += missing_notes((len(y), some, fillable, without), by_column, choices)
+    usable = ~absent if choices.missing in ("keep", "impute") else ~(incomplete | absent)
+    met = raw.reading.decimal, raw.reading.written, raw.reading.missing_values, choices.date_format, facts.merged
+    reading = Preparation(Schema((), target), *met, header=raw.reading.header is not False)
+    return Decided(columns, y, usable, choices.missing, reading, tuple(notes), facts.classes)
 
 
-def left_out(name: str, elsewhere: bool = False) -> str:
-    """Say that a column has no value, or none in the training rows."""
-    return f"column {name!r} {'has no value in the training rows' if elsewhere else 'is empty'} and left out."
+# -- Rows that lack a value ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MissingCount:
-    """What rows of a block lack: how many there are, how many lack something or the target, and gaps by column.
+    """What rows of a block lack: how many there are, how many lack something or the target, missing values by column.
 
     `values` are how many training rows have a value in each column.
     """
 
     rows: int
-    lacking: int
+    incomplete: int
     absent: int
-    holes: Mapping[str, int]
+    missing: Mapping[str, int]
     values: Mapping[str, int]
 
     @classmethod
-    def of(cls, table: pa.Table, y: Floats, held: Bools) -> MissingCount:
-        """Count; what is lacking leaves columns without any value in the block aside. Rows `held` are test rows."""
+    def of(cls, table: pa.Table, y: Floats, test: Bools) -> MissingCount:
+        """Count; columns without any value in the block make no row incomplete."""
         absent = np.isnan(y)
         lacks = absent | rows_with_missing(table.drop_columns(prepare.empty_columns(table)))
-        holes = {name: table.column(name).null_count for name in table.column_names}
-        training = table.filter(pa.array(~(absent | held)))
-        values = {name: training.num_rows - training.column(name).null_count for name in table.column_names}
-        return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(absent)), holes, values)
+        missing = {name: table.column(name).null_count for name in table.column_names}
+        train = table.filter(pa.array(~(absent | test)))
+        values = {name: train.num_rows - train.column(name).null_count for name in table.column_names}
+        return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(absent)), missing, values)
 
     @staticmethod
-    def told(counts: Sequence[MissingCount], choices: Choices) -> tuple[list[str], int, list[str]]:
-        """Return the columns that have values in training rows, the number of rows to learn from, and notes."""
-        rows, absent = sum(each.rows for each in counts), sum(each.absent for each in counts)
-        holes = {name: sum(each.holes[name] for each in counts) for name in counts[0].holes}
-        names = [name for name in holes if any(each.values[name] for each in counts)]
-        lacking = sum(
-            each.rows if any(each.holes[name] == each.rows for name in names) else each.lacking for each in counts
+    def summarize(counts: Sequence[MissingCount], choices: Choices) -> tuple[list[str], int, list[str]]:
+        """Return the columns that have values in training rows, the number of rows to train on, and notes."""
+        rows, absent = sum(count.rows for count in counts), sum(count.absent for count in counts)
+        missing = {name: sum(count.missing[name] for count in counts) for name in counts[0].missing}
+        names = [name for name in missing if any(count.values[name] for count in counts)]
+        incomplete = sum(
+            count.rows if any(count.missing[name] == count.rows for name in names) else count.incomplete
+            for count in counts
         )
-        found = {name: holes[name] for name in names} | {str(choices.target): absent}
-        notes = [left_out(name, gaps < rows) for name, gaps in holes.items() if name not in names]
-        notes += gap_notes((rows, lacking, 0, absent), found, choices)
-        return names, rows - (absent if choices.missing == "keep" else lacking), notes
+        by_column = {name: missing[name] for name in names} | {str(choices.target): absent}
+        notes = [note_left_out(name, number < rows) for name, number in missing.items() if name not in names]
+        notes += missing_notes((rows, incomplete, 0, absent), by_column, choices)
+        return names, rows - (absent if choices.missing == "keep" else incomplete), notes
 
 
 def rows_with_missing(table: pa.Table) -> Bools:
     """Return which rows lack a value."""
-    found = np.zeros(table.num_rows, bool)
+    rows = np.zeros(table.num_rows, bool)
     for column in table.columns:
         if column.null_count:
-            found |= np.asarray(pc.is_null(column).to_numpy())
-    return found
+            rows |= np.asarray(pc.is_null(column).to_numpy())
+    return rows
 
 
-def gap_notes(counts: tuple[int, int, int, int], holes: Mapping[str, int], choices: Choices) -> list[str]:
+def note_left_out(name: str, elsewhere: bool = False) -> str:
+    """Say that a column has no value, or none in the training rows."""
+    return f"column {name!r} {'has no value in the training rows' if elsewhere else 'is empty'} and left out."
+
+
+def missing_notes(counts: tuple[int, int, int, int], by_column: Mapping[str, int], choices: Choices) -> list[str]:
     """Say what becomes of rows that lack something, or refuse them.
 
     `counts` are all rows, those that lack something, those of them with a target, and those without one.
     """
-    rows, lacking, fillable, absent = counts
-    notes = list[str]()
+    rows, incomplete, fillable, absent = counts
+    where = ", ".join(f"{name!r} {number}" for name, number in by_column.items() if number)
+    lack = f"{incomplete} of {rows} rows have missing values ({where})"
+    if choices.missing == "refuse" and incomplete:
+        drop, impute = option("missing", "drop"), option("missing", "impute")
+        raise InputError(f"{lack}; add {drop} to leave them out, or {impute} to fill them in.")
     if choices.missing in ("refuse", "drop"):
-        return [f"{incomplete(rows, lacking, holes, choices.missing)}: left out."] if lacking else []
+        return [f"{lack}: left out."] if incomplete else []
+    notes = list[str]()
     if choices.missing == "impute" and fillable:
-        told = incomplete(rows, lacking, holes, choices.missing)
-        notes.append(f"{told}: {fillable} filled in with the median or the commonest value.")
+        notes.append(f"{lack}: {fillable} filled in with the median or the commonest value.")
     if 0 < absent < rows:
         notes.append(f"{count_of(absent, 'row')} without {choices.target!r} {'is' if absent == 1 else 'are'} left out.")
     return notes
-
-
-def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) -> str:
-    """Say how many rows lack a value and in which columns, or refuse them."""
-    where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
-    told = f"{lacking} of {rows} rows have missing values ({where})"
-    if missing == "refuse":
-        drop, impute = option("missing", "drop"), option("missing", "impute")
-        raise InputError(f"{told}; add {drop} to leave them out, or {impute} to fill them in.")
-    return told
-
-
-def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
-    """Do what :func:`bgn.preparation.fit` says."""
-    table, origin = open_any(data, form)
-    try:
-        features = choices.features(table.names, origin, notes=table.met.notes)
-        found = decide(table, read_whole(table, features, choices, origin), features, choices, origin)
-    finally:
-        table.close()
-    usable = found.usable
-    rows, preparation, notes = found.learnt(usable)
-    y = None if choices.target is None else to_labels(found.y[usable], found.classes)
-    return Prepared(preparation, rows.filter(pa.array(usable)), {}, y, np.flatnonzero(usable), notes)
-
-
-def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
-    """Do what :meth:`bgn.preparation.Preparation.apply` says."""
-    preparation = prepare.told(preparation, form)
-    table, origin = open_any(data, form)
-    names, first, blocks = prepare.raws(preparation.schema), 1, list[Prepared]()
-    try:
-        check_there(names, table.names, origin)
-        for block in table.blocks(names):
-            blocks.append(prepare.typed(preparation, block, None, origin, first))
-            first += block.num_rows
-    finally:
-        table.close()
-    blocks = blocks or [prepare.typed(preparation, pa.table({name: pa.nulls(0) for name in names}))]
-    unseen: dict[str, tuple[Any, ...]] = {}
-    for each in blocks:
-        for name, values in each.unseen.items():
-            unseen[name] = tuple(dict.fromkeys((*unseen.get(name, ()), *values)))
-    whole = pa.concat_tables([each.table for each in blocks], promote_options="permissive")
-    return Prepared(preparation, whole, unseen, None, np.arange(whole.num_rows))
 
 
 # -- The column to predict: numbers, or labels of classes, which are read as numbers of classes.
@@ -255,11 +264,11 @@ class TargetFacts:
 def tally_target(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.Array:
     """Return the different values of a target, or of a block of one, with how many rows hold each.
 
-    Of very many values these are some, unless `every` one is asked for.
+    Of very many values these are some, unless `every` one is wanted.
     """
     column = cells.plain(column)
     if cells.is_number(column.type):
-        numbers = prepare.finite(cells.numbers(column))
+        numbers = prepare.finite_numbers(cells.numbers(column))
         column = pa.array(numbers[~np.isnan(numbers)])
     elif cells.is_text(column.type):
         column = cells.trimmed(column)
@@ -267,41 +276,57 @@ def tally_target(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.
     return counts if every else counts[: 2 * MOST_CLASSES]
 
 
-def decide_target(tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None) -> TargetFacts:
+def decide_target(
+    tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None
+) -> TargetFacts:
     """Return what a target holds, from the tally of each block.
 
-    Words, true and false are classes, and so are two different whole numbers; `task` insists on either. A few whole
-    numbers may be amounts or classes: which they are is for the user to say.
+    Text, true and false are classes, and so are two different whole numbers; `task` insists on either. A few whole
+    numbers may be quantities or classes: which they are is for the user to say.
     """
-    found = Counter[Any]()
+    rows_of = Counter[Any]()
     kind = pa.null()
     for tally in tallies:
         values, counts = tally.flatten()
         kind = values.type if pa.types.is_null(kind) else kind
-        found.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
-        if len(found) > MOST_CLASSES and merge_rare is None:
+        rows_of.update(dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
+        if len(rows_of) > MOST_CLASSES and merge_rare is None:
             break
+    column = f"{option('target')}: column {name!r}"
     if cells.is_number(kind):
-        target = _of_numbers(found, name, task)
+        target = _of_numbers(rows_of, name, task)
     elif pa.types.is_boolean(kind) and task != "regression":
-        target = TargetFacts(sorted_labels(found))
+        target = TargetFacts(sorted_labels(rows_of))
     else:
-        target = TargetFacts(_of_words(kind, found, name, task))
+        values = sorted(rows_of, key=str)
+        odd = prepare.non_numbers(values) if cells.is_text(kind) else []
+        if task == "regression" or not cells.is_text(kind) or not values or (task is None and odd):
+            holds = cells.shown((odd or values)[0]) if values else "nothing"
+            more = f" If they are labels, add {option('task', 'classification')}." if odd else ""
+            raise InputError(f"{column} must hold numbers; it holds {holds}.{more}")
+        target = TargetFacts(sorted_labels(values))
     if target.classes is not None and merge_rare is not None:
-        target = _merged(target.classes, found, name, merge_rare)
-    if (labels := target.classes) is not None and len(labels) > MOST_CLASSES:
-        raise _too_many(name, "numbers" if cells.is_number(kind) else "words")
-    if labels is not None and len(labels) < 2:
-        told = f"one class, {cells.shown(labels[0])}" if labels else "no class"
-        raise InputError(f"{option('target')}: column {name!r} has {told}. A classifier needs at least two to tell apart.")
-    if merge_rare is not None and labels is None:
-        raise InputError(f"{option('merge_rare')} is for classes, and column {name!r} holds numbers; leave it out.")
+        target = _merged(target.classes, rows_of, name, merge_rare)
+    labels = target.classes
+    if labels is None:
+        if merge_rare is not None:
+            raise InputError(f"{option('merge_rare')} is for classes, and column {name!r} holds numbers; leave it out.")
+    elif len(labels) > MOST_CLASSES:
+        raise InputError(
+            f"{column} holds more than {MOST_CLASSES} different {'numbers' if cells.is_number(kind) else 'words'}, too "
+            f"many classes to tell apart; name another column, or put rare classes together with "
+            f"{option('merge_rare')}."
+        )
+    elif len(labels) < 2:
+        has = f"one class, {cells.shown(labels[0])}" if labels else "no class"
+        raise InputError(f"{column} has {has}. A classifier needs at least two to tell apart.")
     return target
 
 
-def _of_numbers(found: Counter[Any], name: str, task: str | None) -> TargetFacts:
-    odd = [value for value in found if not float(value).is_integer()]
-    labels = tuple(int(value) for value in sorted(found)) if not odd else ()
+def _of_numbers(rows_of: Counter[Any], name: str, task: str | None) -> TargetFacts:
+    """Return what a target of numbers holds, or ask what they are."""
+    odd = [value for value in rows_of if not float(value).is_integer()]
+    labels = tuple(int(value) for value in sorted(rows_of)) if not odd else ()
     if task == "classification" and odd:
         raise InputError(
             f"{option('task', 'classification')}: column {name!r} holds {odd[0]:g}; classes are words, whole numbers, "
@@ -309,54 +334,31 @@ def _of_numbers(found: Counter[Any], name: str, task: str | None) -> TargetFacts
         )
     if task is not None:
         return TargetFacts(labels if task == "classification" else None)
-    if not may_be_classes(labels, found.total()):
+    if not may_be_classes(labels, rows_of.total()):
         return TargetFacts()
     if len(labels) > 2:
         raise InputError(
-            f"{option('task')} is needed: {name!r} has {few_numbers(labels)} in {found.total():,} rows. Are they "
+            f"{option('task')} is needed: {name!r} has {few_numbers(labels)} in {rows_of.total():,} rows. Are they "
             f"amounts or classes? Add {option('task', 'regression')} or {option('task', 'classification')}."
         )
-    return TargetFacts(labels, note=two_values(name, labels))
-
-
-def two_values(name: str, labels: Sequence[int]) -> str:
-    """Say that two whole numbers are classes, and how to have it otherwise."""
     other = option("task", "regression")
-    return f"{name!r} has two values, {labels[0]} and {labels[1]}: they are taken for classes; {other} if not."
+    note = f"{name!r} has two values, {labels[0]} and {labels[1]}: they are taken for classes; {other} if not."
+    return TargetFacts(labels, note=note)
 
 
-def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: int) -> TargetFacts:
+def _merged(labels: tuple[Label, ...], rows_of: Counter[Any], name: str, fewest: int) -> TargetFacts:
     """Return classes of which those of fewer rows are one."""
-    rare = [label for label in labels if found[label] < fewest]
-    rare = [label for label in rare if label != OTHER]
-    words = {category_name(label) for label in rare}
-    if not words:
+    rare = [label for label in labels if rows_of[label] < fewest and label != OTHER]
+    names = {category_name(label) for label in rare}
+    if not names:
         return TargetFacts(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
-    kept = [category_name(label) for label in labels if category_name(label) not in words]
-    rows = sum(found[label] for label in labels if category_name(label) in words | {OTHER})
-    told = f"{len(words)} class{'es' * (len(words) > 1)} of fewer than {fewest} rows ({listed(sorted(words))})"
+    kept = [category_name(label) for label in labels if category_name(label) not in names]
+    rows = sum(rows_of[label] for label in labels if category_name(label) in names | {OTHER})
+    classes = f"{len(names)} class{'es' * (len(names) > 1)} of fewer than {fewest} rows ({listed(sorted(names))})"
     return TargetFacts(
         tuple(sorted({*kept, OTHER})),
         sorted_labels(rare),
-        f"{told} of {name!r} {'are' if len(words) > 1 else 'is'} merged into {OTHER!r}, which has {rows:,} rows.",
-    )
-
-
-def _of_words(kind: pa.DataType, found: Iterable[Any], name: str, task: str | None) -> tuple[Label, ...]:
-    values = sorted(found, key=str)
-    text = cells.is_text(kind)
-    odd = prepare.not_numbers(values) if text else []
-    if task == "regression" or not text or not values or (task is None and odd):
-        told = cells.shown((odd or values)[0]) if values else "nothing"
-        more = f" If they are labels, add {option('task', 'classification')}." if odd else ""
-        raise InputError(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.{more}")
-    return sorted_labels(values)
-
-
-def _too_many(name: str, what: str) -> InputError:
-    return InputError(
-        f"{option('target')}: column {name!r} holds more than {MOST_CLASSES} different {what}, too many classes to "
-        f"tell apart; name another column, or put rare classes together with {option('merge_rare')}."
+        f"{classes} of {name!r} {'are' if len(names) > 1 else 'is'} merged into {OTHER!r}, which has {rows:,} rows.",
     )
 
 
@@ -371,22 +373,21 @@ def encode_target(
     Labels that are `merged` count as the class of the rare ones.
     """
     if classes is None:
-        return prepare.finite(cells.numbers(column, written)), ()
+        return prepare.finite_numbers(cells.numbers(column, written)), ()
     if all(isinstance(label, bool) for label in classes):
         values: Any = pc.cast(cells.booleans(column), pa.bool_())
     elif any(isinstance(label, str) for label in classes):
         numbers = merged and not any(isinstance(label, str) for label in merged)
-        values = cells.trimmed(cells.words(cells.numbers(column, written) if numbers else column))
+        values = cells.trimmed(cells.to_text(cells.numbers(column, written) if numbers else column))
         if merged:
             rare = pc.is_in(values, value_set=pa.array([*map(category_name, merged)], values.type))
             values = pc.if_else(rare, pa.scalar(OTHER, values.type), values)
     else:
         values = cells.numbers(column, written)
-    known = pa.array(list(classes), values.type)
-    codes = pc.index_in(values, value_set=known).cast(pa.float64())
+    codes = pc.index_in(values, value_set=pa.array(list(classes), values.type)).cast(pa.float64())
     strange = pc.and_not(pc.is_valid(values), pc.is_valid(codes))
     unseen = pc.unique(values.filter(strange)).to_pylist() if pc.any(strange).as_py() else []
-    return np.asarray(codes.to_numpy(), np.float64), tuple(each for each in unseen if each == each)
+    return np.asarray(codes.to_numpy(), np.float64), tuple(label for label in unseen if label == label)
 
 
 def to_labels(codes: Floats, classes: Sequence[Label] | None) -> Any:

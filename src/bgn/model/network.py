@@ -416,22 +416,29 @@ class Network:
         -------
         ndarray of float64, shape (rows, outputs)
         """
-        intercept, coef, over = self.addends
-        total = np.empty((len(rows), len(intercept)))
+        total = np.empty((len(rows), self.n_outputs))
         size = _ROWS if self.n_inputs <= _COPIED // 4 and not self.below else _FEWEST
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             block = np.asfortranarray(block) if self.n_inputs <= _COPIED else block
-            sums = np.empty((len(intercept), len(block)))  # one contiguous sum per output
-            sums.T[:] = intercept
-            holding = self._holding(block)
-            for term, weights in zip(self.terms, coef[:, :, np.newaxis], strict=True):
-                if isinstance(term, Rule):
-                    sums += np.where(next(holding), weights, term.otherwise * weights)
-                else:
-                    sums += weights * term.values(block)
-            total[start : start + size] = sums.T
-        return total if over == 1.0 else np.divide(total, over, out=total)
+            total[start : start + size] = self.scores_where(self._holding(block), len(block), block)
+        return total
+
+    def scores_where(self, holding: Iterable[Bools], count: int, rows: Floats | None = None) -> Floats:
+        """Return the scores of so many rows, given on which of them each rule holds, added up as :meth:`scores` does.
+
+        Without `rows`, linear terms are left out.
+        """
+        intercept, coef, over = self.addends
+        sums = np.empty((len(intercept), count))  # one contiguous sum per output
+        sums.T[:] = intercept
+        rules = iter(holding)
+        for term, weights in zip(self.terms, coef[:, :, np.newaxis], strict=True):
+            if isinstance(term, Rule):
+                sums += np.where(next(rules), weights, term.otherwise * weights)
+            elif rows is not None:
+                sums += weights * term.values(rows)
+        return sums.T if over == 1.0 else sums.T / over
 
     @cached_property
     def addends(self) -> tuple[Floats, Floats, float]:

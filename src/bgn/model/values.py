@@ -28,6 +28,7 @@ _TIMES = {
     "time": ("times of day", "datetime.time"),
 }
 _MOST_EXAMPLES = 3
+_MOST_COMPARED = 200  # letters; comparing takes their square
 _NO_VALUE = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
@@ -613,11 +614,27 @@ def _is_sparse_dtype(dtype: Any) -> bool:
     return not isinstance(dtype, np.dtype) and str(getattr(dtype, "name", "")).startswith("Sparse")
 
 
-def did_you_mean(name: Any, there: Iterable[Any]) -> str:
-    """Return a question that names what is there and spelled nearly like `name`, or nothing."""
-    words = {str(each).casefold(): each for each in there}
-    close = difflib.get_close_matches(str(name).casefold(), words, n=1, cutoff=0.7)
-    return f" Did you mean {words[close[0]]!r}?" if close else ""
+def did_you_mean(name: Any, names: Iterable[Any]) -> str:
+    """Return a sentence that suggests the name that looks most like `name`, or nothing.
+
+    Examples
+    --------
+    >>> from bgn.model.values import did_you_mean
+    >>> did_you_mean("Prise", ["rooms", "price"])
+    " Did you mean 'price'?"
+    >>> did_you_mean("costs", ["rooms", "monthly costs of the household"])
+    " Did you mean 'monthly costs of the household'?"
+    """
+    known: dict[str, Any] = {}
+    for other in names:
+        known.setdefault(str(other).strip().casefold(), other)
+    bare = str(name).strip().casefold()
+    short = [other for other in known if len(other) <= _MOST_COMPARED] if len(bare) <= _MOST_COMPARED else []
+    close = difflib.get_close_matches(bare, short, n=1, cutoff=0.7)
+    if not close and len(bare) > 2:  # the beginning of a long name, or a part of it
+        holding = [other for other in short if other.startswith(bare)] or [other for other in short if bare in other]
+        close = holding if len(holding) == 1 else []
+    return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
 # -- one column --------------------------------------------------------------------------------------------------

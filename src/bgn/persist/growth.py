@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,8 @@ def _maybe(value: Any, where: str) -> float:
 
 # What files of earlier versions call parameters, and the limits that growth stopped at.
 RENAMED = {"max_width": "max_terms", "n_networks": "ensemble"}
+# Those that were parameters of their own, and stand in the parameter `growth` now.
+_GROWTH = ("max_replacements", "sweeps", "patience", "simplicity")
 
 
 def _stopped(value: Any, where: str) -> str:
@@ -316,6 +319,8 @@ def settings_out(model: Any, kind: str) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a setting as JSON can hold it; a mapping becomes pairs, a set a list, and what is no plain value null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(one) for name, one in asdict(value).items()}
     if isinstance(value, Mapping):
         return [[category_out(key), _plain(each)] for key, each in value.items()]
     if isinstance(value, (np.generic, np.ndarray)):
@@ -339,11 +344,16 @@ def _is_group(value: Any) -> bool:
 
 def settings_in(value: Any, where: str) -> dict[str, Any]:
     """Return settings by name: plain values and lists of them, weights of classes, and what columns want."""
-    readers = {"class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in}
-    return {
-        RENAMED.get(name, name): readers.get(name, _setting)(each, f"{where}.{name[:60]}")
-        for name, each in strict.obj(value, where).items()
+    readers = {
+        "class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in,
+        "growth": strict.optional(strict.mapping(strict.scalar)),
+    }  # fmt: skip
+    settings = {
+        RENAMED.get(name, name): readers.get(name, _setting)(one, f"{where}.{name[:60]}")
+        for name, one in strict.obj(value, where).items()
     }
+    own = {name: settings.pop(name) for name in _GROWTH if name in settings}
+    return settings | ({"growth": own} if own else {})
 
 
 def _setting(value: Any, where: str) -> Any:
@@ -374,12 +384,14 @@ def _pairs_in(value: Any, where: str) -> Any:
 
 def estimator(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
     """Build a fitted estimator around a network."""
-    make = _class_of(kind_of(network))
-    unknown = sorted(set(settings) - set(make().get_params()))
+    from bgn.grow.search import GrowthSettings
+
+    make, own = _class_of(kind_of(network)), settings.get("growth") or {}
+    unknown = sorted({*settings} - {*make().get_params()} | {*own} - {*_GROWTH})
     if unknown:
         name = strict.short(unknown[0])
         raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
-    model = make(**settings)
+    model = make(**dict(settings) | ({"growth": GrowthSettings(**own)} if own else {}))
     model.network_ = network
     model.n_features_in_ = len(network.schema.raws)
     if network.schema.named:

@@ -16,7 +16,7 @@ from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curves import band, corners, few_wholes, histogram, categories_of, stepping
+from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
 

@@ -142,7 +142,7 @@ def thresholds(network: Network) -> dict[str, Any]:
     return {"asked": asked, "lines": lines}
 
 
-BETWEEN = " \N{MIDDLE DOT} "
+SEPARATOR = " \N{MIDDLE DOT} "
 """What parts the number of a row from its key."""
 _MOST_BYTES = 400_000  # of packed rows in a page
 _FIRST_TRY = 50_000
@@ -219,7 +219,7 @@ def _spread(total: int, count: int, first: NDArray[np.intp]) -> NDArray[np.intp]
 
 def _number(name: str) -> str:
     """Return the number that a name begins with, nothing where there is none."""
-    first = name.partition(BETWEEN)[0]
+    first = name.partition(SEPARATOR)[0]
     return first if first.isascii() and first.isdigit() else ""
 
 

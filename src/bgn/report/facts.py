@@ -64,7 +64,7 @@ class Facts:
     labels: PageLabels
     edits: tuple[Edit, ...] = ()
     names: tuple[Names, Names] = (None, None)
-    learnt: int | None = None
+    n_training: int | None = None
     turned: bool = False
 
     @classmethod

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from bgn.inputs.errors import did_you_mean, listed
-from bgn.model.schema import Column, Category, Schema, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.text import clean
 
 _PARTS = ("title", "description", "target", "columns")

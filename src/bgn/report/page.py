@@ -52,7 +52,7 @@ def write_report(
     y_test: ArrayLike | None = None, title: str | None = None, digits: int = 3, units: Mapping[str, str] | None = None,
     labels: Mapping[str, Any] | str | os.PathLike[str] | None = None, edits: Sequence[Edit] | None = None,
     names: Sequence[Any] | None = None, names_test: Sequence[Any] | None = None, rows: int | bool | None = None,
-    learnt: int | None = None,
+    n_training: int | None = None,
 ) -> Path:  # fmt: skip
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
@@ -88,7 +88,7 @@ def write_report(
     rows : int or bool, optional
         The most rows of the dataset in the page, those with the largest errors first; as many as fit unless given.
         False or 0 for none.
-    learnt : int, optional, how many of the rows the model learnt from, where no others judge
+    n_training : int, optional, how many of the rows the model learnt from, where no others judge
 
     Returns
     -------
@@ -108,7 +108,7 @@ def write_report(
     check_place(path)
     facts = Facts.of(model, X, y, X_test, y_test, labels, units)
     log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
-    facts = replace(facts, edits=tuple(log), names=_called(facts, names, names_test), learnt=learnt)
+    facts = replace(facts, edits=tuple(log), names=_called(facts, names, names_test), n_training=n_training)
     most = None if rows is None or rows is True else int(rows)
     write_whole(path, render(facts, PageSettings(title, digits, most)).encode("utf-8"))
     return Path(path)

@@ -144,14 +144,14 @@ def _learnt(facts: Facts) -> str:
     """Say that no rows were held out, and what that does to the figures."""
     rival, count = "logistic" if facts.classes else "linear", len(facts.judged_rows)
     fitted = f"The tree and the {rival} model were fitted to the very rows they are judged on, which flatters them"
-    if facts.learnt is None:
+    if facts.n_training is None:
         return (
             f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
             "it may be further off."
         )
-    if not facts.learnt:
+    if not facts.n_training:
         return f"This model did not learn from these rows. {fitted}."
-    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count_of(count, 'row')}"
+    some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
     return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 

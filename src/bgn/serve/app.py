@@ -28,7 +28,7 @@ from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.report import facts as told
-from bgn.report.controls import BETWEEN, KnownRows, typical
+from bgn.report.controls import SEPARATOR, KnownRows, typical
 from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
 from bgn.serve import app as asked
@@ -121,7 +121,7 @@ class ModelApp:
         """Where rows are, by number and by key."""
         found: dict[str, int] = {}
         for place, name in enumerate(self._known.names):
-            for part in (name, *name.split(BETWEEN)):
+            for part in (name, *name.split(SEPARATOR)):
                 found.setdefault(part.strip().casefold(), place)
         return found
 
@@ -187,13 +187,13 @@ class ModelApp:
         row, wanted = asked.row(body.get("row"), network), self._wanted(body)
         limits = _limits(network, row, set(asked.columns(body.get("stay", []), network, "stay")))
         found = bgn.counterfactual(network, table_row(network, row), **wanted, **limits, max_seconds=_SECONDS)
-        told = found if found.told is None else found.told  # in few digits
+        told = found if found.rounded is None else found.rounded  # in few digits
         moved = [(network.names.index(name), old, new) for name, (old, new) in told.changes.items()]
         shown = told.prediction if told.x is not None else float("nan")
         values = None if told.x is None else network.schema.encode([told.x], missing=True)[0]
         return {
-            "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
-            "within": 0.0 if told is found else told.gap,
+            "found": found.reached, "proven": found.optimal, "unreachable": found.unreachable,
+            "within": 0.0 if told is found else told.max_saving,
             "prediction": None if shown != shown else shown,
             "changes": [{"column": j, "name": quote_name(self.facts.network.names[j]), "from": self._told(j, old),
                          "to": self._told(j, new)} for j, old, new in moved],

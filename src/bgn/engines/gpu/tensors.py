@@ -276,7 +276,10 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
         answers = iter(_answers(network, some.T, -1))
         for term, weights in zip(network.terms, coef, strict=True):
-            values = next(answers).double() if isinstance(term, Rule) else _linear_values(term, some)
+            if isinstance(term, Rule):
+                values = torch.where(next(answers) > 0, 1.0, term.otherwise).double()
+            else:
+                values = _linear_values(term, some)
             out += torch.outer(values, rows.new_tensor(weights, dtype=torch.float64))
     found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
     found = found if network.link == "softmax" else found[:, 0]

@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import (
+    class_labels,
+    clipped_network,
+    column_of,
+    columns_of,
+    probabilities_of,
+    value_if_missing,
+)
 from bgn.explain.counterfactual.problem import (
+    ChangeProblem,
     Goal,
     Limits,
     PlainInputs,
-    Problem,
     categories_to_fill,
     plain_inputs,
     predicted,
@@ -23,9 +31,8 @@ from bgn.explain.counterfactual.problem import (
     read_problem,
     read_row,
 )
-from bgn.explain.counterfactual.search import brief, cheapest_row, nearest_miss, neat
+from bgn.explain.counterfactual.search import cheapest_row, nearest_miss, round_row, shorten
 from bgn.explain.crossings import compile_search
-from bgn.explain.arguments import class_labels, clipped_network, column_of, columns_of, value_if_missing, probabilities_of
 from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
@@ -49,7 +56,7 @@ class Counterfactual(Tabular):
 
     Attributes
     ----------
-    found : bool
+    reached : bool
         Whether a row with a wanted prediction was found.
     x : ndarray or None
         That row, as the table has it: levels in words, None for a gap. When there is none, the allowed row that comes
@@ -63,7 +70,7 @@ class Counterfactual(Tabular):
         Weighted sum of the changes.
     optimal : bool
         Whether it is proven that nothing is cheaper (or, when nothing was found, that nothing comes nearer).
-    gap : float
+    max_saving : float
         By how much, at most, something cheaper may exist, relative to `cost`; 0 when optimal.
     unreachable : bool
         Whether it is proven that no allowed row has a wanted prediction.
@@ -75,24 +82,24 @@ class Counterfactual(Tabular):
         How far the prediction is from the wanted ones, with classes in scores; 0 where found.
     label : label or None
         With classes, the one that the network predicts for `x`.
-    told : Counterfactual or None
-        The same change in fewer digits, as texts tell it, where straight lines ask for many: the network has confirmed
-        that it will do, and it costs up to two thousandths more, which is its `gap`.
+    rounded : Counterfactual or None
+        The same change in fewer digits, as texts show it, where linear terms need many: the network has confirmed
+        that it will do, and it costs up to two thousandths more, which is its `max_saving`.
     """
 
-    found: bool
+    reached: bool
     x: Any
     prediction: float
     changes: dict[str, tuple[Any, Any]]
     cost: float
     optimal: bool
-    gap: float
+    max_saving: float
     unreachable: bool
     alternatives: tuple[Counterfactual, ...] = ()
     plain: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
     label: Any = None
-    told: Counterfactual | None = field(default=None, repr=False)
+    rounded: Counterfactual | None = field(default=None, repr=False)
 
     def _columns(self) -> Columns:
         moves = list(self.changes.values())
@@ -102,23 +109,23 @@ class Counterfactual(Tabular):
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
         return {
-            "found": self.found,
+            "reached": self.reached,
             "x": None if self.x is None else list(self.x.tolist()),
             "prediction": None if np.isnan(self.prediction) else self.prediction,
             **({} if self.label is None else {"label": self.label}),
             "changes": {name: {"from": old, "to": new} for name, (old, new) in self.changes.items()},
             "cost": self.cost if np.isfinite(self.cost) else None,
             "optimal": self.optimal,
-            "gap": self.gap if np.isfinite(self.gap) else None,
+            "max_saving": self.max_saving if np.isfinite(self.max_saving) else None,
             "unreachable": self.unreachable,
-            **({} if self.told is None else {"told": self.told.as_dict()}),
+            **({} if self.rounded is None else {"rounded": self.rounded.as_dict()}),
             "alternatives": [answer.as_dict() for answer in self.alternatives],
         }
 
     def __repr__(self) -> str:
         if self.unreachable and self.x is None:
             return "Counterfactual(unreachable: no row obeys the limits)"
-        shown = self if self.told is None else self.told
+        shown = self if self.rounded is None else self.rounded
         if self.x is None:
             return "Counterfactual(not found in time)"
         value = f"{shown.prediction:.6g}"
@@ -127,13 +134,13 @@ class Counterfactual(Tabular):
         if self.unreachable:
             best = "best attainable" if self.optimal else "nearest found"
             return f"Counterfactual(unreachable: the {best} is {value})"
-        if not self.found:
+        if not self.reached:
             return f"Counterfactual(not found in time; the nearest so far is {value})"
         changes = shown.changes.items()
         moves = ", ".join(f"{quote_name(name)} {_written(old)} -> {_written(new)}" for name, (old, new) in changes)
-        proof = "optimal" if shown.optimal else f"gap {shown.gap:.1%}"
+        proof = "optimal" if shown.optimal else f"gap {shown.max_saving:.1%}"
         if self.optimal and shown is not self:
-            proof = f"optimal to within {max(shown.gap, 0.001):.1%}"
+            proof = f"optimal to within {max(shown.max_saving, 0.001):.1%}"
         return f"Counterfactual({moves or 'no change'}: {value} at cost {shown.cost:.6g}, {proof})"
 
 
@@ -230,18 +237,18 @@ def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Co
     deadline = time.monotonic() + max_seconds
     found = [_answers(task, n, fewest, deadline) for task in tasks]
     best = min(found, key=lambda each: _rank(each, fewest))
-    if not best.found:
+    if not best.reached:
         sure = all(each.optimal for each in found)
         gap = 0.0 if sure else np.inf
-        return replace(best, optimal=sure, gap=gap, unreachable=all(each.unreachable for each in found))
+        return replace(best, optimal=sure, max_saving=gap, unreachable=all(each.unreachable for each in found))
     if best.optimal and not all(each.optimal or each.unreachable for each in found):
-        best = replace(best, optimal=False, gap=1.0)
+        best = replace(best, optimal=False, max_saving=1.0)
     return best
 
 
 def _rank(answer: Counterfactual, fewest: bool) -> tuple[float, ...]:
     """Order answers: those found first, the cheapest before others."""
-    if answer.found:
+    if answer.reached:
         return 0.0, float(len(answer.changes)) if fewest else 0.0, answer.cost
     return 1.0, 0.0, np.inf if np.isnan(answer.prediction) else answer.miss
 
@@ -249,10 +256,10 @@ def _rank(answer: Counterfactual, fewest: bool) -> tuple[float, ...]:
 def _answers(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactual:
     """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
     answers = [_answer(task, fewest, deadline)]
-    while len(answers) < n and answers[-1].found and answers[-1].changes and time.monotonic() < deadline:
+    while len(answers) < n and answers[-1].reached and answers[-1].changes and time.monotonic() < deadline:
         task = task.without(answers[-1].plain)
         answers.append(_answer(task, fewest, deadline))
-    return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.found))
+    return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.reached))
 
 
 def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
@@ -267,14 +274,14 @@ def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
         if row is not None or time.monotonic() > deadline:
             break
     if row is not None:
-        row = neat(problem, row)
+        row = shorten(problem, row)
         cost = problem.cost(row)
         gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        answer, short = _record(task, row, True, proven, gap), brief(problem, row)
+        answer, short = _record(task, row, True, proven, gap), round_row(problem, row)
         if (short == row).all():
             return answer
         dearer = problem.cost(short)
-        return replace(answer, told=_record(task, short, True, False, (dearer - (1.0 - gap) * cost) / dearer))
+        return replace(answer, rounded=_record(task, short, True, False, (dearer - (1.0 - gap) * cost) / dearer))
     nearest, sure = nearest_miss(problem, deadline)
     told = _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
     return replace(told, unreachable=proven)
@@ -316,7 +323,7 @@ class Task:
     A gap that stays where all questions count it as something is a number or a level that does not change.
     """
 
-    problem: Problem
+    problem: ChangeProblem
     inputs: PlainInputs
     raw: Floats
     filled: tuple[int, ...]

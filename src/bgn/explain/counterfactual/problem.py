@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from bgn.explain.crossings import after_first
 from bgn.explain.arguments import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
+from bgn.explain.crossings import after_first
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
@@ -401,7 +401,7 @@ def _chances(number: int, probability: Any, n_classes: int) -> Sequence[Chance]:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class ChangeProblem:
     """What a counterfactual is asked for, read once.
 
     The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
@@ -428,6 +428,11 @@ class Problem:
     def counted(self) -> Bools:
         """Which parts `max_changed` counts."""
         return np.array([not self.filled.issuperset(part) for part in self.parts], dtype=bool)
+
+    @property
+    def linear_columns(self) -> list[int]:
+        """The columns with linear terms."""
+        return [term.column for term in self.network.linear]
 
     @property
     def most(self) -> int:
@@ -479,7 +484,7 @@ class Problem:
         """Return how far the rows' predictions are from the wanted ones."""
         return misses(self.goal, self.network, self.network.raw_score(rows))
 
-    def without(self, changed: Iterable[int]) -> Problem:
+    def without(self, changed: Iterable[int]) -> ChangeProblem:
         """Return the problem with one more set of parts barred; what was filled has changed in any case."""
         return replace(self, barred=(*self.barred, frozenset(k for k in changed if self.counted[k])))
 
@@ -498,7 +503,7 @@ class Limits:
     background: Any = None
 
 
-def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterable[int] = ()) -> Problem:
+def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterable[int] = ()) -> ChangeProblem:
     """Check and read the arguments of :func:`bgn.counterfactual`; the columns `still` stay whatever they say."""
     network, row, x = inputs.original, inputs.row, inputs.x
     if limits.max_changed is not None and limits.max_changed < 1:
@@ -528,7 +533,7 @@ def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterabl
     moving = [*np.flatnonzero(used & ~np.isin(np.arange(len(x)), fixed)), *np.flatnonzero(outside & ~used)]
     parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
     parts += [group for group in groups if not set(group) <= set(fixed)]
-    return Problem(
+    return ChangeProblem(
         inputs.network, layer, x, goal, read_costs(inputs, limits.costs, limits.background), low, high, whole,
         tuple(parts), tuple(groups), limits.max_changed,
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""The search behind a counterfactual: enumeration first, then the program, region by region, until it is proven.
+"""The search behind a counterfactual: trying candidates first, then the program, region by region, until it is proven.
 
 No proof rests on one answer of a solver: a second program, written in the opposite order, must find nothing cheaper,
-and a region in which no row was found counts as open unless it is proven to be empty.
+and a region in which no row was confirmed counts as open unless it is proven to be empty.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from math import prod
 
 import numpy as np
 
-from bgn.explain.counterfactual.problem import Problem
-from bgn.explain.counterfactual.program import Program, Solution
+from bgn.explain.counterfactual.problem import ChangeProblem
 from bgn.explain.crossings import after_first, crossings, crossings_along, factor
-from bgn.explain.optimize.problem import Domain, ScoreProblem
-from bgn.explain.optimize.search import is_empty
+from bgn.explain.optimize.problem import Domain, Problem
+from bgn.explain.optimize.program import Change, Goal, Program, Region
+from bgn.explain.optimize.search import Best, Entered, improve, is_empty
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Oblique, Projection
 
@@ -25,7 +25,7 @@ from bgn.model.term import Oblique, Projection
 _SAME = 1e-6
 # How far inside its region, relative to the columns' ranges, a row is placed: from edges that belong to it and from
 # those that do not.
-_INSETS = (*((each, each) for each in (0.0, 1e-13, 1e-11, 1e-9, 1e-7)), (0.0, 1e-9), (0.0, 1e-5), (1e-5, 1e-5))
+_INSETS = (*((inset, inset) for inset in (0.0, 1e-13, 1e-11, 1e-9, 1e-7)), (0.0, 1e-9), (0.0, 1e-5), (1e-5, 1e-5))
 # A column without bounds is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
 # Columns up to which every way to move, up or down, is looked at by itself.
@@ -34,110 +34,178 @@ _WAYS = 6
 _ROUNDED, _FEW_DIGITS = 0.002, 5
 
 
-def cheapest_row(problem: Problem, deadline: float) -> tuple[Floats | None, float, bool]:
+def cheapest_row(problem: ChangeProblem, deadline: float) -> tuple[Floats | None, float, bool]:
     """Return the cheapest row that will do, a lower bound of the cost, and whether the row is proven cheapest."""
-    row, most = change_one(problem), problem.most
-    cost = np.inf if row is None else problem.cost(row)
+    row = _cheapest(problem, np.concatenate([problem.x[np.newaxis], *_one_changed(problem, problem.x)]))
+    most, cost = problem.most, np.inf if row is None else problem.cost(row)
     if cost == 0:
         return row, 0.0, True
-    if most > 1 and (rows := all_rows(problem)) is not None:
-        row = cheapest(problem, rows if row is None else np.vstack([row, rows]))
+    if most > 1 and (rows := _all_rows(problem)) is not None:
+        row = _cheapest(problem, rows if row is None else np.vstack([row, rows]))
         return row, np.inf if row is None else problem.cost(row), True
     if most >= 2:
         # As a proof for two parts, as a start for more: then not for long.
         now = time.monotonic()
-        pair = change_two(problem, cost, deadline if most == 2 else now + 0.1 * (deadline - now))
+        pair = _change_two(problem, cost, deadline if most == 2 else now + 0.1 * (deadline - now))
         if pair is not None:
             row, cost = pair, problem.cost(pair)
-    tiny = cost <= 1e-12 * float(np.abs(problem.x) @ problem.costs) + 1e-200  # nothing that a solver could tell apart
-    if tiny or most <= 1 or (most == 2 and complete(problem, cost)):
+    tiny = cost <= 1e-12 * float(np.abs(problem.x) @ problem.costs) + 1e-200  # nothing that a solver could resolve
+    if tiny or most <= 1 or (most == 2 and _two_are_proven(problem, cost)):
         proven = time.monotonic() <= deadline
         return row, cost if proven else 0.0, proven
-    start = climb(problem, deadline)
+    start = _climb(problem, deadline)
     if start is not None and problem.cost(start) < cost:
         start = _tighten(problem, start)
         if problem.fits(start):
             row, cost = start, problem.cost(start)
     reach = _reach(problem, cost)
-    row, bound, proven = _by_program(problem, row, cost, reach, deadline)
-    if row is not None:
-        cost = problem.cost(row)
-        if not _covers(problem, reach, cost):
-            row, bound, proven = _by_program(problem, row, cost, _reach(problem, cost), deadline)
-    return row, bound, proven
+    best = _by_program(problem, row, cost, reach, deadline)
+    if best.row is not None:
+        cost = problem.cost(best.row)
+        needed = np.minimum(cost / problem.costs, np.maximum(problem.high - problem.x, problem.x - problem.low))
+        moving = [column for part in problem.parts for column in part]
+        if not (needed[moving] <= reach[moving] * (1 + 1e-6)).all():  # cheaper rows may be out of reach
+            best = _by_program(problem, best.row, cost, _reach(problem, cost), deadline)
+    return best.row, max(-best.bound, 0.0), best.proven
 
 
-def _reach(problem: Problem, cost: float) -> Floats:
+def nearest_miss(problem: ChangeProblem, deadline: float) -> tuple[Floats | None, bool]:
+    """Return the allowed row whose prediction comes nearest to the wanted ones, and whether that is proven."""
+    if (rows := _all_rows(problem)) is not None:
+        rows = rows[problem.allows(rows, wanted=False)]
+        misses = problem.misses(rows)
+        near = rows[misses <= misses.min(initial=np.inf)]
+        return (near[problem.price(near).argmin()] if len(near) else None), True
+    program = _program(problem, _reach(problem, np.inf), nearest=True)
+    same = program.same(0.0)
+
+    def enter_region(region: Region, value: float) -> Entered:
+        """Place a row in a region, by how much it misses."""
+        best, nearest = None, np.inf
+        for insets in _INSETS:
+            placed = program.solve(max(deadline - time.monotonic(), 0.1), inside=region, insets=insets)
+            if placed is None or placed.value == -np.inf:
+                continue
+            row = _settle(problem, program, placed)
+            if problem.fits(row, wanted=False):
+                miss = float(problem.misses(row[np.newaxis])[0])
+                if miss < nearest:
+                    best, nearest = row, miss
+            if min(nearest, -value) <= same - region.bound:
+                break
+        is_open = nearest > same - region.bound and not _nobody_in(problem, program, region, wanted=False)
+        return Entered(best, -nearest, range(len(program.cuts)), region.bound if is_open else -np.inf)
+
+    row = problem.x.copy() if problem.fits(problem.x, wanted=False) else None
+    value = -np.inf if row is None else -float(problem.misses(row[np.newaxis])[0])
+    best = improve(program, enter_region, row, value, deadline)
+    return best.row, best.proven
+
+
+# -- By the program.
+
+
+def _reach(problem: ChangeProblem, cost: float) -> Floats:
     """Return how far each column need be moved: no farther than an answer's cost pays for."""
     if np.isfinite(cost):
         return cost * (1 + 1e-9) / problem.costs
-    spread = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, 0.0)
+    ranges = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, 0.0)
     far = np.zeros(len(problem.x))
-    for neuron in problem.layer.neurons:
-        columns, sizes = neuron.projection.arrays[0], np.abs(neuron.projection.arrays[1])
-        missing = abs(neuron.threshold - neuron.projection.values(problem.x[np.newaxis])[0]) + sizes @ spread[columns]
-        far[columns] = np.maximum(far[columns], missing / sizes)
+    for condition in problem.layer.neurons:
+        columns, sizes = condition.projection.arrays[0], np.abs(condition.projection.arrays[1])
+        short = abs(condition.threshold - condition.projection.values(problem.x[np.newaxis])[0])
+        far[columns] = np.maximum(far[columns], (short + sizes @ ranges[columns]) / sizes)
     return _FAR * (far + 1.0)
 
 
-def _covers(problem: Problem, reach: Floats, cost: float) -> bool:
-    """Whether all rows of at most this cost were within reach."""
-    needed = np.minimum(cost / problem.costs, np.maximum(problem.high - problem.x, problem.x - problem.low))
-    moving = [column for part in problem.parts for column in part]
-    return bool((needed[moving] <= reach[moving] * (1 + 1e-6)).all())
+def _program(problem: ChangeProblem, reach: Floats, nearest: bool = False) -> Program:
+    """Return the program of a change in which columns move at most `reach` from where they are."""
+    network, x = problem.network, problem.x
+    columns = np.array([column for part in problem.parts for column in part], dtype=np.int64)
+    low, high = x.copy(), x.copy()
+    low[columns] = np.clip(x - reach, problem.low, problem.high)[columns]
+    high[columns] = np.clip(x + reach, problem.low, problem.high)[columns]
+    low[problem.integer], high[problem.integer] = np.ceil(low[problem.integer]), np.floor(high[problem.integer])
+    none = np.zeros(len(x))
+    domain = Domain(low, high, problem.integer, (None,) * len(x), none > 0, x)
+    conditions, n_first = problem.layer.neurons, network.widths[0]
+    outputs, intercept = network.output_weights.reshape(-1, np.size(network.base)), np.ravel(network.base)
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        intercept = intercept + weights * term.values(x[np.newaxis])
+    moving = [k for k, term in enumerate(network.linear) if term.column in columns]
+    terms, coefs = [network.linear[k] for k in moving], network.linear_coef[moving]
+    goals = [Goal(outputs @ factors, float(intercept @ factors), coefs @ factors, least)
+             for factors, least in problem.goal.limits(network)]  # fmt: skip
+    change = Change(
+        x, problem.costs, columns, problem.parts, problem.counted, problem.max_changed, problem.barred, problem.groups,
+        goals, terms, nearest,
+    )  # fmt: skip
+    scored = Problem(conditions, none, none, domain, network.layers[1:], len(conditions) - n_first)
+    return Program(scored, change)
 
 
-def _by_program(
-    problem: Problem, row: Floats | None, cost: float, reach: Floats, deadline: float
-) -> tuple[Floats | None, float, bool]:
-    """Improve on a row until two programs prove that nothing is cheaper, region by region."""
-    program, bound, least, turned = Program(problem, reach), 0.0, np.inf, False  # `least` of what nobody could enter
-    while (left := deadline - time.monotonic()) > 0:
-        solution = program.solve(left, ceiling=cost * (1 - _SAME) if turned else cost, turned=turned)
-        if solution is None and turned:
-            return row, min(cost, least), cost <= least * (1 + _SAME)
-        if solution is not None:
-            bound = min(bound, solution.bound) if turned else max(bound, solution.bound)
-        if not turned and (solution is None or cost <= bound * (1 + _SAME)):
-            turned = True
-            continue
-        assert solution is not None
-        if solution.x is None or bound >= least:
-            break
-        better, aim = _enter(program, solution, deadline)
-        if better is not None and problem.cost(better) < cost:
-            row, cost = better, problem.cost(better)
-        inside = np.inf if better is None else problem.cost(better)
-        if inside > aim * (1 + _SAME) and not _nobody_in(program, solution, cost * (1 - _SAME)):
-            least = min(least, aim, solution.bound)
-        if not solution.finished:
-            break
-        program.rule_out(solution)
-        turned = False
-    return row, min(bound, least, cost), False
+def _by_program(problem: ChangeProblem, row: Floats | None, cost: float, reach: Floats, deadline: float) -> Best:
+    """Improve on a row until two programs prove that nothing is cheaper; values are costs below 0."""
+    program = _program(problem, reach)
+
+    def enter_region(region: Region, value: float) -> Entered:
+        """Place a row in a region, as cheap as it goes; a solver knows the lowest cost there, but for roundings."""
+        best, cheapest, aim = None, np.inf, np.inf
+        for insets in _INSETS:
+            placed = program.solve(max(deadline - time.monotonic(), 0.1), inside=region, insets=insets)
+            if placed is None or placed.value == -np.inf:
+                continue
+            aim = min(aim, problem.cost(program.changed_row(placed)))
+            trial = _tighten(problem, _settle(problem, program, placed))
+            if problem.fits(trial):
+                if problem.cost(trial) < cheapest:
+                    best, cheapest = trial, problem.cost(trial)
+                if cheapest <= aim * (1 + 1e-9):
+                    break
+        aim = min(aim, max(-region.bound, 0.0)) if best is None else aim
+        ceiling = min(-value, cheapest) * (1 - _SAME)
+        is_open = cheapest > aim * (1 + _SAME) and not _nobody_in(problem, program, region, ceiling)
+        return Entered(best, -cheapest, range(len(program.cuts)), max(-aim, region.bound) if is_open else -np.inf)
+
+    return improve(program, enter_region, row, -cost, deadline)
 
 
-def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wanted: bool = True) -> bool:
+def _settle(problem: ChangeProblem, program: Program, region: Region) -> Floats:
+    """Move the solver's values, right to a millionth, onto the floats that are meant."""
+    row = program.changed_row(region)
+    row[problem.integer] = np.rint(row[problem.integer])
+    near = np.zeros(len(row))
+    near[program.columns] = 1e-7 * program.scale
+    same = np.abs(row - problem.x) <= near
+    row[same] = problem.x[same]
+    row = np.clip(row, problem.low, problem.high)
+    for cut, piece in zip(program.cuts, region.pieces, strict=True):
+        if cut.column is not None:
+            row[cut.column] = np.clip(row[cut.column], *cut.edges[piece])
+    return row
+
+
+def _nobody_in(
+    problem: ChangeProblem, program: Program, region: Region, cost: float = np.inf, wanted: bool = True
+) -> bool:
     """Whether it is proven that a region has no row that costs less: its prediction is not `wanted`, or its pieces
     never meet, whichever way columns move."""
-    problem, network = program.problem, program.problem.network
-    answers = problem.layer.fire(problem.x[np.newaxis])
-    neurons, given = list[Oblique](), list[float]()
-    for axis, piece in zip(program.axes, solution.pieces, strict=True):
-        answers[0, axis.neurons] = axis.answers[piece]
-        neurons += [problem.layer.neurons[k] for k in axis.neurons]
-        given += axis.answers[piece].tolist()
-    scores = after_first(network, answers[:, : network.widths[0]])
+    network = problem.network
+    signs = problem.layer.fire(problem.x[np.newaxis])
+    conditions, holds = list[Oblique](), list[float]()
+    for cut, piece in zip(program.cuts, region.pieces, strict=True):
+        signs[0, cut.conditions] = cut.signs[piece]
+        conditions += [problem.layer.neurons[k] for k in cut.conditions]
+        holds += cut.signs[piece].tolist()
+    scores = after_first(network, signs[:, : network.widths[0]])
     if wanted and not network.linear and not problem.goal.holds(network, scores)[0]:
         return True
     for group in problem.groups:
         for sign in (1.0, -1.0):
-            neurons.append(Oblique(Projection(group, (sign,) * len(group)), sign))
-            given.append(1.0)
-    low, high, none = problem.x.copy(), problem.x.copy(), np.zeros(len(problem.x))
-    low[program.columns] += program.low
-    high[program.columns] += program.high
-    for part, changed in zip(problem.parts, solution.changed, strict=True):
+            conditions.append(Oblique(Projection(group, (sign,) * len(group)), sign))
+            holds.append(1.0)
+    low, high, none = program.problem.domain.low.copy(), program.problem.domain.high.copy(), np.zeros(len(problem.x))
+    for part, changed in zip(problem.parts, region.changed, strict=True):
         if program.counts_parts and not changed:
             low[list(part)] = high[list(part)] = problem.x[list(part)]
     low, high = np.maximum(low, problem.x - cost / problem.costs), np.minimum(high, problem.x + cost / problem.costs)
@@ -146,60 +214,28 @@ def _nobody_in(program: Program, solution: Solution, cost: float = np.inf, wante
         return True
     both = np.flatnonzero((low < problem.x) & (problem.x < high)).tolist()
     some = np.flatnonzero(low < high).tolist()
-    signs = np.where(low < problem.x, -1.0, 1.0)
-    told = np.isfinite(cost) and len(both) <= _WAYS and bool(some)
-    for way in product((-1.0, 1.0), repeat=len(both)) if told else [()]:
-        least, most, asked = low, high, neurons
-        if told:
-            signs[both] = way
-            least = np.where(np.isin(np.arange(len(low)), both) & (signs > 0), problem.x, low)
-            most = np.where(np.isin(np.arange(len(low)), both) & (signs < 0), problem.x, high)
-            prices = -(signs * problem.costs)[some]
+    directions = np.where(low < problem.x, -1.0, 1.0)
+    by_way = np.isfinite(cost) and len(both) <= _WAYS and bool(some)
+    for way in product((-1.0, 1.0), repeat=len(both)) if by_way else [()]:
+        least, most, required = low, high, conditions
+        if by_way:
+            directions[both] = way
+            least = np.where(np.isin(np.arange(len(low)), both) & (directions > 0), problem.x, low)
+            most = np.where(np.isin(np.arange(len(low)), both) & (directions < 0), problem.x, high)
+            prices = -(directions * problem.costs)[some]
             cheaper = Projection(tuple(some), tuple(prices.tolist()))
-            asked = [*neurons, Oblique(cheaper, float(prices @ problem.x[some] - cost))]
+            required = [*conditions, Oblique(cheaper, float(prices @ problem.x[some] - cost))]
         domain = Domain(least, most, problem.integer, (None,) * len(low), none > 0, np.clip(problem.x, least, most))
-        region = ScoreProblem(tuple(asked), np.zeros(len(asked)), none, domain)
-        if not is_empty(region, np.array([*given, 1.0][: len(asked)])):
+        scored = Problem(tuple(required), np.zeros(len(required)), none, domain)
+        if not is_empty(scored, np.array([*holds, 1.0][: len(required)])):
             return False
     return True
 
 
-def _enter(program: Program, solution: Solution, deadline: float) -> tuple[Floats | None, float]:
-    """Return the cheapest row inside a region that the network confirms, or None if none was found; and what a solver
-    takes for the lowest cost there."""
-    problem, best, best_cost, aim = program.problem, None, np.inf, np.inf
-    for insets in _INSETS:
-        found = program.solve(max(deadline - time.monotonic(), 0.1), inside=solution, insets=insets)
-        if found is None or found.x is None:
-            continue
-        aim = min(aim, problem.cost(found.x))
-        row = _tighten(problem, _settle(program, found))
-        if problem.fits(row):
-            if problem.cost(row) < best_cost:
-                best, best_cost = row, problem.cost(row)
-            if best_cost <= aim * (1 + 1e-9):
-                break
-    return best, min(aim, max(solution.bound, 0.0)) if best is None else aim
+# -- A row that will do, made cheaper, and written in few digits.
 
 
-def _settle(program: Program, solution: Solution) -> Floats:
-    """Move the solver's values, right to a millionth, onto the floats that are meant."""
-    problem = program.problem
-    assert solution.x is not None
-    row = solution.x.copy()
-    row[problem.integer] = np.rint(row[problem.integer])
-    near = np.zeros(len(row))
-    near[program.columns] = 1e-7 * program.scale
-    same = np.abs(row - problem.x) <= near
-    row[same] = problem.x[same]
-    row = np.clip(row, problem.low, problem.high)
-    for axis, piece in zip(program.axes, solution.pieces, strict=True):
-        if axis.column is not None:
-            row[axis.column] = np.clip(row[axis.column], *axis.edges[piece])
-    return row
-
-
-def _tighten(problem: Problem, row: Floats) -> Floats:
+def _tighten(problem: ChangeProblem, row: Floats) -> Floats:
     """Bring every changed column, one after the other, as near to where it was as the prediction allows."""
     single = [part[0] for part in problem.parts if len(part) == 1]
     fine = problem.fits(row)
@@ -207,14 +243,14 @@ def _tighten(problem: Problem, row: Floats) -> Floats:
         if row[column] == problem.x[column]:
             continue
         trial = row.copy()
-        trial[column] = best_along(problem, column, row[np.newaxis])[0]
+        trial[column] = _nearest_along(problem, column, row[np.newaxis])[0]
         nearer = abs(trial[column] - problem.x[column]) < abs(row[column] - problem.x[column])
         if (nearer or not fine) and problem.fits(trial):
             row, fine = trial, True
     return row
 
 
-def neat(problem: Problem, row: Floats) -> Floats:
+def shorten(problem: ChangeProblem, row: Floats) -> Floats:
     """Write every changed value with the fewest digits that cost no more, to a billionth, and still do."""
     ceiling = problem.cost(row) * (1 + 1e-9)
     for column in np.flatnonzero(row != problem.x):
@@ -227,20 +263,20 @@ def neat(problem: Problem, row: Floats) -> Floats:
     return row
 
 
-def brief(problem: Problem, row: Floats) -> Floats:
+def round_row(problem: ChangeProblem, row: Floats) -> Floats:
     """Write every changed value of many digits with the fewest that cost little more and still do.
 
-    Where a straight line passes what is wanted, the cheapest value has all the digits there are.
+    Where a linear term passes what is wanted, the cheapest value has all the digits there are.
     """
     ceiling = problem.cost(row) * (1 + _ROUNDED)
     for column in np.flatnonzero(row != problem.x):
-        exact, away = row[column], np.sign(row[column] - problem.x[column])
+        exact, direction = row[column], np.sign(row[column] - problem.x[column])
         if float(f"{exact:.{_FEW_DIGITS}g}") == exact:
             continue
         for digits in range(1, 16):
             near = float(f"{exact:.{digits}g}")
             unit = 10.0 ** (math.floor(math.log10(abs(exact))) - digits + 1) if exact else 0.0
-            values = (near, float(f"{near + away * unit:.{digits}g}"))  # the nearest, and one that goes farther
+            values = (near, float(f"{near + direction * unit:.{digits}g}"))  # the nearest, and one that goes farther
             trials = [np.where(np.arange(len(row)) == column, value, row) for value in values]
             good = [trial for trial in trials if problem.cost(trial) <= ceiling and problem.fits(trial)]
             if good:
@@ -249,126 +285,71 @@ def brief(problem: Problem, row: Floats) -> Floats:
     return row
 
 
-def nearest_miss(problem: Problem, deadline: float) -> tuple[Floats | None, bool]:
-    """Return the allowed row whose prediction comes nearest to the wanted ones, and whether that is proven."""
-    best = problem.x.copy() if problem.fits(problem.x, wanted=False) else None
-    if (rows := all_rows(problem)) is not None:
-        rows = rows[problem.allows(rows, wanted=False)]
-        misses = problem.misses(rows)
-        near = rows[misses <= misses.min(initial=np.inf)]
-        return (near[problem.price(near).argmin()] if len(near) else None), True
-    program, turned, unclear = Program(problem, _reach(problem, np.inf)), False, np.inf
-    miss = np.inf if best is None else float(problem.misses(best[np.newaxis])[0])
-    while (left := deadline - time.monotonic()) > 0:
-        solution = program.solve(left, missing=True, turned=turned)
-        near = solution is not None and solution.x is not None and solution.bound >= miss - _SAME * program.unit
-        if solution is None or near:
-            if turned:
-                return best, miss <= unclear + _SAME * program.unit
-            turned = True
-            continue
-        if solution.x is None:
-            break
-        inside = np.inf
-        for insets in _INSETS:
-            found = program.solve(max(left, 0.1), missing=True, inside=solution, insets=insets)
-            if found is None or found.x is None:
-                continue
-            row = _settle(program, found)
-            if problem.fits(row, wanted=False):
-                inside = min(inside, away := float(problem.misses(row[np.newaxis])[0]))
-                if away < miss:
-                    best, miss = row, away
-            if miss <= solution.bound + _SAME * program.unit:
-                break
-        if inside > solution.bound + _SAME * program.unit and not _nobody_in(program, solution, wanted=False):
-            unclear = min(unclear, solution.bound)
-        if not solution.finished:
-            break
-        program.rule_out(solution)
-        turned = False
-    return best, False
+# -- Values of one column: in every piece the one nearest to the row, and where a linear term passes what is wanted.
+
+# How far from the value at which a linear term passes what is wanted to try, relative to what is added up.
+_NEAR_PASSING = (0.0, *(sign * 2.0**-power for power in (52, 50, 47, 40, 33) for sign in (1.0, -1.0)))
 
 
-# -- Counterfactuals that change one part of a row, or two: every candidate is tried.
-
-# How far beside a crossing of two lines to try, relative to its size.
-_BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
-# Most whole numbers of a column that are tried one by one.
-_MOST_WHOLE = 20_000
-# So many rows, about, are tried at once.
-_AT_ONCE = 100_000
-# Rows up to which all are tried, and rows whose places on a straight line are.
-_ROWS, _ON_LINES = 10_000, 200
-# How far beside the value at which a straight line passes what is wanted to try, relative to what is added up.
-_ON_SLOPE = (0.0, *(sign * 2.0**-power for power in (52, 50, 47, 40, 33) for sign in (1.0, -1.0)))
-
-
-def best_along(problem: Problem, column: int, rows: Floats, ceiling: float = np.inf) -> Floats:
-    """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will, or
+def _nearest_along(problem: ChangeProblem, column: int, rows: Floats, ceiling: float = np.inf) -> Floats:
+    """Return for every row the value of a column nearest to the one it has now that will do; NaN if none will, or
     none for less than `ceiling`."""
-    if column in sloped(problem):
-        return np.array([_best_on_slope(problem, column, row) for row in rows])
-    values, there = nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    best = np.full(len(rows), np.nan)
+    if column in problem.linear_columns:
+        for number, row in enumerate(rows):
+            trials = _settings(problem, (column,), row)
+            reached = trials[problem.holds(problem.layer.fire(trials), trials), column]
+            if len(reached):
+                best[number] = reached[np.abs(reached - problem.x[column]).argmin()]
+        return best
+    values, there = _nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
     far = np.abs(values - problem.x[column])
     spent = problem.price(rows) - np.abs(rows[:, column] - problem.x[column]) * problem.costs[column]
     row, piece = np.nonzero(there & (spent[:, np.newaxis] + far * problem.costs[column] <= ceiling))
-    tried = rows[row]
-    tried[:, column] = values[row, piece]
-    good = problem.holds(problem.layer.fire(tried), tried)
+    trials = rows[row]
+    trials[:, column] = values[row, piece]
+    good = problem.holds(problem.layer.fire(trials), trials)
     row, piece = row[good], piece[good]
-    best, nearest = np.full(len(rows), np.nan), np.lexsort((far[row, piece], row))
+    nearest = np.lexsort((far[row, piece], row))
     first = nearest[np.unique(row[nearest], return_index=True)[1]]
     best[row[first]] = values[row[first], piece[first]]
     return best
 
 
-def sloped(problem: Problem) -> list[int]:
-    """Return the columns with linear terms."""
-    return [term.column for term in problem.network.linear]
-
-
-def _best_on_slope(problem: Problem, column: int, row: Floats) -> float:
-    """Return the value of a column with a linear term nearest to the one asked about that will do; NaN if none will."""
-    values = _on_slope(problem, column, row)
-    rows = np.repeat(row[np.newaxis], len(values), axis=0)
-    rows[:, column] = values
-    good = values[problem.holds(problem.layer.fire(rows), rows)]
-    return float(good[np.abs(good - problem.x[column]).argmin()]) if len(good) else np.nan
-
-
-def _on_slope(problem: Problem, column: int, row: Floats) -> Floats:
+def _values_on_line(problem: ChangeProblem, column: int, row: Floats) -> Floats:
     """Return the values of a column with a linear term that may be the nearest: in every piece its own nearest value,
-    its ends, and where the prediction passes what is wanted, with floats beside."""
+    its ends, and where the prediction passes what is wanted, with floats near it."""
     places = crossings_along(problem.layer, column, row[np.newaxis])
-    nearest, there = nearest_in_pieces(problem, column, places)
-    first, last = pieces(problem, column, places)
+    nearest, there = _nearest_in_pieces(problem, column, places)
+    first, last = _pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
-    found = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
-    pairs = zip(problem.network.linear, problem.network.linear_coef, strict=True)
-    (slopes,) = (weights for term, weights in pairs if term.column == column)
+    values = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
+    (coefs,) = problem.network.linear_coef[[term.column == column for term in problem.network.linear]]
     rows = np.repeat(row[np.newaxis], len(near), axis=0)
     rows[:, column] = near
-    columns = problem.network.raw_score(rows).reshape(len(rows), len(slopes))
+    outputs = problem.network.raw_score(rows).reshape(len(rows), len(coefs))
     for factors, least in problem.goal.limits(problem.network):
-        slope, scores = float(factors @ slopes), columns @ factors
-        if slope == 0.0:
+        coef, scores = float(factors @ coefs), outputs @ factors
+        if coef == 0.0:
             continue
-        passed = near + (least - scores) / slope
-        room = 1e-9 * (1.0 + np.abs(passed))
-        passed = np.clip(
-            passed[(passed >= low - room) & (passed <= high + room)], problem.low[column], problem.high[column]
-        )
-        size = np.abs(passed) + np.abs(scores).max(initial=0.0) / abs(slope)
-        found += [passed + share * size for share in _ON_SLOPE]
-    values = np.concatenate(found)
+        passed = near + (least - scores) / coef
+        slack = 1e-9 * (1.0 + np.abs(passed))
+        inside = passed[(passed >= low - slack) & (passed <= high + slack)]
+        passed = np.clip(inside, problem.low[column], problem.high[column])
+        size = np.abs(passed) + np.abs(scores).max(initial=0.0) / abs(coef)
+        values += [passed + share * size for share in _NEAR_PASSING]
+    return _within(problem, column, np.concatenate(values), problem.low[column], problem.high[column])
+
+
+def _within(problem: ChangeProblem, column: int, values: Floats, low: float, high: float) -> Floats:
+    """Return the values of a column between two ends, in order; of a whole number those on both sides."""
     if problem.integer[column]:
         values = np.concatenate([np.floor(values), np.ceil(values)])
     values = np.unique(values[np.isfinite(values)])
-    return values[(values >= problem.low[column]) & (values <= problem.high[column])]
+    return values[(values >= low) & (values <= high)]
 
 
-def pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Floats]:
+def _pieces(problem: ChangeProblem, column: int, places: Floats) -> tuple[Floats, Floats]:
     """Return the first and the last value of every piece between crossings, within the column's limits."""
     ends = np.full((len(places), 1), np.inf)
     first = np.maximum(np.hstack([-ends, places]), problem.low[column])
@@ -378,21 +359,59 @@ def pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Float
     return first, last
 
 
-def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Bools]:
-    """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
-    first, last = pieces(problem, column, places)
+def _nearest_in_pieces(problem: ChangeProblem, column: int, places: Floats) -> tuple[Floats, Bools]:
+    """Return for every piece between crossings its value nearest to the one in the row, and whether it has any."""
+    first, last = _pieces(problem, column, places)
     there = (first <= last) & (first < np.inf) & (last > -np.inf)
     return np.clip(problem.x[column], first, np.maximum(first, last)), there
 
 
-def climb(problem: Problem, deadline: float) -> Floats | None:
-    """Return a row that will do, found by changing one part after another for the most gain per cost; maybe None."""
+# -- Changes of one part of a row, or two, and all rows where they are few: every candidate is tried.
+
+# How far from a crossing of two lines to try, relative to its size.
+_NEAR_CROSSING = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
+# Most whole numbers of a column that are tried one by one.
+_MOST_WHOLE = 20_000
+# So many rows, about, are tried at once.
+_AT_ONCE = 100_000
+# Rows up to which all are tried, and rows whose places on a linear term are.
+_ROWS, _ON_LINES = 10_000, 200
+
+
+def _cheapest(problem: ChangeProblem, rows: Floats) -> Floats | None:
+    """Return the cheapest of the rows that will do, or None."""
+    rows = rows[problem.allows(rows)]
+    return rows[problem.price(rows).argmin()] if len(rows) else None
+
+
+def _one_changed(problem: ChangeProblem, row: Floats) -> list[Floats]:
+    """Return a row with one part changed, for every part the rows in which conditions hold or not otherwise."""
+    return [_settings(problem, part, row) for part in problem.parts]
+
+
+def _settings(problem: ChangeProblem, part: tuple[int, ...], row: Floats) -> Floats:
+    """Return a row with one part changed: every category, or a value in every piece."""
+    if part in problem.groups:
+        values = np.eye(len(part))
+    elif part[0] in problem.linear_columns:
+        values = _values_on_line(problem, part[0], row)[:, np.newaxis]
+    else:
+        places = crossings_along(problem.layer, part[0], row[np.newaxis])
+        nearest, there = _nearest_in_pieces(problem, part[0], places)
+        values = nearest[there][:, np.newaxis]
+    rows = np.repeat(row[np.newaxis], len(values), axis=0)
+    rows[:, list(part)] = values
+    return rows
+
+
+def _climb(problem: ChangeProblem, deadline: float) -> Floats | None:
+    """Return a row that will do, reached by changing one part after another for the most gain per cost; maybe None."""
     row = problem.x
     miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
     while miss > 0:
         if time.monotonic() > deadline:
             return None
-        rows = np.concatenate([row[np.newaxis], *(_settings(problem, part, row) for part in problem.parts)])
+        rows = np.concatenate([row[np.newaxis], *_one_changed(problem, row)])
         rows = rows[problem.allows(rows, wanted=False)]
         misses, costs = problem.misses(rows), problem.price(rows)
         nearer = misses < miss
@@ -404,20 +423,20 @@ def climb(problem: Problem, deadline: float) -> Floats | None:
     return row
 
 
-def all_rows(problem: Problem) -> Floats | None:
-    """Return rows among which the cheapest and the nearest are, if there are few: every level and whole number of all
-    parts but one, whose value is the nearest in every piece; None where there are too many."""
-    long = [part for part in problem.parts if _options(problem, part) is None]
+def _all_rows(problem: ChangeProblem) -> Floats | None:
+    """Return rows among which the cheapest and the nearest are, if there are few: every category and whole number of
+    all parts but one, whose value is the nearest in every piece; None where there are too many."""
+    options = [_options(problem, part) for part in problem.parts]
+    long = [part for part, values in zip(problem.parts, options, strict=True) if values is None]
     if len(long) > 1:
         return None
     rest = [part for part in problem.parts if part not in long]
-    options = [_options(problem, part) for part in rest]
-    known = [each for each in options if each is not None]
+    known = [values for values in options if values is not None]
     column = long[0][0] if long else None
-    lines = column is not None and column in sloped(problem)
+    linear = column in problem.linear_columns
     pieces = 1 if column is None else 1 + int(problem.layer.reads[:, column].sum())
     count = prod(map(len, known))
-    if count * pieces > _ROWS or (lines and count > _ON_LINES):
+    if count * pieces > _ROWS or (linear and count > _ON_LINES):
         return None
     rows = np.tile(problem.x, (count, 1))
     for chosen, row in zip(product(*known), rows, strict=True):
@@ -426,16 +445,16 @@ def all_rows(problem: Problem) -> Floats | None:
     rows = np.vstack([problem.x, rows])
     if column is None:
         return rows
-    if lines:
+    if linear:
         return np.vstack([rows, *(_settings(problem, (column,), row) for row in rows)])
-    values, there = nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    values, there = _nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
     which, piece = np.nonzero(there)
     moved = rows[which]
     moved[:, column] = values[which, piece]
     return np.vstack([rows, moved])
 
 
-def _options(problem: Problem, part: tuple[int, ...]) -> Floats | None:
+def _options(problem: ChangeProblem, part: tuple[int, ...]) -> Floats | None:
     """Return what a category or a whole number may be, one row each; None for other numbers, and very many."""
     if part in problem.groups:
         return np.eye(len(part))[problem.high[list(part)] > 0]
@@ -446,9 +465,9 @@ def _options(problem: Problem, part: tuple[int, ...]) -> Floats | None:
     return np.unique(np.append(values, problem.x[part[0]]))[:, np.newaxis]
 
 
-def complete(problem: Problem, ceiling: float) -> bool:
+def _two_are_proven(problem: ChangeProblem, ceiling: float) -> bool:
     """Whether trying candidates proves the cheapest pair: not where two columns of whole numbers range too far."""
-    if sloped(problem):
+    if problem.linear_columns:
         return False
     reach = 2 * ceiling / problem.costs
     whole = [part[0] for part in problem.parts if part not in problem.groups and problem.integer[part[0]]]
@@ -456,23 +475,22 @@ def complete(problem: Problem, ceiling: float) -> bool:
     return not far or len(whole) < 2
 
 
-def cheapest(problem: Problem, rows: Floats) -> Floats | None:
-    """Return the cheapest of the rows that will do, or None."""
-    rows = rows[problem.allows(rows)]
-    return rows[problem.price(rows).argmin()] if len(rows) else None
-
-
-def change_one(problem: Problem) -> Floats | None:
-    """Return the cheapest answer that changes at most one part, or None."""
-    found = [problem.x[np.newaxis], *(_settings(problem, part, problem.x) for part in problem.parts)]
-    return cheapest(problem, np.concatenate(found))
-
-
-def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | None:
+def _change_two(problem: ChangeProblem, ceiling: float, deadline: float) -> Floats | None:
     """Return the cheapest answer that changes two parts, if it is cheaper than `ceiling`, or None."""
     best = None
     for pair in combinations(problem.parts, 2):
-        rows, column = _first_of_two(problem, pair, ceiling)
+        # One of them is tried value by value, a category first, then whole numbers, of which there are few; the other
+        # one follows, unless both are categories.
+        first, second = sorted(pair, key=lambda part: (part not in problem.groups, not problem.integer[part[0]]))
+        column = None if second in problem.groups else second[0]
+        if column is None:
+            rows = np.concatenate([_settings(problem, pair[1], row) for row in _settings(problem, pair[0], problem.x)])
+        elif first in problem.groups:
+            rows = _settings(problem, first, problem.x)
+        else:
+            values = _candidates(problem, first[0], column, ceiling)
+            rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
+            rows[:, first[0]] = values
         prices = problem.price(rows)
         order = np.argsort(prices, kind="stable")
         some = len(rows) if column is None else _AT_ONCE // (1 + np.count_nonzero(problem.layer.reads[:, column])) + 1
@@ -482,60 +500,17 @@ def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | No
                 return best
             if column is not None and prices[chosen[0]] > ceiling:
                 break  # the others cost more still
-            found = cheapest(problem, _second_of_two(problem, rows[chosen], column, ceiling))
-            if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
-                best, ceiling = found, problem.cost(found)
+            trials = rows[chosen]
+            if column is not None:
+                trials[:, column] = _nearest_along(problem, column, trials, ceiling)
+                trials = trials[~np.isnan(trials[:, column])]
+            row = _cheapest(problem, trials)
+            if row is not None and problem.cost(row) < ceiling * (1 - 1e-12):
+                best, ceiling = row, problem.cost(row)
     return best
 
 
-def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
-    """Return a row with one part changed to every other answer of the first layer."""
-    if part in problem.groups:
-        return _categories(part, row)
-    if part[0] in sloped(problem):
-        values = _on_slope(problem, part[0], row)
-    else:
-        places = crossings_along(problem.layer, part[0], row[np.newaxis])
-        nearest, there = nearest_in_pieces(problem, part[0], places)
-        values = nearest[there]
-    rows = np.repeat(row[np.newaxis], len(values), axis=0)
-    rows[:, part[0]] = values
-    return rows
-
-
-def _categories(group: tuple[int, ...], row: Floats) -> Floats:
-    """Return the row with each category of a one-hot group in turn."""
-    rows = np.repeat(row[np.newaxis], len(group), axis=0)
-    rows[:, list(group)] = np.eye(len(group))
-    return rows
-
-
-def _first_of_two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> tuple[Floats, int | None]:
-    """Return rows with the first of two parts changed, and the column to change next; None where both are."""
-    grouped = [part for part in pair if part in problem.groups]
-    single = [part[0] for part in pair if part not in problem.groups]
-    if len(grouped) == 2:
-        return np.concatenate([_categories(grouped[1], row) for row in _categories(grouped[0], problem.x)]), None
-    if len(grouped) == 1:
-        return _categories(grouped[0], problem.x), single[0]
-    # The first is tried value by value: better the whole numbers, of which there are few.
-    other, column = sorted(single, key=lambda each: not problem.integer[each])
-    values = _candidates(problem, other, column, ceiling)
-    rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
-    rows[:, other] = values
-    return rows, column
-
-
-def _second_of_two(problem: Problem, rows: Floats, column: int | None, ceiling: float) -> Floats:
-    """Return the rows that will do with that column changed, if there is one to change."""
-    if column is None:
-        return rows
-    found = best_along(problem, column, rows, ceiling)
-    rows[:, column] = found
-    return rows[~np.isnan(found)]
-
-
-def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Floats:
+def _candidates(problem: ChangeProblem, first: int, second: int, ceiling: float) -> Floats:
     """Return the values of the first column at which a cheapest pair can lie."""
     low = max(problem.low[first], problem.x[first] - ceiling / problem.costs[first])
     high = min(problem.high[first], problem.x[first] + ceiling / problem.costs[first])
@@ -544,12 +519,12 @@ def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Fl
     x, rest = problem.x, problem.x.copy()
     rest[[first, second]] = 0.0
     lines, exact = [], []
-    for neuron in problem.layer.neurons:
-        across, up = factor(neuron, first), factor(neuron, second)
+    for condition in problem.layer.neurons:
+        across, up = factor(condition, first), factor(condition, second)
         if across or up:
-            lines.append((across, up, neuron.threshold - neuron.projection.values(rest[np.newaxis])[0]))
+            lines.append((across, up, condition.threshold - condition.projection.values(rest[np.newaxis])[0]))
         if across and not up:
-            exact.append(crossings(neuron, first, x[np.newaxis])[0])
+            exact.append(crossings(condition, first, x[np.newaxis])[0])
     edges = [(0.0, 1.0, value) for value in (problem.low[second], problem.high[second], x[second])]
     lines += [edge for edge in edges if np.isfinite(edge[2])]
     a, b, c = np.array(lines).T
@@ -558,9 +533,6 @@ def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Fl
         meet = ((np.outer(c, b) - np.outer(b, c)) / cross)[np.triu_indices(len(lines), 1)]
     meet = np.unique(meet[np.isfinite(meet)])
     size = np.abs(meet).max(initial=0.0) * 1e-3 + np.abs(meet)
-    beside = (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel()
-    values = np.concatenate([beside, exact, np.nextafter(exact, -np.inf), [low, high, x[first]]])
-    if problem.integer[first]:
-        values = np.concatenate([np.floor(values), np.ceil(values)])
-    values = np.unique(values[np.isfinite(values)])
-    return values[(values >= low) & (values <= high)]
+    near = (meet[:, np.newaxis] + _NEAR_CROSSING * size[:, np.newaxis]).ravel()
+    values = np.concatenate([near, exact, np.nextafter(exact, -np.inf), [low, high, x[first]]])
+    return _within(problem, first, values, low, high)

@@ -1,7 +1,7 @@
-"""The pieces into which questions cut a column, or a sum over several, and the answers in each.
+"""The pieces into which conditions cut a column, or a sum over several, and which conditions hold in each.
 
-Questions about one column cut it into runs of floats, which are known to the last one; its levels and its gap are
-pieces of their own. Questions that compare the same sum over several columns share its pieces.
+Conditions on one column cut it into runs of floats, which are known to the last one; its categories and its missing
+value are pieces of their own. Conditions that compare the same sum over several columns share its pieces.
 """
 
 from __future__ import annotations
@@ -16,140 +16,148 @@ import numpy as np
 from bgn.explain.crossings import crossings
 from bgn.explain.optimize.problem import Domain
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Oblique, Projection
+from bgn.model.term import Oblique, Projection
 
 _FEW = 100  # whole numbers that are pieces of their own
-_LISTED = 4096  # combinations of levels whose sums are listed
+_LISTED = 4096  # combinations of categories whose sums are listed
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnPieces:
-    """What a column may hold, piece by piece, and how the questions about it alone answer there.
+class Pieces:
+    """One column, or one sum over several, piece by piece.
 
     Attributes
     ----------
-    column : int
-    spans : ndarray, shape (pieces, 2)
-        First and last value of every piece; NaN for a gap, which comes last.
-    neurons : list of int
-        The questions about this column alone.
-    answers : ndarray, shape (pieces, neurons)
-        +-1.
-    category : bool
-    """
-
-    column: int
-    spans: Floats
-    neurons: list[int]
-    answers: Floats
-    category: bool
-
-    @property
-    def gap(self) -> int | None:
-        """Which piece is the gap."""
-        return len(self.spans) - 1 if np.isnan(self.spans[-1, 0]) else None
-
-
-def column_pieces(neurons: Sequence[Oblique], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
-    """Return the pieces of one column; of whole numbers on a slope each, where they are few."""
-    own = [k for k, neuron in enumerate(neurons) if neuron.projection.columns == (column,)]
-    allowed, row = domain.categories[column], domain.start[np.newaxis]
-    if allowed is not None:
-        spans = np.array([(code, code) for code in allowed], np.float64)
-    else:
-        turns = np.array([crossings(neurons[k], column, row)[0] for k in own])
-        low, high, whole = domain.low[column], domain.high[column], domain.whole[column]
-        turns = np.ceil(turns) if whole else turns
-        if whole and steep and high - low < _FEW:
-            turns = np.arange(low, high + 1.0)
-        first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
-        last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
-        spans = np.column_stack([first, last])
-    if domain.missing[column]:
-        spans = np.vstack([spans[: 0 if column in domain.absent else None], [np.nan, np.nan]])
-    rows = np.repeat(row, len(spans), axis=0)
-    rows[:, column] = spans[:, 0]
-    answers = [np.where(neurons[k].fires(rows), 1.0, -1.0) for k in own]
-    return ColumnPieces(
-        column, spans, own, np.array(answers).T.reshape(len(spans), len(own)), allowed is not None
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class SharedSum:
-    """A sum over several columns that some questions compare, and the pieces between their thresholds.
-
-    Piece r lies between ``edges[r, 0]`` and ``edges[r, 1]``, without an edge that is `strict`. Where a gap leaves no
-    sum, the last piece is that, without edges.
+    projection : Projection
+        The sum; of a column alone the column itself.
+    conditions : list of int
+        The conditions that compare it.
+    edges : ndarray, shape (pieces, 2)
+        Between which values a piece lies; of a column the first and the last one, NaN for a missing value.
+    strict : ndarray of bool, shape (pieces, 2)
+        Edges that do not belong to the piece.
+    signs : ndarray, shape (pieces, conditions)
+        +1 where a condition holds, else -1.
+    categorical : bool
+    missing : int or None
+        The piece, the last one, in which a column is missing, or a missing value leaves no sum.
     """
 
     projection: Projection
-    neurons: list[int]
+    conditions: list[int]
     edges: Floats
     strict: Bools
-    answers: Floats
-    loses: bool
+    signs: Floats
+    categorical: bool = False
+    missing: int | None = None
+
+    @property
+    def column(self) -> int | None:
+        """The column; None for a sum over several."""
+        return self.projection.columns[0] if len(self.projection.columns) == 1 else None
 
 
-def shared_sums(neurons: Sequence[Oblique], domain: Domain) -> list[SharedSum]:
-    """Return the sums over several columns that questions compare."""
+def cut_column(conditions: Sequence[Oblique], domain: Domain, column: int, one_by_one: bool = False) -> Pieces:
+    """Return the pieces of one column; with `one_by_one`, each whole number is one where they are few."""
+    own = [k for k, condition in enumerate(conditions) if condition.projection.columns == (column,)]
+    allowed, row = domain.categories[column], domain.start[np.newaxis]
+    if allowed is not None:
+        edges = np.array([(code, code) for code in allowed], np.float64)
+    else:
+        turns = np.array([crossings(conditions[k], column, row)[0] for k in own])
+        low, high, whole = domain.low[column], domain.high[column], domain.whole[column]
+        turns = np.ceil(turns) if whole else turns
+        if whole and one_by_one and high - low < _FEW:
+            turns = np.arange(low, high + 1.0)
+        first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
+        last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
+        edges = np.column_stack([first, last])
+    if domain.missing[column]:
+        edges = np.vstack([edges[: 0 if column in domain.absent else None], [np.nan, np.nan]])
+    rows = np.repeat(row, len(edges), axis=0)
+    rows[:, column] = edges[:, 0]
+    signs = [np.where(conditions[k].holds(rows), 1.0, -1.0) for k in own]
+    return Pieces(
+        Projection((column,), (1.0,)), own, edges, np.zeros(edges.shape, dtype=bool),
+        np.array(signs).T.reshape(len(edges), len(own)), allowed is not None,
+        len(edges) - 1 if domain.missing[column] else None,
+    )  # fmt: skip
+
+
+def cut_sums(conditions: Sequence[Oblique], domain: Domain) -> list[Pieces]:
+    """Return the pieces of the sums over several columns that conditions compare."""
     groups: dict[tuple[Projection, bool], list[tuple[int, float]]] = {}
-    for k, neuron in enumerate(neurons):
-        if len(neuron.projection.columns) > 1:
-            scaled, lead = _scaled(neuron.projection)
-            groups.setdefault((scaled, neuron.projection.missing_as is None), []).append((k, lead))
-    return [_shared_sum(neurons, domain, scaled, found) for (scaled, _), found in groups.items()]
+    for k, condition in enumerate(conditions):
+        if len(condition.projection.columns) > 1:
+            scaled, factor = _scaled(condition.projection)
+            groups.setdefault((scaled, condition.projection.missing_as is None), []).append((k, factor))
+    return [_cut_sum(conditions, domain, scaled, members) for (scaled, _), members in groups.items()]
 
 
 def _scaled(projection: Projection) -> tuple[Projection, float]:
     """Return a projection divided by its first number's sign and power of two, which rounds nothing; and that."""
-    first = next((each for each in projection.numbers if each != 0.0), 1.0)
-    lead = copysign(2.0 ** min(frexp(first)[1], 1023), first)
+    first = next((number for number in projection.numbers if number != 0.0), 1.0)
+    factor = copysign(2.0 ** min(frexp(first)[1], 1023), first)
     coefficients = tuple(
-        tuple(value / lead for value in each) if isinstance(each, tuple) else each / lead
-        for each in projection.coefficients
+        tuple(value / factor for value in number) if isinstance(number, tuple) else number / factor
+        for number in projection.coefficients
     )
-    gaps = None
+    missing_as = None
     if projection.missing_as is not None:
         pairs = zip(projection.missing_as, projection.coefficients, strict=True)
-        gaps = tuple(gap / lead if isinstance(each, tuple) or each == 0.0 else gap for gap, each in pairs)
-    return Projection(projection.columns, coefficients, gaps), lead
+        missing_as = tuple(
+            value / factor if isinstance(number, tuple) or number == 0.0 else value for value, number in pairs
+        )
+    return Projection(projection.columns, coefficients, missing_as), factor
 
 
-def _shared_sum(
-    neurons: Sequence[Oblique], domain: Domain, scaled: Projection, found: list[tuple[int, float]]
-) -> SharedSum:
-    numbers, leads = [k for k, _ in found], np.array([lead for _, lead in found])
-    cuts = np.array([neurons[k].threshold for k in numbers]) / leads
-    # A neuron that looks along the sum turns at its threshold, one that looks against it just after.
-    turns = list(zip(cuts.tolist(), (leads < 0).tolist(), strict=True))
+def _cut_sum(
+    conditions: Sequence[Oblique], domain: Domain, scaled: Projection, members: list[tuple[int, float]]
+) -> Pieces:
+    """Return the pieces of one sum; each member is a condition and the factor of the sum that it compares."""
+    own, factors = [k for k, _ in members], np.array([factor for _, factor in members])
+    cuts = np.array([conditions[k].threshold for k in own]) / factors
+    # A condition that looks along the sum turns at its threshold, one that looks against it just after.
+    turns = list(zip(cuts.tolist(), (factors < 0).tolist(), strict=True))
     keys = sorted(set(turns))
     passed = np.arange(len(keys) + 1)[:, np.newaxis] > [keys.index(turn) for turn in turns]
-    answers = np.where(passed == (leads > 0), 1.0, -1.0)
+    signs = np.where(passed == (factors > 0), 1.0, -1.0)
     ends, late = [-np.inf, *(cut for cut, _ in keys), np.inf], [after for _, after in keys]
     edges = np.column_stack([ends[:-1], ends[1:]])
     strict = np.array([[False, *late], [*(not after for after in late), False]]).T
-    sums = _listed(domain, scaled)
-    if sums is not None:
-        edges, strict, kept = _tight(edges, strict, sums)
-        answers = answers[kept]
-    sees = [column for column in scaled.columns if domain.missing[column]]
-    loses = scaled.missing_as is None and bool(sees)
-    if loses:
-        answers = np.vstack([answers, [1.0 if neurons[k].missing else -1.0 for k in numbers]])
+    sums = _list_sums(domain, scaled)
+    if sums is not None:  # the pieces that hold a sum, each from its least to its greatest
+        spans = []
+        for (low, high), (after, before) in zip(edges, strict, strict=True):
+            inside = sums[((sums > low) if after else (sums >= low)) & ((sums < high) if before else (sums <= high))]
+            spans.append((float(inside[0]), float(inside[-1])) if len(inside) else (np.nan, np.nan))
+        edges = np.array(spans)
+        kept = ~np.isnan(edges[:, 0])
+        edges, signs = edges[kept], signs[kept]
+        strict = np.zeros(edges.shape, dtype=bool)
+    if scaled.missing_as is None and any(domain.missing[column] for column in scaled.columns):
+        signs = np.vstack([signs, [1.0 if conditions[k].missing else -1.0 for k in own]])
         edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
-    return SharedSum(scaled, numbers, edges, strict, answers, loses)
+        return Pieces(scaled, own, edges, strict, signs, missing=len(edges) - 1)
+    return Pieces(scaled, own, edges, strict, signs)
 
 
-def _listed(domain: Domain, scaled: Projection) -> Floats | None:
+def _list_sums(domain: Domain, scaled: Projection) -> Floats | None:
     """Return all values that a sum over categories and whole numbers may have; None where they are too many."""
     options = []
     for place, (column, coefficient) in enumerate(zip(scaled.columns, scaled.coefficients, strict=True)):
-        values = _values(domain, column, coefficient)
-        if values is None:
+        low, high = domain.low[column], domain.high[column]
+        if isinstance(coefficient, tuple):
+            values = [coefficient[code] for code in domain.categories[column] or ()]
+        elif coefficient == 0.0:
+            values = [0.0]
+        elif domain.whole[column] and high - low < _LISTED:
+            values = (coefficient * np.arange(low, high + 1.0)).tolist()
+        else:
             return None
         if domain.missing[column] and scaled.missing_as is not None:
-            values = [*values, scaled.missing_as[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
+            factor = 1.0 if isinstance(coefficient, tuple) else coefficient or 1.0
+            values = [*values, scaled.missing_as[place] * factor]
         options.append(values)
     if prod(map(len, options)) > _LISTED:
         return None
@@ -157,27 +165,3 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
     for count, values in enumerate(options):
         totals = [total + value if count else value for total, value in product(totals, values)]
     return np.unique(totals)
-
-
-def _values(domain: Domain, column: int, coefficient: Coefficient) -> list[float] | None:
-    """Return what a column may add to a sum; None where that is any of very many numbers."""
-    allowed = domain.categories[column]
-    if isinstance(coefficient, tuple):
-        return [coefficient[code] for code in allowed or ()]
-    if coefficient == 0.0:
-        return [0.0]
-    low, high = domain.low[column], domain.high[column]
-    if not domain.whole[column] or not high - low < _LISTED:
-        return None
-    return (coefficient * np.arange(low, high + 1.0)).tolist()
-
-
-def _tight(edges: Floats, strict: Bools, sums: Floats) -> tuple[Floats, Bools, list[int]]:
-    """Return the pieces that hold a sum, each from its least to its greatest."""
-    kept, ends = list[int](), list[tuple[float, float]]()
-    for piece, ((low, high), (after, before)) in enumerate(zip(edges, strict, strict=True)):
-        inside = sums[((sums > low) if after else (sums >= low)) & ((sums < high) if before else (sums <= high))]
-        if len(inside):
-            kept.append(piece)
-            ends.append((float(inside[0]), float(inside[-1])))
-    return np.array(ends), np.zeros((len(kept), 2), dtype=bool), kept

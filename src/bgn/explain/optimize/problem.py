@@ -1,8 +1,8 @@
-"""A score to be driven as high as it goes: questions with weights, slopes, and the rows that count."""
+"""A score to be driven as high as it goes: conditions with weights, linear terms, and the rows that count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from bgn.model.schema import Column
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Oblique
 
-# -- Which rows are asked about: ranges of numbers, levels of categories, and whether gaps count.
+# -- Which rows count: ranges of numbers, categories, and whether missing values do.
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Rows by their columns, each on its own.
+    """Rows by their columns, one by one.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Domain:
     whole : ndarray of bool, shape (columns,)
         Numbers that must be whole.
     categories : tuple of (tuple of int or None)
-        Numbers of the levels that a category may have; None for a number.
+        Numbers of the categories that a column may have; None for a number.
     missing : ndarray of bool, shape (columns,)
-        Where a gap is a value of its own.
+        Where a missing value is a value of its own.
     start : ndarray, shape (columns,)
         What a column holds where it does not matter.
     absent : frozenset of int
-        Columns that hold a gap and nothing else.
+        Columns that are always missing.
     """
 
     low: Floats
@@ -50,34 +50,31 @@ class Domain:
 def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     """Return the rows that `within` names: "all", "seen", or bounds by column.
 
-    A gap that the questions see as such is a value of its own; one that they count as a number is that number.
+    A missing value that conditions see as such is a value of its own; one that they count as a number is that number.
     """
     if not (within in ("all", "seen") if isinstance(within, str) else isinstance(within, Mapping)):
         raise ValueError(f"within must be 'all', 'seen' or bounds by column, {{'age': (0, 100)}}; got {within!r}.")
-    columns, told = network.schema.columns, {}
+    columns, bounds = network.schema.columns, dict[int, Any]()
     if isinstance(within, Mapping):
-        told = {column_of(network, name, "within"): bounds for name, bounds in within.items()}
+        bounds = {column_of(network, name, "within"): ends for name, ends in within.items()}
     seen = within == "seen"
-    ends = [_ends(kind, told.get(j), seen) for j, kind in enumerate(columns)]
-    categories = tuple(_categories(kind, told.get(j)) for j, kind in enumerate(columns))
-    low, high = np.array(ends).reshape(-1, 2).T
+    low, high = np.array([_ends(kind, bounds.get(j), seen) for j, kind in enumerate(columns)]).reshape(-1, 2).T
+    categories = tuple(_categories(kind, bounds.get(j)) for j, kind in enumerate(columns))
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
-    sees = [value_if_missing(network, j) for j in range(len(columns))]
-    visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
+    counted = [value_if_missing(network, j) for j in range(len(columns))]
+    visible = np.array([value is not None and value != value for value in counted], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
-    start = [_start(*each) for each in zip(columns, categories, low.tolist(), high.tolist(), strict=True)]
+    start = np.empty(len(columns))
+    for j, (kind, allowed) in enumerate(zip(columns, categories, strict=True)):
+        if allowed is None:
+            start[j] = np.clip(kind.typical or 0.0, low[j], high[j])
+        elif not allowed:
+            start[j] = np.nan
+        else:
+            start[j] = allowed[0] if kind.typical is None or kind.typical not in allowed else kind.typical
     without_values = frozenset(np.flatnonzero(absent).tolist())
-    return Domain(low, high, whole, categories, (visible & missing) | absent, np.array(start), without_values)
-
-
-def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: float) -> float:
-    """Return what a column holds where it does not matter; NaN where it can only be missing."""
-    if allowed is None:
-        return float(np.clip(column.typical or 0.0, low, high))
-    if not allowed:
-        return np.nan
-    return float(allowed[0] if column.typical is None or column.typical not in allowed else column.typical)
+    return Domain(low, high, whole, categories, (visible & missing) | absent, start, without_values)
 
 
 def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
@@ -87,17 +84,17 @@ def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
     if bounds is None:
         return column.seen if seen and column.seen is not None else (-np.inf, np.inf)
     try:
-        low, high = (None if end is None else float(end) for end in bounds)
+        bottom, top = (None if end is None else float(end) for end in bounds)
     except (TypeError, ValueError):
         raise ValueError(f"within must give {column.name!r} two ends, (low, high); got {bounds!r}.") from None
-    found = -np.inf if low is None else low, np.inf if high is None else high
-    if not found[0] <= found[1]:
+    low, high = -np.inf if bottom is None else bottom, np.inf if top is None else top
+    if not low <= high:
         raise ValueError(f"within must give {column.name!r} a low end up to the high one; got {bounds!r}.")
-    return found
+    return low, high
 
 
 def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
-    """Return the numbers of the levels that a category may have."""
+    """Return the numbers of the categories that a column may have."""
     if column.categories is None:
         return None
     if bounds is None:
@@ -105,8 +102,7 @@ def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
     wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
     if column.always_missing:
         raise ValueError(f"within names {column.name!r}, which has no levels: the model does not use it. Leave it out.")
-    unknown = [category for category in wanted if category not in column.categories]
-    if unknown or not wanted:
+    if not wanted or any(category not in column.categories for category in wanted):
         raise ValueError(
             f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.categories))}; "
             f"got {bounds!r}."
@@ -116,115 +112,114 @@ def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
 
 # A column without ends is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
-# Where questions about the same two numbers meet farther away, it is searched up to so many times.
+# Where conditions on the same two numbers meet farther away, it is searched up to so many times.
 _FARTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreProblem:
+class Problem:
     """What is to be made as large as possible.
 
     Attributes
     ----------
-    neurons : tuple of Oblique
-        The first layer's questions; then `limits` more, which must be answered yes.
+    conditions : tuple of Oblique
+        The first layer's; then `n_required` more, which must hold.
     weights : ndarray
-        What each neuron of the last layer is worth.
-    slopes : ndarray, shape (columns,)
-    ends : ndarray, shape (columns, 2)
-        Between which values each slope counts; infinite where it has no ends. Column by column, a part of the domain
-        beyond an end is a problem of its own (:meth:`beyond`).
+        What every neuron of the last layer adds, or takes away where it does not fire.
+    linear_coef : ndarray, shape (columns,)
+    linear_range : ndarray, shape (columns, 2)
+        Between which values a linear term counts; infinite where it has no ends. Column by column, a part of the domain
+        beyond an end is a problem of its own (:meth:`split`).
     domain : Domain
     deeper : tuple of Layer
         The layers above the first.
-    limits : int
+    n_required : int
     missing_as : tuple of (int, float)
-        Columns with slopes where a gap is a value of its own, and what it counts as for the slope: such rows are a
-        problem of their own (:meth:`beyond`).
+        Columns with linear terms where a missing value is a value of its own, and what it counts as for the term: such
+        rows are a problem of their own (:meth:`split`).
     """
 
-    neurons: tuple[Oblique, ...]
+    conditions: tuple[Oblique, ...]
     weights: Floats
-    slopes: Floats
+    linear_coef: Floats
     domain: Domain
     deeper: tuple[Layer, ...] = ()
-    limits: int = 0
-    ends: Floats | None = None
+    n_required: int = 0
+    linear_range: Floats | None = None
     constant: float = 0.0
     missing_as: tuple[tuple[int, float], ...] = ()
 
-    def beyond(self) -> list[ScoreProblem]:
-        """Return problems that cover this one: without gaps in the first column with a slope that may have some, and
-        with; or each on one side of an end of the first slope that has rows beyond. None where no slope has either."""
-        for place, (column, counted) in enumerate(self.missing_as):
-            if self.slopes[column]:
-                rest = replace(self, missing_as=self.missing_as[:place] + self.missing_as[place + 1 :])
-                return [rest, rest._absent(column, counted)]
-        if self.ends is None:
-            return []
-        for column in np.flatnonzero(self.slopes).tolist():
-            (low, high), domain = self.ends[column].tolist(), self.domain
-            least, most = domain.low[column], domain.high[column]
-            if low <= least and most <= high:
-                continue
-            whole = bool(domain.whole[column])
-            inner = (np.ceil(low), np.floor(high)) if whole else (low, high)
-            spans = [(least, min(most, low), low), (max(least, inner[0]), min(most, inner[1]), None)]
-            spans.append((max(least, high), most, high))
-            return [self._between(column, *span) for span in spans if span[0] <= span[1]]
-        return []
-
-    def _absent(self, column: int, counted: float) -> ScoreProblem:
-        """Return the problem with a gap in a column, whose slope adds what the gap counts as."""
-        here = np.arange(len(self.slopes)) == column
-        domain = replace(self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column})
-        constant = self.constant + float(self.slopes[column]) * counted
-        return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
-
-    def _between(self, column: int, low: float, high: float, end: float | None) -> ScoreProblem:
-        """Return the problem with a column between two values; beyond an `end` its slope adds what it adds there."""
-        here = np.arange(len(self.slopes)) == column
-        low, high = (np.ceil(low), np.floor(high)) if self.domain.whole[column] and low < high else (low, high)
-        domain = replace(
-            self.domain, low=np.where(here, low, self.domain.low), high=np.where(here, high, self.domain.high)
-        )
-        if end is None:
-            assert self.ends is not None
-            ends = np.where(here[:, np.newaxis], [-np.inf, np.inf], self.ends)
-            return replace(self, domain=domain, ends=ends)
-        constant = self.constant + float(self.slopes[column]) * end
-        return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
-
     @property
-    def width(self) -> int:
-        """Number of questions that count."""
-        return len(self.neurons) - self.limits
+    def n_scored(self) -> int:
+        """Number of conditions that count."""
+        return len(self.conditions) - self.n_required
 
     @property
     def columns(self) -> list[int]:
         """The columns that matter."""
-        read = {column for neuron in self.neurons for column in neuron.projection.columns}
-        return sorted(read | set(np.flatnonzero(self.slopes).tolist()))
+        read = {column for condition in self.conditions for column in condition.columns}
+        return sorted(read | set(np.flatnonzero(self.linear_coef).tolist()))
 
-    def scores(self, answers: Floats) -> Floats:
-        """Return what answers to the questions, shape (rows, neurons), are worth; -inf where a limit is not met."""
-        met, answers = (answers[:, self.width :] > 0).all(axis=1), answers[:, : self.width]
+    def scores(self, signs: Floats) -> Floats:
+        """Return the scores where conditions hold or not, shape (rows, conditions); -inf where a required one fails."""
+        met, signs = (signs[:, self.n_scored :] > 0).all(axis=1), signs[:, : self.n_scored]
         for layer in self.deeper:
-            answers = layer.fire(answers)
-        return np.where(met, answers @ self.weights + self.constant, -np.inf)
+            signs = layer.fire(signs)
+        return np.where(met, signs @ self.weights + self.constant, -np.inf)
 
     def values(self, rows: Floats) -> Floats:
-        """Return what is made large, row by row; -inf where a limit is not met."""
-        answers = np.array([np.where(neuron.fires(rows), 1.0, -1.0) for neuron in self.neurons])
-        columns = np.flatnonzero(self.slopes)
-        straight = rows[:, columns] @ self.slopes[columns]
-        return self.scores(answers.reshape(len(self.neurons), len(rows)).T) + straight
+        """Return what is made large, row by row; -inf where a required condition fails."""
+        signs = np.array([np.where(condition.holds(rows), 1.0, -1.0) for condition in self.conditions])
+        columns = np.flatnonzero(self.linear_coef)
+        linear = rows[:, columns] @ self.linear_coef[columns]
+        return self.scores(signs.reshape(len(self.conditions), len(rows)).T) + linear
 
     def value(self, row: Floats) -> float:
         """Return what is made large, at one row."""
         return float(self.values(row[np.newaxis])[0])
 
-    def parts(self) -> Iterator[ScoreProblem]:
+    def split(self) -> list[Problem]:
+        """Return problems that cover this one, in which the next linear term is linear throughout: with and without a
+        missing value, or on every side of its ends; none where all linear terms are."""
+        for place, (column, counted) in enumerate(self.missing_as):
+            if self.linear_coef[column]:
+                here = np.arange(len(self.linear_coef)) == column
+                rest = replace(self, missing_as=self.missing_as[:place] + self.missing_as[place + 1 :])
+                domain = replace(
+                    self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column}
+                )
+                return [rest, replace(rest, domain=domain)._fixed(column, counted)]
+        if self.linear_range is None:
+            return []
+        for column in np.flatnonzero(self.linear_coef).tolist():
+            (low, high), domain = self.linear_range[column].tolist(), self.domain
+            least, most = domain.low[column], domain.high[column]
+            if low <= least and most <= high:
+                continue
+            inner = (np.ceil(low), np.floor(high)) if domain.whole[column] else (low, high)
+            spans = [(least, min(most, low), low), (max(least, inner[0]), min(most, inner[1]), None)]
+            spans.append((max(least, high), most, high))
+            return [self._between(column, *span) for span in spans if span[0] <= span[1]]
+        return []
+
+    def _fixed(self, column: int, value: float) -> Problem:
+        """Return the problem in which a linear term adds what it adds at a value."""
+        here = np.arange(len(self.linear_coef)) == column
+        constant = self.constant + float(self.linear_coef[column]) * value
+        return replace(self, linear_coef=np.where(here, 0.0, self.linear_coef), constant=constant)
+
+    def _between(self, column: int, low: float, high: float, end: float | None) -> Problem:
+        """Return the problem with a column between two values; beyond an `end` its linear term adds what it does there."""
+        here, domain = np.arange(len(self.linear_coef)) == column, self.domain
+        low, high = (np.ceil(low), np.floor(high)) if domain.whole[column] and low < high else (low, high)
+        domain = replace(domain, low=np.where(here, low, domain.low), high=np.where(here, high, domain.high))
+        if end is not None:
+            return replace(self, domain=domain)._fixed(column, end)
+        assert self.linear_range is not None
+        linear_range = np.where(here[:, np.newaxis], [-np.inf, np.inf], self.linear_range)
+        return replace(self, domain=domain, linear_range=linear_range)
+
+    def parts(self) -> Iterator[Problem]:
         """Yield problems that share no column and add up to this one."""
         if self.deeper:
             yield self
@@ -236,77 +231,89 @@ class ScoreProblem:
                 column = root[column]
             return column
 
-        for neuron in self.neurons:
-            for column in neuron.projection.columns[1:]:
-                root[find(column)] = find(neuron.projection.columns[0])
+        for condition in self.conditions:
+            for column in condition.columns[1:]:
+                root[find(column)] = find(condition.columns[0])
         for top in sorted({find(column) for column in root}):
-            own = [k for k, neuron in enumerate(self.neurons)
-                   if neuron.projection.columns and find(neuron.projection.columns[0]) == top]  # fmt: skip
-            slopes = np.array([slope if j in root and find(j) == top else 0.0 for j, slope in enumerate(self.slopes)])
-            kept = [k for k in own if k < self.width]
+            own = [k for k, condition in enumerate(self.conditions)
+                   if condition.columns and find(condition.columns[0]) == top]  # fmt: skip
+            linear = np.array(
+                [coef if j in root and find(j) == top else 0.0 for j, coef in enumerate(self.linear_coef)]
+            )
+            kept = [k for k in own if k < self.n_scored]
             yield replace(
-                self, neurons=tuple(self.neurons[k] for k in own), weights=self.weights[kept], slopes=slopes,
-                limits=len(own) - len(kept),
+                self, conditions=tuple(self.conditions[k] for k in own), weights=self.weights[kept],
+                linear_coef=linear, n_required=len(own) - len(kept),
             )  # fmt: skip
 
-    def bounded(self) -> ScoreProblem:
+    def bounded(self) -> Problem:
         """Return the problem with ends where a column has none: far beyond every threshold."""
-        reach = np.zeros(len(self.slopes))
-        straight = [] if self.ends is None else [*self.ends.T]
-        for ends in (self.domain.low, self.domain.high, *straight):
+        reach = np.zeros(len(self.linear_coef))
+        ranges = [] if self.linear_range is None else [*self.linear_range.T]
+        for ends in (self.domain.low, self.domain.high, *ranges):
             reach = np.maximum(reach, np.where(np.isfinite(ends), np.abs(ends), 0.0))
         for several in (False, True):
             known = reach.copy()
-            for neuron in self.neurons:
-                if (len(neuron.projection.columns) > 1) == several:
-                    for column, away in _thrown(neuron, known):
-                        reach[column] = max(reach[column], away)
-        far = np.maximum(
-            _FAR * (reach + 1.0), np.minimum(2.0 * _met(self.neurons, len(reach)), _FARTHEST * (reach + 1.0))
-        )
+            for condition in self.conditions:
+                if (len(condition.columns) > 1) == several:
+                    for column, distance in _reach_threshold(condition, known):
+                        reach[column] = max(reach[column], distance)
+        far = np.maximum(_FAR * (reach + 1.0), np.minimum(2.0 * self._meet(), _FARTHEST * (reach + 1.0)))
         low = np.where(np.isfinite(self.domain.low), self.domain.low, np.minimum(-far, self.domain.high - far))
         high = np.where(np.isfinite(self.domain.high), self.domain.high, np.maximum(far, self.domain.low + far))
         return replace(self, domain=replace(self.domain, low=low, high=high))
 
-
-def _met(neurons: Sequence[Oblique], count: int) -> Floats:
-    """Return how far from 0 the thresholds of two questions about the same two numbers meet, by column."""
-    found, lines = np.zeros(count), dict[tuple[int, ...], list[list[float]]]()
-    for neuron in neurons:
-        if len(neuron.projection.columns) == 2 and neuron.projection.numeric:
-            lines.setdefault(neuron.projection.columns, []).append([*neuron.projection.factors, neuron.threshold])
-    for columns, rows in lines.items():
-        a, b, c = np.array(rows).T
-        across = np.multiply.outer(a, b) - np.multiply.outer(b, a)
-        for column, factor in zip(columns, (b, a), strict=True):
-            met = np.abs(np.multiply.outer(c, factor) - np.multiply.outer(factor, c))
-            met = np.divide(met, np.abs(across), out=np.zeros_like(met), where=across != 0)
-            found[column] = max(found[column], float(met.max()))
-    return found
-
-
-def _thrown(neuron: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
-    """Yield for every number that a neuron reads how far from 0 its threshold may lie."""
-    pairs = list(zip(neuron.projection.columns, neuron.projection.coefficients, strict=True))
-    sizes = [max(map(abs, each), default=0.0) if isinstance(each, tuple) else abs(each) * reach[j] for j, each in pairs]
-    for (column, each), size in zip(pairs, sizes, strict=True):
-        if not isinstance(each, tuple) and each != 0.0:
-            yield column, (abs(neuron.threshold) + sum(sizes) - size) / abs(each)
+    def _meet(self) -> Floats:
+        """Return how far from 0 the thresholds of two conditions on the same two numbers meet, by column."""
+        distances, lines = np.zeros(len(self.linear_coef)), dict[tuple[int, ...], list[list[float]]]()
+        for condition in self.conditions:
+            projection = condition.projection
+            if len(projection.columns) == 2 and projection.numeric:
+                lines.setdefault(projection.columns, []).append([*projection.factors, condition.threshold])
+        for columns, rows in lines.items():
+            a, b, c = np.array(rows).T
+            across = np.multiply.outer(a, b) - np.multiply.outer(b, a)
+            for column, factor in zip(columns, (b, a), strict=True):
+                met = np.abs(np.multiply.outer(c, factor) - np.multiply.outer(factor, c))
+                met = np.divide(met, np.abs(across), out=np.zeros_like(met), where=across != 0)
+                distances[column] = max(distances[column], float(met.max()))
+        return distances
 
 
-def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
+def _reach_threshold(condition: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
+    """Yield for every number that a condition reads how far from 0 its threshold may lie."""
+    pairs = list(zip(condition.columns, condition.projection.coefficients, strict=True))
+    sizes = [max(map(abs, factor), default=0.0) if isinstance(factor, tuple) else abs(factor) * reach[j]
+             for j, factor in pairs]  # fmt: skip
+    for (column, factor), size in zip(pairs, sizes, strict=True):
+        if not isinstance(factor, tuple) and factor != 0.0:
+            yield column, (abs(condition.threshold) + sum(sizes) - size) / abs(factor)
+
+
+def problem_of(network: Network, domain: Domain, sign: float) -> Problem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
-    slopes, ends = np.zeros(network.n_inputs), np.tile([-np.inf, np.inf], (network.n_inputs, 1))
-    for term, coef in zip(network.linear, network.linear_coef, strict=True):
-        slopes[term.column] += sign * coef[0]
+    linear, ends = linear_terms_of(network, sign)
+    terms = [term for term in network.linear if domain.missing[term.column]]
+    counted = tuple((term.column, float(term.between(np.array([np.nan]))[0])) for term in terms)
+    domain = replace(domain, missing=domain.missing & (linear == 0.0))
+    # A condition without weight need not be looked at, unless deeper layers read it.
+    kept = [k for k in range(len(first.neurons)) if network.depth > 1 or weights[k] != 0.0]
+    return Problem(
+        tuple(first.neurons[k] for k in kept), weights if network.depth > 1 else weights[kept], linear, domain,
+        network.layers[1:], linear_range=ends if np.isfinite(ends).any() else None, missing_as=counted,
+    )  # fmt: skip
+
+
+def linear_terms_of(network: Network, sign: float) -> tuple[Floats, Floats]:
+    """Return the weights of a network's linear terms by column, and between which values they count."""
+    coef, ends = np.zeros(network.n_inputs), np.tile([-np.inf, np.inf], (network.n_inputs, 1))
+    for term, weights in zip(network.linear, network.linear_coef, strict=True):
+        coef[term.column] += sign * weights[0]
         ends[term.column] = term.low, term.high
-    seen = [term for term in network.linear if domain.missing[term.column]]
-    missing_as = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
-    domain = replace(domain, missing=domain.missing & (slopes == 0.0))
-    straight: dict[str, Any] = {"ends": ends if np.isfinite(ends).any() else None, "missing_as": missing_as}
-    if network.depth > 1:
-        return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
-    kept = [k for k in range(first.width) if weights[k] != 0.0]
-    neurons = tuple(first.neurons[k] for k in kept)
-    return ScoreProblem(neurons, weights[kept], slopes, domain, **straight)
+    return coef, ends
+
+
+def largest_score(network: Network) -> float:
+    """Return what intercept and rules add up to at most, all signs aside."""
+    return abs(network.base) + float(np.abs(network.output_weights).sum())

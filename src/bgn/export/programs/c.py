@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from bgn.export.condition import bounds
-from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, Summation, check_texts, plan, write_file
+from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, check_texts, plan, write_file
 from bgn.export.programs.statements import Statements, indented
 from bgn.export.scorecard import scorecard
 from bgn.model.numbers import EXACT, written

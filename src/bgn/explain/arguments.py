@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, swapped
-from bgn.model.schema import Category, Column, category_name
+from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
 
@@ -73,6 +73,11 @@ def table_row(network: Network, row: Floats) -> Any:
     told = decode_rows(network, row[np.newaxis])[0]
     told[[value != value for value in told]] = None
     return told
+
+
+def to_plain_row(row: Any) -> list[Any]:
+    """Return a row of the dataset in plain types, None for a missing value: what JSON can hold."""
+    return [None if value is None or value != value else value for value in row.tolist()]
 
 
 def value_if_missing(network: Network, column: int) -> float | None:
@@ -223,3 +228,19 @@ def prediction_title(network: Network, number: int) -> str | None:
         return network.target_name
     word = quote_category(category_name(class_labels(network)[number]))
     return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {word}")
+
+
+def one_hot_limits(schema: Schema, row: Floats, immutable: Collection[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the columns of an encoded row that must not change, and the 0/1 columns of each category, of which one
+    must stay 1: parts of dates do not change, nor does a category that was not there at fit."""
+    still = [name for name in immutable if name not in schema.category_columns and name not in schema.raws]
+    groups = []
+    for name, places in schema.category_columns.items():
+        members = [schema.names[j] for j in places]
+        if name not in immutable and not set(members).intersection(immutable) and row[places].sum() == 1:
+            groups.append(members)
+        else:
+            still += members
+    still += [column.name for column in schema.columns
+              if column.category_of is None and (column.part_of is not None or column.raw in immutable)]  # fmt: skip
+    return [*dict.fromkeys(still)], groups

@@ -1,0 +1,189 @@
+"""``bgn show`` and ``bgn path``: the equation of a saved model, and the errors of every size it had while it grew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+import bgn
+from bgn.cli.prove import check_no_class, range_text
+from bgn.cli.rows import class_option, json_option, read_model, size_option
+from bgn.cli.terminal import note, show, show_columns, show_json
+from bgn.explain.arguments import class_number
+from bgn.inputs.errors import InputError
+from bgn.model.network import Network
+from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
+from bgn.model.schema import category_name
+from bgn.persist import ModelFile, read
+from bgn.persist.network import ends_out
+from bgn.summary import STOP_REASONS
+from bgn.text import people
+
+_SECONDS = 2.0  # to prove how far predictions go
+_LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
+
+
+@click.command("show")
+@click.argument("model", type=click.Path())
+@click.option("--latex", is_flag=True, help="As LaTeX (amsmath).")
+@click.option("--markdown", is_flag=True, help="As a Markdown table.")
+@click.option("--html", is_flag=True, help="As an HTML table.")
+@click.option("--json", is_flag=True, help="Everything about the model, for machines.")
+@click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
+@class_option
+@size_option
+def show_model(model: str, digits: int | None, label: str | None, size: int | None, **forms: bool) -> None:
+    """Print the equation of a saved MODEL.
+
+    \b
+    bgn show model.json
+    bgn show model.json --latex > equation.tex
+    bgn show model.json --size 20
+    bgn show churn.json --class No
+    """
+    chosen = [form for form, wanted in forms.items() if wanted]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
+    file = read_model(model, size)
+    several, network = file.network.link == "softmax", as_told(file.network)
+    if label is not None:
+        if network.link == "identity":
+            check_no_class(label)
+        number, network = class_number(file.network, label, "--class"), file.network
+        if several:
+            network = outputs_of(network)[number]
+        elif not number:
+            network = swapped(network)
+    if chosen == ["json"]:
+        show_json(_describe(replace(file, network=network), digits))
+        return
+    written = bgn.as_terms(network)
+    show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+    if not chosen and not several:
+        percent, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
+        note(f"{'probabilities' if percent else 'predictions'} lie {range_text(ends, percent)}; see bgn certify.")
+
+
+def _describe(file: ModelFile, digits: int | None) -> dict[str, Any]:
+    """Return everything about a model in plain types; of several classes, the terms of each."""
+    network, outputs = file.network, outputs_of(file.network)
+    terms = _terms(network)
+    if len(outputs) > 1:
+        labels = map(category_name, network.schema.classes or ())
+        terms = {"classes": dict(zip(labels, map(_terms, outputs), strict=True))}
+    reach = None if len(outputs) > 1 else bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
+    return {
+        "equation": bgn.equation(network, digits=digits, units=file.units),
+        **terms,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "categories": None if column.categories is None else list(column.categories),
+                "ordered": column.ordered,
+                "unit": column.unit,
+                "typical": column.typical,
+            }
+            for column in network.schema.columns
+        ],
+        "feature_names": list(network.names),
+        "features_used": [network.names[column] for column in network.features_used],
+        "target": network.target_name,
+        "extremes": reach,
+        "n_terms": sum(network.widths) + len(network.linear),
+        "n_parameters": network.n_parameters,
+        "units": dict(file.units),
+        "figures": file.figures,
+        "settings": file.settings,
+        "library": file.library,
+    }
+
+
+def _terms(network: Network) -> dict[str, Any]:
+    """Return what one output is added up from, in plain types."""
+
+    def choice(one: Choice) -> dict[str, Any]:
+        return {"column": one.column, "values": list(one.values), "missing": one.missing}
+
+    def count(of: Count | None) -> dict[str, Any] | None:
+        return None if of is None else {"at_least": of.least, "of": list(map(choice, of.choices))}
+
+    def reading(of: Cases | Count | None) -> dict[str, Any]:
+        """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
+        cases = choices = None
+        if isinstance(of, Cases):
+            cases = [{"where": list(map(choice, case.where)), "relation": case.relation,
+                      "threshold": float(case.threshold)} for case in of.cases]  # fmt: skip
+        if isinstance(of, Count):
+            choices = count(of)
+        more = {name: count(getattr(of, name, None)) for name in ("required", "sufficient")}
+        return {"cases": cases, "choices": choices, **more}
+
+    terms = bgn.as_terms(network)
+    rules = [(term.weight, term.condition) for term in terms.rules]
+    return {
+        "intercept": float(terms.intercept[0]),
+        "terms": [
+            {
+                "coef": coef,
+                "columns": list(condition.columns),
+                "coefficients": list(condition.coefficients),
+                "relation": condition.relation,
+                "threshold": condition.threshold,
+                "missing": condition.missing,
+                "missing_as": None if condition.missing_as is None else list(condition.missing_as),
+                **reading(condition.reading),
+            }
+            for coef, condition in rules
+        ],
+        "linear": [
+            {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
+            for term in terms.linear if term.linear is not None
+        ],
+    }
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@json_option
+def path(model: str, as_json: bool) -> None:
+    """Print the errors of a saved MODEL at every size it had while it grew; where it has classes, log losses."""
+    file = read(model)
+    loss = "mse" if file.network.link == "identity" else "log_loss"
+    if file.history is None:
+        raise InputError(f"{model} was saved without a history: only fitted estimators have one.")
+    history = file.model().history_
+    best = (history.best_layer + 1, history.best_width)
+    rows = [
+        {"layer": layer + 1, "n_terms": size, "train": record.train_loss, "validation": record.validation_loss}
+        for layer, grown in enumerate(history.paths)
+        for size, record in enumerate(grown)
+    ]
+    if as_json:
+        names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
+        plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
+        chosen = dict(zip(("layer", "n_terms"), best, strict=True))
+        crossed = history.cross_validated
+        show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
+        return
+    show(f"{_LOSS_NAMES[loss]} by size: so many questions (and straight lines) in a layer")
+    deep = len(history.paths) > 1
+    titles = ["layer"] * deep + ["size", "training", "cross-validated" if history.cross_validated else "validation", ""]
+    lines = []
+    for row in rows:
+        size, last = int(row["n_terms"]), len(history.paths[row["layer"] - 1]) - 1
+        # All of a few sizes, then fewer and fewer, the last and the chosen one.
+        if size > 10 and size not in {12, 15, *range(20, last, 10 * 2 ** (last > 100)), history.best_width, last}:
+            continue
+        validation = "" if np.isnan(row["validation"]) else people(row["validation"])
+        mark = "chosen" if (row["layer"], size) == best else ""
+        lines.append([str(row["layer"])] * deep + [str(size), people(row["train"]), validation, mark])
+    show_columns([titles, *lines], left=0)
+    kept = file.network.widths[-1] + len(file.network.linear)
+    if not deep and kept < history.best_width:
+        show(f"the model has {kept}: of {history.best_width} grown questions and lines, equal ones became one")
+    more = "" if len(lines) == len(rows) else "; --json has every size"
+    show(f"growth ended: {STOP_REASONS.get(history.stopped, history.stopped)}{more}")

@@ -1,0 +1,223 @@
+"""What a fit came to, in one value: the equation, scores beside simple models, the size, and what to think twice of.
+
+``bgn fit`` prints it; Python users get it from :func:`summarize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bgn
+from bgn.explain.frontier import size_advice
+from bgn.explain.rivals import RivalScores
+from bgn.inputs.training import to_labels
+from bgn.model.schema import category_name
+from bgn.text import clean, count_of, people, quote_category, quote_name
+
+if TYPE_CHECKING:
+    from bgn.training_rows import TrainingRows
+
+_MOST_PRINTED = 100  # questions of the equation; `bgn show` prints all
+_SECONDS = 2.0  # to find the lowest prediction
+_MOST_CLASSES = 10  # whose shares are printed
+_LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
+STOP_REASONS = {
+    "patience": "more did not help",
+    "max_terms": "the limit on its size was reached",
+    "max_seconds": "the time was over",
+    "no gain": "nothing more was to be found",
+    "callback": "a callback said so",
+    "interrupted": "it was interrupted",
+}
+"""Why growth ended, in words."""
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """What a fit came to."""
+
+    data: str
+    target: str
+    rows_train: int
+    rows_test: int
+    rows_evaluated: int
+    equation: str
+    figures: Mapping[str, Mapping[str, float]]
+    n_terms: int
+    best_n_terms: int
+    loss_by_size: Mapping[str, Sequence[float]]
+    unit: str | None
+    validation_loss: float | None
+    cross_validated: bool
+    train_loss: float
+    bound: float | None
+    layer_sizes: tuple[int, ...]
+    n_parameters: int
+    features: int
+    features_used: tuple[str, ...]
+    stopped: str
+    seconds: float
+    notes: tuple[str, ...]
+    files: Mapping[str, str]
+    classes: Mapping[str, int] | None = None
+    loss: str = "mse"
+    proven: Sequence[str] = ()
+    n_linear: int = 0
+    verdicts: Sequence[str] = ()
+    advice: str = ""
+    classes_without_rows: Sequence[str] = ()
+    negative: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, as ``bgn fit --json`` prints them."""
+        plain = {name.replace("loss", self.loss): value for name, value in asdict(self).items() if name != "loss"}
+        plain["figures"] = {model: {name: None if x != x else x for name, x in scores.items()}
+                            for model, scores in self.figures.items()}  # fmt: skip
+        if self.classes is None:
+            del plain["classes"], plain["classes_without_rows"]
+        return {"library": bgn.__version__, **plain}
+
+    @property
+    def has_validation_set(self) -> bool:
+        """Whether validation rows were set apart from the training rows."""
+        return self.validation_loss is not None and not self.cross_validated
+
+    def warnings(self) -> list[str]:
+        """What a user should think twice about."""
+        model, *_, nothing = (scores[self.loss] for scores in self.figures.values())
+        warnings = [self.negative[0].lower() + self.negative[1:]] if self.negative else []
+        if nothing <= model:
+            same = "predicting the mean"
+            if self.classes is not None:
+                same = "predicting the shares of the classes for every row"
+            warnings.append(f"{same} is as good: the model has found nothing that holds on these rows.")
+        return warnings
+
+    def other_sizes(self) -> list[str]:
+        """What models of other sizes do, in a line for each kind of rows, and whether larger ones do better."""
+        lines, last = list[str](), len(next(iter(self.loss_by_size.values()))) - 1
+        sizes = sorted(size for size in {self.n_terms, 2 * self.n_terms, self.best_n_terms, last}
+                       if self.n_terms <= size <= last)  # fmt: skip
+        squared = "" if self.unit is None or self.loss != "mse" else f" ({clean(self.unit)} squared)"
+        for rows, errors in self.loss_by_size.items() if last > self.n_terms else ():
+            if rows == "training" and len(self.loss_by_size) > 1:
+                continue
+            name = "cross-validated" if rows == "validation" and self.cross_validated else rows
+            what = " terms" if self.n_linear else " rules"
+            texts = [f"{people(errors[size], 3)} ({size}{'' if k else what})" for k, size in enumerate(sizes)]
+            lines.append(f"{name.capitalize()} {_LOSS_NAMES[self.loss]}{squared}: {', '.join(texts)}.")
+        return [*lines, self.advice] if self.advice else lines
+
+    def facts(self) -> list[str]:
+        """The size of the model, its errors, how growth ended and what is proven, a line each."""
+        size, loss = count_of(sum(self.layer_sizes), "question"), _LOSS_NAMES[self.loss]
+        if len(self.layer_sizes) > 1:
+            size = f"{' + '.join(map(str, self.layer_sizes))} neurons"
+        size += f" and {count_of(self.n_linear, 'straight line')}" if self.n_linear else ""
+        apart = self.has_validation_set
+        lines = [
+            f"{size}, {count_of(self.n_parameters, 'number')} in all",
+            f"uses {len(self.features_used)} of {count_of(self.features, 'column')}: "
+            + (", ".join(map(quote_name, self.features_used)) or "none"),
+            f"{loss} on the training rows{', validation rows left out' * apart}: {people(self.train_loss)}",
+        ]
+        if self.bound is not None:
+            rules = "these rules" if len(self.layer_sizes) == 1 else "this last layer"
+            lines.append(
+                f"no weights of {rules} bring that training error below {people(self.bound)} (Theorem 1, which says "
+                "nothing about new rows)"
+            )
+        if self.validation_loss is not None:
+            where = "cross-validated" if self.cross_validated else "on the validation rows"
+            lines.append(f"{loss}, {where}: {people(self.validation_loss)}")
+        shares = ""
+        if self.classes is not None and len(self.classes) <= _MOST_CLASSES:
+            total = sum(self.classes.values())
+            parts = (f"{quote_category(label)} {count / total:.1%}" for label, count in self.classes.items())
+            shares = f" ({', '.join(parts)})"
+        rows = count_of(self.rows_train, "training row") + " (validation rows among them)" * apart + shares
+        lines.append(f"{rows}, {self.seconds:.1f} s; growth ended: {STOP_REASONS.get(self.stopped, self.stopped)}")
+        lines += [f"proven for every row: {promise}" for promise in self.proven]
+        return lines + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
+
+
+def summarize(
+    model: Any, data: str, rows: TrainingRows, rivals: RivalScores, units: Mapping[str, str], seconds: float = 0.0,
+    files: Mapping[str, str] | None = None,
+) -> FitSummary:  # fmt: skip
+    """Gather what is to be said of a fitted estimator.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    data : str
+        What the dataset is called.
+    rows : TrainingRows
+        The rows that it was fitted to, from :mod:`bgn.training_rows`.
+    rivals : RivalScores
+        Its scores beside simple models, from :func:`bgn.explain.rivals.compare_with_rivals`.
+    units : mapping of str to str
+    seconds : float, default 0
+        How long the fit took.
+    files : mapping of str to str, optional
+        What was written, and where.
+
+    Returns
+    -------
+    FitSummary
+    """
+    from bgn.explain.certify import list_guarantees
+    from bgn.explain.extremes import negative_note
+
+    network, history = model.network_, model.history_
+    tests = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    sizes = bgn.frontier(model, **tests)
+    counts, lacking = None, tuple[str, ...]()
+    if rows.classes is not None:
+        names = list(map(category_name, rows.classes))
+        evaluated = set(rows.evaluation[1].astype(np.intp).tolist())
+        lacking = tuple(name for code, name in enumerate(names) if code not in evaluated)
+        counts = dict(zip(names, np.bincount(rows.y.astype(np.intp), minlength=len(names)).tolist(), strict=True))
+    negative = ""
+    if rows.classes is None and rows.y.min() >= 0:
+        ends = bgn.extremes(network, "seen", max_seconds=_SECONDS)
+        negative = negative_note(ends, rows.y, "--at-least 0")
+    best = history.paths[history.best_layer][history.best_width]
+    bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
+    return FitSummary(
+        data=data,
+        target=network.target_name,
+        rows_train=rows.n_train,
+        rows_test=rows.n_test,
+        rows_evaluated=len(rows.evaluation[1]),
+        equation=bgn.equation(network, units=units, most=_MOST_PRINTED),
+        figures=rivals.figures,
+        n_terms=sizes.chosen,
+        best_n_terms=sizes.best,
+        loss_by_size={name: errors.tolist() for name, errors in sizes.errors.items()},
+        unit=units.get(network.target_name),
+        validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
+        cross_validated=sizes.cross_validated,
+        train_loss=best.train_loss,
+        bound=bounds[-1] if bounds and bounds[-1] > 0 else None,
+        layer_sizes=network.widths,
+        n_parameters=network.n_parameters,
+        features=network.n_inputs,
+        features_used=tuple(network.names[column] for column in network.features_used),
+        stopped=history.stopped,
+        seconds=seconds,
+        notes=rows.notes,
+        files=files or {},
+        classes=counts,
+        loss=sizes.loss,
+        proven=tuple(list_guarantees(model)),
+        n_linear=len(network.linear),
+        verdicts=tuple(map(str, rivals.verdicts)),
+        advice=size_advice(model, sizes, "--size {}", "a larger --size"),
+        classes_without_rows=lacking,
+        negative=negative,
+    )
