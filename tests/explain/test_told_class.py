@@ -62,7 +62,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
     card, rows = bgn.scorecard(network), town_rows(300)
     scores = network.raw_score(rows)
     assert (scores == 0).any()  # rows in between
-    totals = np.rint((-scores - float(card.start)) / float(card.unit)).astype(int)
+    totals = np.rint((-scores - float(card.start[0])) / float(card.unit)).astype(int)
     said = np.where(scores > 0, "nein", "ja")
     assert (said[totals >= card.likely_from()] == "ja").all()
     assert (said[totals < card.likely_from()] == "nein").all()
