@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from bgn.model.above import ANSWERS
 from bgn.require import lazy_names
 
 __version__ = "0.2.0"
@@ -92,18 +90,3 @@ __getattr__, __dir__, __all__ = lazy_names(
     },
 )
 
-
-def _answer(home: str, name: str) -> None:
-    """Let networks ask a function of a room above them, which is loaded when they do."""
-    ANSWERS[name] = lambda *given, **named: getattr(importlib.import_module(home), name)(*given, **named)
-
-
-_answer("bgn.report.svg", "picture")
-_answer("bgn.report", "card")
-_answer("bgn.report.page", "write_report")
-_answer("bgn.persist", "save")
-_answer("bgn.pipelines", "network_within")
-_answer("bgn.persist", "plain_content")
-_answer("bgn.engines.gpu.tensors", "hidden")
-_answer("bgn.engines.gpu.tensors", "predict")
-_answer("bgn.engines.gpu.tensors", "table_of")

@@ -70,11 +70,12 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
 def _describe(file: ModelFile, digits: int | None) -> dict[str, Any]:
     """Return everything about a model in plain types; of several classes, the terms of each."""
     network, outputs = file.network, outputs_of(file.network)
-    terms = _terms(network)
     if len(outputs) > 1:
         labels = map(category_name, network.schema.classes or ())
-        terms = {"classes": dict(zip(labels, map(_terms, outputs), strict=True))}
-    reach = None if len(outputs) > 1 else bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
+        terms: dict[str, Any] = {"classes": dict(zip(labels, map(_terms, outputs), strict=True))}
+        reach = None
+    else:
+        terms, reach = _terms(network), bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
     return {
         "equation": bgn.equation(network, digits=digits, units=file.units),
         **terms,

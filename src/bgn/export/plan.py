@@ -308,7 +308,7 @@ class ExportPlan:
             yes, no = coef * (1.0 - mean), coef * (-1.0 - mean)
             if comparison in reasons:  # the same rule twice is one reason
                 yes, no = yes + reasons[comparison].yes, no + reasons[comparison].no
-            rule = ReadTerm((), index, read_rule(network, index, dict(terms.filled)))
+            rule = ReadTerm((), 0, index, read_rule(network, index, dict(terms.filled)))
             text = describe(rule, terms)
             reasons[comparison] = Reason(comparison, tuple(yes.tolist()), tuple(no.tolist()), text)
         return tuple(reasons.values())

@@ -26,12 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.above import ANSWERS
 from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import MIRRORED, RELATIONS, Coefficient, Linear, Oblique, Projection
+from bgn.model.term import MIRRORED, RELATIONS, Coefficient, Linear, Oblique, Projection, Rule
 from bgn.text import Quoted, quote_category, quote_name
 
 # -- What is read: choices of categories, thresholds of a number, conditions, terms, models.
@@ -236,6 +235,8 @@ class ReadTerm:
     ----------
     coef : tuple of Decimal
         One per output. Those of a rule are above zero in the output that it moves most.
+    place : int
+        Which of ``network.terms`` it is.
     index : int
         Which of ``network.rules`` or ``network.linear`` it is.
     conditions : tuple of ReadCondition
@@ -247,6 +248,7 @@ class ReadTerm:
     """
 
     coef: tuple[Decimal, ...]
+    place: int
     index: int
     conditions: tuple[ReadCondition, ...] = ()
     any_holds: bool = False
@@ -445,8 +447,9 @@ def as_terms(model: Any) -> Terms:
     filled = unseen_missing(network)
     intercept = [written(value) for value in network.intercept.tolist()]
     rules: list[ReadTerm] = []
+    places = {kind: [k for k, term in enumerate(network.terms) if isinstance(term, Rule) is kind] for kind in (True, False)}
     linear = [
-        ReadTerm(tuple(map(written, coef)), index, linear=term)
+        ReadTerm(tuple(map(written, coef)), places[False][index], index, linear=term)
         for index, (term, coef) in enumerate(zip(network.linear, network.linear_coef.tolist(), strict=True))
         if any(coef)
     ]
@@ -464,7 +467,7 @@ def as_terms(model: Any) -> Terms:
         intercept = [EXACT.add(value, weight * start) for value, weight in zip(intercept, exact, strict=True)]
         if conditions:
             steps = tuple(EXACT.multiply(Decimal(high - low), weight) for weight in exact)
-            rules.append(ReadTerm(steps, index, conditions, reversed_ and len(conditions) > 1))
+            rules.append(ReadTerm(steps, places[True][index], index, conditions, reversed_ and len(conditions) > 1))
     rules.sort(key=lambda term: -max(map(abs, term.coef)))
     schema = outputs_of(network)[0].schema
     if network.link == "softmax":
@@ -498,7 +501,9 @@ def network_of(model: Any, plain: bool = True) -> Network:
     """
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if network is None:
-        network = ANSWERS["network_within"](model)
+        from bgn.pipelines import network_within
+
+        network = network_within(model)
     if not isinstance(network, Network):
         raise TypeError(
             f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "

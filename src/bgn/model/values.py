@@ -410,7 +410,7 @@ class AnyTable:
     --------
     >>> from bgn.model.values import AnyTable
     >>> table = AnyTable([[31, "Nice"], [47, None]])
-    >>> table.shape, table.column(1).levels
+    >>> table.shape, table.column(1).categories
     ((2, 2), ('Nice',))
     >>> row = AnyTable({"age": 31, "city": "Nice"})
     >>> row.names, row.shape, row.is_one_row

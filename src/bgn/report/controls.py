@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
-from bgn.model.above import ANSWERS
 from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, swapped
 from bgn.model.schema import category_name
@@ -251,7 +250,9 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.rules:
         return None
     saved = swapped(facts.original) if facts.turned else facts.original
-    content = ANSWERS["plain_content"](saved.changed(members=None), _units(facts), facts.edits)
+    from bgn.persist import plain_content
+
+    content = plain_content(saved.changed(members=None), _units(facts), facts.edits)
     questions = [_question(facts, term) for term in facts.terms.rules]
     return {"file": content, "questions": questions, "rows": rows}
 

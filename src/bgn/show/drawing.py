@@ -25,6 +25,7 @@ from bgn.export.styles import Signs, colour
 from bgn.model.network import Network
 from bgn.model.readings import ReadCondition, ReadTerm, Terms, as_terms, as_told, network_of
 from bgn.model.step import Floats
+from bgn.model.term import Rule
 from bgn.show.labels import shortened
 from bgn.text import count_of
 
@@ -114,6 +115,11 @@ def text_width(text: str) -> float:
     return sum(10.0 if unicodedata.east_asian_width(letter) in "WF" else _LETTERS.get(letter, 6.2) for letter in text)
 
 
+def of_rules(network: Network, values: Floats) -> Floats:
+    """Return the entries of the rules among values whose last axis is of all terms."""
+    return values[..., [place for place, term in enumerate(network.terms) if isinstance(term, Rule)]]
+
+
 def importance_of(model: Any, X: Any) -> Importance:
     """Return `X` if it is an importance already, else the importance over the rows of `X`."""
     return X if isinstance(X, Importance) else measure(model, X)
@@ -196,7 +202,7 @@ class _Plan:
     @cached_property
     def sizes(self) -> Floats:
         """How much every rule of the network moves predictions."""
-        return np.abs(self.network.rule_coef[:, 0]) if self.importance is None else self.importance.neurons
+        return of_rules(self.network, np.abs(self.network.coef[:, 0]) if self.importance is None else self.importance.terms)
 
     @cached_property
     def total(self) -> float:
@@ -291,7 +297,7 @@ class _Plan:
     def parts(self, condition: ReadCondition) -> dict[int, float]:
         """Return how much each input has to do with a condition: of a category its weightiest value."""
         if self.importance is not None and self.depth == 1:
-            sizes = self.importance.connections[list(condition.columns), condition.neuron].tolist()
+            sizes = of_rules(self.network, self.importance.connections)[list(condition.columns), condition.neuron].tolist()
         else:
             sizes = [float(np.abs(coefficient).max()) for coefficient in condition.coefficients]
         return dict(zip(condition.columns, sizes, strict=True))

@@ -96,15 +96,16 @@ def _shortened(column: Column, length: int) -> Column:
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:
-    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank.
+    """Return the words of every term, in order; rules that add nothing are blank.
 
     Columns and levels are called by about `length` letters at most.
     """
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
-    labels = [""] * len(network_of(model, plain=False).rules)
-    for term in terms.rules:
-        labels[term.index] = describe(term, terms, Signs())
+    labels = [""] * len(network_of(model, plain=False).terms)
+    for term in terms.terms:
+        linear = term.linear and f"{quote_name(terms.names[term.linear.column])} (linear)"
+        labels[term.place] = linear or describe(term, terms, Signs())
     return labels
 
 

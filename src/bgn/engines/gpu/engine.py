@@ -37,36 +37,8 @@ from bgn.engines.protocol import (
     tables_of,
 )
 from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
+from bgn.model.gpu import project
 from bgn.model.term import Oblique, Projection
-
-
-def project(columns: Tensor, direction: Projection) -> Tensor:
-    """The projection of every row in float64, one rounding a step, columns in order."""
-    z = None
-    gaps = direction.missing_as or (None,) * len(direction.columns)
-    for j, c, gap in zip(direction.columns, direction.coefficients, gaps, strict=True):
-        if isinstance(c, tuple) or gap is not None:
-            term = look_up(columns[j], c, gap) if isinstance(c, tuple) else _filled(columns[j], c, gap)
-            z = term if z is None else torch.add(z.double(), term)
-            continue
-        # A column times one is the column; a factor of one entry makes the product a float64.
-        term = columns[j] if c == 1.0 else columns[j] * torch.full((1,), c, dtype=torch.float64, device=columns.device)
-        z = term if z is None else torch.add(z if torch.float64 in (z.dtype, term.dtype) else z.double(), term)
-    assert z is not None
-    return z.double()
-
-
-def look_up(categories: Tensor, values: tuple[float, ...], gap: float | None = None) -> Tensor:
-    """What the level of every row adds, and a gap."""
-    table = torch.tensor([*values, torch.nan if gap is None else gap], dtype=torch.float64, device=categories.device)
-    return table[torch.where(categories.isnan(), len(values), categories).long()]
-
-
-def _filled(column: Tensor, factor: float, gap: float | None) -> Tensor:
-    """What the value of every row adds where a gap counts as something."""
-    assert gap is not None
-    term = column * torch.full((1,), factor, dtype=torch.float64, device=column.device)
-    return torch.where(term.isnan(), gap * (factor or 1.0), term)
 
 
 def numbers(values: Iterable[Tensor]) -> NDArray[Any]:

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from bgn.engines.gpu import engine, kernels
-from bgn.engines.gpu.engine import TensorPart, Total, project
+from bgn.engines.gpu.engine import TensorPart, Total
 from bgn.engines.memory import signs
 from bgn.engines.protocol import Floats, Integers, Loss, Output, tables_of
 from bgn.engines.reduce import Best, Sieve
+from bgn.model.gpu import project
 from bgn.model.term import Oblique, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
