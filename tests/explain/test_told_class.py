@@ -72,12 +72,12 @@ def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
     judged = evaluation_rows(network, rows, y)
-    turned = judged.turned()
+    turned = judged.swapped()
     np.testing.assert_array_equal(
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
     )
     np.testing.assert_allclose(judged.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
-    np.testing.assert_array_equal(turned.turned().predicted, judged.predicted)
+    np.testing.assert_array_equal(turned.swapped().predicted, judged.predicted)
 
 
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:

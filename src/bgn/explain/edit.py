@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
-from bgn.explain.arguments import column_of, value_if_missing, rows_and_target
+from bgn.explain.arguments import column_of, rows_and_target, value_if_missing
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, effect_over
 from bgn.explain.arguments import mean_predictions
+from bgn.explain.effects import Effect, effect_over
 from bgn.export.numbers import number
 from bgn.model.step import Floats
 from bgn.report import svg
@@ -80,7 +80,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
         name, share = title(of), percent(facts.importance.relative_features[i])
         if of.categories is not None:
             # One chart has room for one class: that which moves most.
-            most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
+            most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].values)))
             start = f"Probability of {words[drawn[most][0]]} from"
             chart, text = _categories(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
         else:
@@ -150,10 +150,10 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
 def _reached(curve: Effect, column: Floats) -> list[Floats]:
     """Return the effects that are drawn of a feature, and the ends of their band."""
     if curve.column.categories is not None:
-        return [curve.levels]
+        return [curve.values]
     known = column[~np.isnan(column)]
     known = known if len(known) else np.zeros(1)
-    return [curve.levels if not curve.bent else corners(curve, known)[1], *(band(curve, known) or ())]
+    return [curve.values if not curve.has_linear_part else corners(curve, known)[1], *(band(curve, known) or ())]
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bgn.conformal import Intervals
+from bgn.explain.arguments import class_labels
 from bgn.explain.evaluate import EvaluationRows, evaluate_classes, evaluate_predictions
 from bgn.explain.rivals import rival_predictions
-from bgn.explain.arguments import class_labels
 from bgn.export.numbers import aligned
 from bgn.export.styles import Signs
 from bgn.model.network import Network

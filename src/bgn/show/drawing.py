@@ -25,6 +25,7 @@ from bgn.export.styles import Signs, colour
 from bgn.model.network import Network
 from bgn.model.readings import Condition, Terms, as_terms, as_told, network_of
 from bgn.model.step import Floats
+from bgn.model.term import Rule
 from bgn.show.labels import shortened
 from bgn.text import count_of
 
@@ -123,6 +124,11 @@ def importance_of(model: Any, X: Any) -> Importance:
     return X if isinstance(X, Importance) else measure(model, X)
 
 
+def of_rules(network: Network, values: Floats) -> Floats:
+    """Return the entries of the rules among values whose last axis is of all terms."""
+    return values[..., [k for k, term in enumerate(network.terms) if isinstance(term, Rule)]]
+
+
 def draw(
     model: Any,
     importance: Importance | None = None,
@@ -219,7 +225,7 @@ def _term_boxes(
     network: Network, terms: Terms, importance: Importance | None, lines: Sequence[float] | None, sheet: Sheet
 ) -> list[Box]:
     """Return one box per neuron of the last layer and per linear term, the most important first."""
-    weights = np.abs(network.output_weights) if importance is None else importance.neurons
+    weights = np.abs(network.output_weights) if importance is None else of_rules(network, importance.terms)
     straight = [0.0] * len(terms.linear_terms) if lines is None else list(lines)
     total = weights[[term.neuron for term in terms.terms]].sum() + sum(straight) or 1.0
     boxes = []
@@ -274,7 +280,7 @@ def _lines(
         weight_of = dict(zip(line.columns, line.coefficients, strict=True))
         parts = np.array([np.abs(weight_of[j]).max() for j in condition.columns])  # of a category its weightiest level
         if importance is not None and network.depth == 1:
-            parts = importance.connections[list(condition.columns), condition.neuron]
+            parts = of_rules(network, importance.connections)[list(condition.columns), condition.neuron]
         total, end = parts.sum() or 1.0, places[condition.layer, condition.neuron]
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
             found.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
@@ -353,7 +359,7 @@ def _groups(
     network: Network, terms: Terms, importance: Importance | None, lines: Sequence[float] | None, sheet: Sheet
 ) -> list[Box]:
     """Return one box per set of columns that are asked about together, the most important first, then all others."""
-    sizes = np.abs(network.output_weights) if importance is None else importance.neurons
+    sizes = np.abs(network.output_weights) if importance is None else of_rules(network, importance.terms)
     by_columns: dict[tuple[int, ...], list[int]] = {}
     for term in terms.terms:
         by_columns.setdefault(tuple(sorted(term.condition.columns)), []).append(term.neuron)
@@ -393,7 +399,7 @@ def _parts(network: Network, terms: Terms, importance: Importance | None, box: B
     for neuron in box.members:
         projection = network.layers[0].neurons[neuron].projection
         for j, weight in zip(projection.columns, projection.coefficients, strict=True):
-            part = float(np.abs(weight).max()) if importance is None else float(importance.connections[j, neuron])
+            part = float(np.abs(weight).max()) if importance is None else float(of_rules(network, importance.connections)[j, neuron])
             sums[j] = sums.get(j, 0.0) + part
     total = sum(sums.values()) or 1.0
     used = set(network.features_used)

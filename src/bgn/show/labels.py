@@ -14,6 +14,7 @@ from bgn.export.numbers import whole
 from bgn.export.styles import Signs
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column, Schema, category_name
+from bgn.model.term import Rule
 from bgn.text import Quoted, clean, quote_category, quote_name
 
 
@@ -96,16 +97,19 @@ def _shortened(column: Column, length: int) -> Column:
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:
-    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank.
+    """Return the condition of every rule and the column of every linear term, in order; rules that add nothing are
+    blank.
 
     Columns and levels are called by about `length` letters at most.
     """
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
-    labels = [""] * network_of(model, plain=False).widths[-1]
-    for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs())
-    return labels
+    conditions = {term.neuron: describe(term.condition, terms, Signs()) for term in terms.terms}
+    numbers = count()
+    return [
+        conditions.get(next(numbers), "") if isinstance(term, Rule) else f"{quote_name(terms.names[term.column])} (linear)"
+        for term in network_of(model, plain=False).terms
+    ]
 
 
 _PLAIN = re.compile(r"([+-]?)(\d{4,})(\.\d+)?")
