@@ -72,7 +72,7 @@ def test_thresholds_of_dates_are_dates(part, threshold, weight, whole, expected)
         assert expected.split()[-1] in bgn.equation(network, format=format).replace("\\", "")
     signs = expected.replace(">=", "≥")
     assert any(signs in box.label for box in draw(network).boxes) or "1e" in expected  # a long name is shortened
-    (term,) = bgn.as_terms(network).terms
+    (term,) = bgn.as_terms(network).rules
     assert float(term.condition.reading.cases[0].threshold) == threshold
 
 

@@ -84,10 +84,10 @@ def aligned(X: Any, other: Any, name: str) -> Any:
             if X.shape[0] != other.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
             return other.rechunk((X.chunks[0],))
-    elif isinstance(X, dd.DataFrame) and isinstance(other, dd.Series):
-        if X.known_divisions and other.known_divisions and X.divisions != other.divisions:
-            remedy = f"{name} = {name}.repartition(divisions=X.divisions)"
-            raise ValueError(f"X and {name} have different divisions; align them: {remedy}.")
+    frames = isinstance(X, dd.DataFrame) and isinstance(other, dd.Series)
+    if frames and X.known_divisions and other.known_divisions and X.divisions != other.divisions:
+        remedy = f"{name} = {name}.repartition(divisions=X.divisions)"
+        raise ValueError(f"X and {name} have different divisions; align them: {remedy}.")
     return other
 
 
