@@ -93,7 +93,7 @@ def test_the_card_for_machines(table: Path) -> None:
     card = json.loads(done.out)
     assert set(card["figures"]) == {"model", "logistic", "majority"}
     assert set(card["classes"]) == {"no", "yes"}
-    assert {"train_log_loss", "validation_log_loss", "log_loss_by_width"} <= set(card)
+    assert {"train_log_loss", "validation_log_loss", "log_loss_by_size"} <= set(card)
     assert not any("mse" in name for name in card)
     assert 0.5 < card["figures"]["model"]["auc"] <= 1.0
     assert bgn.load(table.with_name("left.json")).class_weight == "balanced"
@@ -171,7 +171,7 @@ def test_a_change_of_class_is_found(table: Path, left: Path) -> None:
 
 def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp_path: Path) -> None:
     for path in (left, pet):
-        assert "log loss by width" in call("path", path).out
+        assert "log loss by size" in call("path", path).out
         call("report", path, table, "-o", tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
         for words in ("ROC curve", "Calibration", "log loss", "taken for it"):

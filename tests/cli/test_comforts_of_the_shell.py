@@ -67,7 +67,7 @@ def test_words_have_quotes_only_where_they_need_them(folder: Path) -> None:
 def test_an_effect_with_a_straight_line_is_shown_whole(folder: Path) -> None:
     model, table = folder / "model.json", folder / "houses.csv"
     plain = json.loads(call("effect", model, table, "area", "--json").out)
-    assert plain["line"] == {"per_unit": 1 / 3, "ends": [0.0, 100.0]}
+    assert plain["linear"] == {"coef": 1 / 3, "ends": [0.0, 100.0]}
     lines = call("effect", model, table, "area").out.splitlines()
     places = [line.split()[:2] for line in lines[1:-1]]
     found = bgn.effect(bgn.load(model), "area", pd.read_csv(table)[["rooms", "area"]])

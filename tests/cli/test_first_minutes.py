@@ -30,9 +30,9 @@ def test_a_path_is_short(folder: Path) -> None:
     every = json.loads(call("path", folder / "m.json", "--json").out)["path"]
     widths = [int(line.split()[0]) for line in lines[2:-1]]
     assert widths[:11] == list(range(11))
-    assert widths[-1] == every[-1]["width"]
+    assert widths[-1] == every[-1]["n_terms"]
     assert len(widths) < len(every)
-    assert lines[-1].endswith("--json has every width")
+    assert lines[-1].endswith("--json has every size")
 
 
 def test_probabilities_are_told_in_percent(folder: Path) -> None:

@@ -91,11 +91,11 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
 
 def test_the_path_is_kept(fitted: Path) -> None:
     lines = call("path", fitted / "model.json").out.splitlines()
-    assert lines[0].startswith("mean squared error by width")
-    assert lines[1].split() == ["width", "training", "validation"]
+    assert lines[0].startswith("mean squared error by size")
+    assert lines[1].split() == ["size", "training", "validation"]
     assert sum("chosen" in line for line in lines) == 1
     plain = json.loads(call("path", fitted / "model.json", "--json").out)
-    assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]
+    assert [row["n_terms"] for row in plain["path"]] == [0, 1, 2, 3]
     errors = [row["train_mse"] for row in plain["path"]]
     assert errors == sorted(errors, reverse=True)
 

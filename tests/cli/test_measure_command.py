@@ -45,8 +45,8 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
     expected = bgn.effect(network, "rooms", background=rows)
     assert plain["breakpoints"] == expected.breakpoints.tolist()
-    assert plain["levels"] == expected.levels.tolist()
-    assert plain["line"] is None
+    assert plain["values"] == expected.levels.tolist()
+    assert plain["linear"] is None
     lines = ask(folder, "effect", "rooms").splitlines()
     assert lines[0] == "mean prediction over 4 rows, by rooms"
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]
@@ -66,12 +66,12 @@ def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Pat
     free = with_linear_terms(bgn.load(folder / "model.json"), [0, 0.25, 0], [[-np.inf, np.inf], [40, 100], [0, 9]])
     bgn.save(free, tmp_path / "model.json")
     assert "+0.25 per unit (40 to 100)" in ask(tmp_path, "effect", "area")
-    assert json.loads(ask(tmp_path, "effect", "area", "--json"))["line"] == {"per_unit": 0.25, "ends": [40, 100]}
+    assert json.loads(ask(tmp_path, "effect", "area", "--json"))["linear"] == {"coef": 0.25, "ends": [40, 100]}
     network = free.changed(bounds=(490, None))
     bgn.save(network, tmp_path / "model.json")
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
     plain, found = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
-    assert plain["per_unit"] == found.bends.tolist()
+    assert plain["per_unit"] == found.rates.tolist()
     assert "per unit" in ask(tmp_path, "effect", "area")
     told = ask(tmp_path, "explain", "--row", 1)
     assert told.splitlines()[-1].split()[:2] == ["prediction", "490"]
@@ -115,7 +115,7 @@ def test_the_model_that_is_written_predicts_what_the_card_says(tmp_path: Path, f
     out = tmp_path / "points.json"
     text = ask(tmp_path, "simplify", "--points", 5, "--format", form, "-o", out)
     card = json.loads(ask(tmp_path, "simplify", "--points", 5, "--json"))["scorecard"]
-    assert card == {"questions": ["area >= 70", "rooms < 3"], "points": [2, 1], "start": 470.0, "unit": 20.0}
+    assert card == {"rules": ["area >= 70", "rooms < 3"], "points": [2, 1], "start": 470.0, "unit": 20.0}
     written = bgn.scorecard(bgn.load(out))
     assert text.startswith(written.format(form) + "\n")
     assert ("mean squared error" in text) == (form == "text")

@@ -269,13 +269,13 @@ def test_show(model: Path) -> None:
     assert call("show", model, "--digits", 8).out == bgn.equation(network, digits=8, units=units) + "\n"
     plain = json.loads(call("show", model, "--json").out)
     assert plain["target"] == "price"
-    assert plain["base"] == 500.0 - 111.5
+    assert plain["intercept"] == 500.0 - 111.5
     assert plain["terms"][0] == {
-        "weight": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6,
-        "missing": None, "gaps": None, "cases": None, "choices": None,
+        "coef": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6,
+        "missing": None, "missing_as": None, "cases": None, "choices": None,
     }  # fmt: skip
     assert plain["columns"][0] | {"typical": None} == {
-        "name": "rooms", "kind": "number", "levels": None, "ordered": False, "unit": "", "typical": None,
+        "name": "rooms", "kind": "number", "categories": None, "ordered": False, "unit": "", "typical": None,
     }  # fmt: skip
     single = next(term for term in plain["terms"] if term["columns"] == [0])
     assert single["cases"] == [{"where": [], "relation": single["relation"], "threshold": single["threshold"]}]

@@ -59,8 +59,8 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     assert least < twice < now
     options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json", "--max-terms", 50, "--size", SIZE
     plain = json.loads(call("fit", folder / "t.csv", "-t", "y", *options).out)
-    assert plain["width"] == SIZE
-    errors = plain["mse_by_width"]["test"]
+    assert plain["n_terms"] == SIZE
+    errors = plain["mse_by_size"]["test"]
     assert [float(f"{errors[k]:.3g}") for k in (SIZE, 2 * SIZE, int(best))] == [now, twice, least]
     assert plain["figures"]["model"]["mse"] == pytest.approx(errors[SIZE])
 
@@ -106,9 +106,9 @@ def test_no_card_advises_what_does_worse(tmp_path: Path) -> None:
         if told:
             advised += 1
             for rows in ("validation", "test"):
-                errors = plain["mse_by_width"][rows]
-                assert errors[int(told[1])] < errors[plain["width"]]
-        elif plain["best_width"] <= plain["width"] < len(plain["mse_by_width"]["test"]) - 1:
+                errors = plain["mse_by_size"][rows]
+                assert errors[int(told[1])] < errors[plain["n_terms"]]
+        elif plain["best_n_terms"] <= plain["n_terms"] < len(plain["mse_by_size"]["test"]) - 1:
             assert re.fullmatch(r"More (rules|terms) do not help\.", plain["advice"])
     assert advised <= 2
 
@@ -172,7 +172,7 @@ def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
     assert len(everything) == 800
     assert len(re.findall(r"\d+ \(\w+ (on a threshold|[\d.e-]+ away)\)", lines[-2])) == 5
     plain = json.loads(call("effect", path, table, "a", "--size", 30, "--json").out)
-    assert len(plain["levels"]) > 40
+    assert len(plain["values"]) > 40
     lines = call("effect", path, table, "a", "--size", 30).out.splitlines()
     assert lines[0] == "mean prediction over 800 rows, by a"
     assert 10 <= len(lines) <= 13

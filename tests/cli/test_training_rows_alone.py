@@ -60,7 +60,7 @@ AFTER: dict[str, list[tuple[Any, ...]]] = {
         ("forbid", "weight", "round", 2, "--cutoff", 0.5, "--rows", "train"),
         ("drop", 1, "--why", "too fine", "--size", 2),
         (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
-         "amount", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "level", 1, "Lille", "yes"),
+         "weight", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "category", 1, "Lille", "yes"),
     ],
     "distill": [("--max-terms", 2), ("--seed", 2, "--max-terms", 1, "--rows", "train", "--size", 2)],
     "serve": [
@@ -167,7 +167,7 @@ def fitted(folder: Path, target: str, options: Sequence[Any], change: Any) -> tu
     call("fit", one, "-t", target, *CHEAP, *options, "-q", "-o", model)
     held = DataFile(str(one)).complete_rows(read(model))
     test = np.zeros(ROWS, bool)
-    test[held.numbers - 1] = held.held
+    test[held.numbers - 1] = held.test
     assert 5 <= test.sum() <= 45
     _write(change(rows, test, target), other)
     call("fit", other, "-t", target, *CHEAP, *options, "-q", "-o", again)

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, effect_over
 from bgn.explain.arguments import mean_predictions
-from bgn.export.numbers import number
+from bgn.explain.effects import Effect, effect_over
+from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
-from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
 
@@ -40,7 +39,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     room, write = 0.05 * (up[1] - up[0]), _Written(facts.quantity, digits)
     shown = []
     for i, curve in curves.items():
-        name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
+        name, share = title(facts.network.schema.columns[i]), share_of(facts.importance.relative_features[i])
         draw = _steps if curve.column.categories is None else _categories
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
@@ -77,10 +76,10 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     drawn, shown = lines_for(len(words)), []
     for i, curves in probability_curves(facts).items():
         of, column = facts.network.schema.columns[i], facts.rows[:, i]
-        name, share = title(of), percent(facts.importance.relative_features[i])
+        name, share = title(of), share_of(facts.importance.relative_features[i])
         if of.categories is not None:
             # One chart has room for one class: that which moves most.
-            most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
+            most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].values)))
             start = f"Probability of {words[drawn[most][0]]} from"
             chart, text = _categories(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
         else:
@@ -150,10 +149,10 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
 def _reached(curve: Effect, column: Floats) -> list[Floats]:
     """Return the effects that are drawn of a feature, and the ends of their band."""
     if curve.column.categories is not None:
-        return [curve.levels]
+        return [curve.values]
     known = column[~np.isnan(column)]
     known = known if len(known) else np.zeros(1)
-    return [curve.levels if not curve.bent else corners(curve, known)[1], *(band(curve, known) or ())]
+    return [curve.values if not curve.has_linear_part else corners(curve, known)[1], *(band(curve, known) or ())]
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:

@@ -14,18 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
+from bgn.explain.arguments import clipped_network, read_codes
 from bgn.explain.evaluate import evaluate_numbers
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.rivals import as_numbers, linear_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.arguments import clipped_network, read_codes
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Linear
 from bgn.report.labels import PageLabels
+from bgn.show.drawing import of_rules
 from bgn.show.labels import Quantity, title
 from bgn.text import clean, count_of, quote_category
 
@@ -132,17 +134,14 @@ class Facts:
     @cached_property
     def line_sizes(self) -> list[float]:
         """How far each linear term moves predictions from their mean, on average over the rows."""
-        found = []
-        for term, weights in zip(self.network.linear, self.network.linear_coef, strict=True):
-            values = term.values(self.rows)
-            found.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(weights))))
-        return found
+        return [size for size, term in zip(self.importance.terms.tolist(), self.network.terms, strict=True)
+                if isinstance(term, Linear)]  # fmt: skip
 
     @cached_property
     def shares(self) -> tuple[Floats, list[float]]:
-        """The part of every question, by neuron, and of every linear term in how far predictions move."""
-        total = float(self.importance.neurons.sum() + sum(self.line_sizes)) or 1.0
-        return self.importance.neurons / total, [size / total for size in self.line_sizes]
+        """The part of every rule, and of every linear term, in how far predictions move."""
+        total = float(self.importance.terms.sum()) or 1.0
+        return of_rules(self.network, self.importance.terms) / total, [size / total for size in self.line_sizes]
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -169,7 +168,7 @@ class Facts:
 def _mean_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     """Return importances; where there are several scores, the mean over them."""
     each = [_importance(score, rows) for score in outputs_of(network)]
-    parts = ("features", "connections", "neurons")
+    parts = ("features", "connections", "terms")
     means = {name: np.mean([getattr(one, name) for one, _ in each], axis=0) for name in parts}
     return replace(each[0][0], **means), each[0][1]
 
@@ -195,11 +194,11 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     if exact:
         return importance(network, some), note
     found = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
-    connections = np.zeros((network.n_inputs, network.widths[-1]))
+    connections = np.zeros((network.n_inputs, len(network.terms)))
     connections[tuple(found.connections.T)] = np.abs(found.connection_values).mean(axis=0)
-    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.term_values))
+    features, terms = (np.abs(values).mean(axis=0) for values in (found.values, found.term_values))
     note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
-    return Importance(features, connections, neurons, network.names, "shap"), note
+    return Importance(features, connections, terms, network.names, "shap"), note
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:
