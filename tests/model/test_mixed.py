@@ -173,6 +173,6 @@ def test_the_base_alone_is_the_papers_kind(tmp_path):
     assert network.plain
     bgn.save(network, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").predict([[1.0, 2.0]]).tolist() == [3.0]
-    assert bgn.as_terms(network).base == 3.0
+    assert bgn.as_terms(network).intercept == (3.0,)
     with pytest.raises(ValueError, match="X has NaN or infinity"):
         network.predict([[np.nan, 2.0]])

@@ -264,7 +264,7 @@ def _score_effect(network: Network, rules: list[int], column: int, rows: Floats,
     if kind.categories is not None:
         points = np.arange(max(len(kind.categories), 1), dtype=np.float64)
         values = base + _means_at(network, rules, [column], points[:, np.newaxis], rows)
-    elif network.depth > 1 and rules:
+    elif network.below and rules:
         points, values = mean_steps(*walks(network, column, rows))
         values = values + (base - network.intercept[0])
     else:
@@ -296,7 +296,7 @@ def _means_at(network: Network, rules: list[int], columns: list[int], values: Fl
     """Return the mean that rules add over the background when columns have each row of `values`."""
     rows, total = np.zeros((len(values), network.n_inputs)), np.zeros(len(values))
     rows[:, columns] = values
-    mixed = mixed_sums(network, columns, rows, background) if network.depth > 1 else None
+    mixed = mixed_sums(network, columns, rows, background) if network.below else None
     table, drawn = SortedColumns(rows), SortedColumns(background)
     for k in rules:
         rule: Any = network.terms[k]
@@ -482,7 +482,7 @@ class PairEffect(Tabular):
         values = np.column_stack([a.ravel(), b.ravel()])
         if self.number is not None:
             return mean_predictions(self.network, self.number, pair, values, self.background).reshape(a.shape)
-        deep = self.network.depth > 1
+        deep = self.network.below
         rules = _rules_reading(self.network, [] if deep else pair, all)
         means = _means_at(self.network, rules, pair, values, self.background)
         return ((float(self.network.intercept[0]) if deep else 0.0) + means).reshape(a.shape)
@@ -529,7 +529,7 @@ class PairEffect(Tabular):
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:
     """Return the effect of two columns; in a deeper network, and on what is no sum, all of it is joint."""
-    alone, score = network.depth == 1 and number is None, outputs_of(network)[0]
+    alone, score = not network.below and number is None, outputs_of(network)[0]
     if number is not None:  # without linear terms, which are joint, too
         score = score.with_linear()
     both = _rules_reading(network, pair, all)
@@ -544,7 +544,7 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
         base += float(network.intercept[0] + means @ network.coef[still, 0])
     lines = [np.empty((0, 3))]
     if all(part.column.categories is None for part in parts):
-        if network.depth > 1:
+        if network.below:
             obliques = list(network.layers[0].neurons)
         else:
             joint = both if alone else _rules_reading(network, pair, any)

@@ -64,8 +64,8 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     drawn = rows if background is None else background_of(model, network, background)
     if kind not in ("shap", "paper"):
         raise ValueError(f"kind must be 'shap' or 'paper'; got {kind!r}.")
-    if kind == "paper" and (network.depth > 1 or any(len(rule.conditions) > 1 for rule in network.rules)):
-        raise ValueError(f"kind='paper' needs one hidden layer; got {max(network.depth, 2)}. Use kind='shap'.")
+    if kind == "paper" and network.depth > 1:
+        raise ValueError(f"kind='paper' needs one hidden layer; got {network.depth}. Use kind='shap'.")
     importance = _of_network(network, rows, drawn, kind)
     if network.members is None:
         return importance

@@ -438,7 +438,7 @@ def _cell(column: Column, value: float) -> str:
         return "missing"
     if column.categories is not None:
         return quote_category(category_name(column.categories[int(value)]), 40)
-    return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
+    return (column.part_of and column.part_of.written(value)) or f"{value:.6g}"
 
 
 # -- With how many background rows rules hold when some of their columns are known and the others come from a background.
@@ -462,7 +462,7 @@ class Game:
 def games(network: Network) -> list[Game]:
     """Return the games whose values, times the gains of their rules, add up to the network's."""
     alive = [k for k, term in enumerate(network.terms) if isinstance(term, Rule) and network.coef[k].any()]
-    if network.depth == 1:
+    if not network.below:
         return [Game(_players(network.terms[k]), (k,)) for k in alive]
     return [Game(network.features_used, tuple(alive))]
 
@@ -478,7 +478,7 @@ def coalition_counts(
     """Yield every coalition, one bit per player, and with how many background rows the game's rules hold: (rules, rows)."""
     for coalition in range(1 << len(game.players)):
         known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
-        if network.depth == 1:
+        if not network.below:
             rule: Any = network.terms[game.terms[0]]
             yield coalition, holding_counts(rule.conditions, known, rows, background)[np.newaxis]
         else:
