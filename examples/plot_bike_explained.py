@@ -42,7 +42,7 @@ effect = bgn.effect(model, "temperature", X)
 print(effect)
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 grid = np.concatenate([[-10.0], effect.breakpoints, [40.0]])
-ax.stairs(effect.levels, grid, baseline=None)
+ax.stairs(effect.values, grid, baseline=None)
 ax.set(xlabel="temperature (°C)", ylabel="mean rentals per hour")
 
 # %%

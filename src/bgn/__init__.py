@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from bgn.model.above import ANSWERS
 from bgn.require import lazy_names
 
 __version__ = "0.2.0"
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from bgn.inputs.check import check as check
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
-    from bgn.model.readings import as_table as as_table
     from bgn.model.readings import as_terms as as_terms
     from bgn.model.step import step as step
     from bgn.model.term import Linear as Linear
@@ -87,24 +84,9 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
         "bgn.model.term": "Linear Member Missing Oblique Rule Threshold",
-        "bgn.model.readings": "as_table as_terms",
+        "bgn.model.readings": "as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.page": "write_report",
     },
 )
 
-
-def _answer(home: str, name: str) -> None:
-    """Let networks ask a function of a room above them, which is loaded when they do."""
-    ANSWERS[name] = lambda *given, **named: getattr(importlib.import_module(home), name)(*given, **named)
-
-
-_answer("bgn.report.svg", "picture")
-_answer("bgn.report", "card")
-_answer("bgn.report.page", "write_report")
-_answer("bgn.persist", "save")
-_answer("bgn.pipelines", "network_within")
-_answer("bgn.persist", "plain_content")
-_answer("bgn.engines.gpu.tensors", "hidden")
-_answer("bgn.engines.gpu.tensors", "predict")
-_answer("bgn.engines.gpu.tensors", "table_of")

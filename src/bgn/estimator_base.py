@@ -37,7 +37,6 @@ from bgn.inputs import arguments
 from bgn.inputs.arguments import interaction_groups, monotone_columns
 from bgn.inputs.splits import Hashes, few_of, find_edge, histogram, inside_bin
 from bgn.inputs.target import weights
-from bgn.model.above import ANSWERS
 from bgn.model.link import prediction_bounds
 from bgn.model.network import Network, on_gpu
 from bgn.model.schema import Schema
@@ -610,12 +609,16 @@ class GrownEstimator(BaseEstimator):
     def report(self, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write a one-file web page about the model; see :func:`bgn.write_report`."""
         check_is_fitted(self)
-        return Path(ANSWERS["write_report"](self, X, y, path, **options))
+        from bgn.report.page import write_report
+
+        return write_report(self, X, y, path, **options)
 
     def save(self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None) -> None:
         """Write the model to a JSON file; see :func:`bgn.save`."""
         check_is_fitted(self)
-        ANSWERS["save"](self, path, units=units)
+        from bgn.persist import save
+
+        save(self, path, units=units)
 
     def _sure(self, X: Any, level: float, groups: Any) -> Any:
         """Return the intervals of rows, or say why there are none."""
@@ -633,7 +636,9 @@ class GrownEstimator(BaseEstimator):
     def _predicted(self, X: Any, scores: bool = False) -> Any:
         """What the network predicts of every row, or its raw scores."""
         if on_gpu(X):
-            return ANSWERS["predict"](self.network_, X, scores)
+            from bgn.model.gpu import predict
+
+            return predict(self.network_, X, scores)
         if is_sparse(X):  # never dense as a whole
             return np.concatenate([self._predicted(rows, scores) for rows in dense_blocks(X, BLOCK_BYTES)])
         if not on_disk(X):
@@ -675,7 +680,9 @@ class GrownEstimator(BaseEstimator):
     def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model."""
         if hasattr(self, "network_"):
-            return str(ANSWERS["card"](self))
+            from bgn.report import card
+
+            return str(card(self))
         return str(estimator_html_repr(self))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:

@@ -67,7 +67,7 @@ class Preparation:
     --------
     >>> from bgn.preparation import Preparation
     >>> from bgn.model.schema import Column, Schema
-    >>> rooms = Preparation(Schema((Column("rooms"), Column("kind", levels=("flat", "house")))), decimal=",")
+    >>> rooms = Preparation(Schema((Column("rooms"), Column("kind", categories=("flat", "house")))), decimal=",")
     >>> rooms.apply({"kind": ["house", None], "rooms": ["2,5", "3"]}).X
     array([[2.5, 1. ],
            [3. , nan]])
@@ -90,22 +90,21 @@ class Preparation:
         raws = dict[str, list[Column]]()
         for column in self.schema.columns:
             raws.setdefault(column.category_of[0] if column.category_of else column.raw, []).append(column)
-        lines = [("column", "kind", "what is done"), *((quote_name(raw), *self._told(raw, raws[raw])) for raw in raws)]
-        wide = [max(len(line[k]) for line in lines) for k in (0, 1)]
-        return "\n".join(f"{name:<{wide[0]}}  {kind:<{wide[1]}}  {done}" for name, kind, done in lines)
+        lines = [("column", "kind", "what is done")]
+        lines += [(quote_name(raw), *self._describe(raw, columns)) for raw, columns in raws.items()]
+        most = [max(len(line[k]) for line in lines) for k in (0, 1)]
+        return "\n".join(f"{name:<{most[0]}}  {kind:<{most[1]}}  {done}" for name, kind, done in lines)
 
-    def _told(self, raw: str, columns: Sequence[Column]) -> tuple[str, str]:
+    def _describe(self, raw: str, columns: Sequence[Column]) -> tuple[str, str]:
         """Say what kind a raw column is, and what is done to make columns of it."""
         first, parts = columns[0], [column.part_of for column in columns if column.part_of is not None]
         if parts:
             kind = {"duration": "duration", "time": "time of day"}.get(parts[0].part, "date")
-            words = {"duration": "used in days", "time": "used in hours", "days": f"days since {parts[0].first}"}
-            since = [words.get(part.part, part.part) for part in parts]
+            uses = {"duration": "used in days", "time": "used in hours", "days": f"days since {parts[0].first}"}
             form = f"; read as {self.date_format}, or ISO 8601" if kind == "date" and self.date_format else ""
-            return kind, f"{', '.join(since)}{form}"
-        categories = first.categories
-        if first.category_of is not None:
-            categories = tuple(column.category_of[1] for column in columns if column.category_of is not None)
+            return kind, f"{', '.join(uses.get(part.part, part.part) for part in parts)}{form}"
+        flags = [column.category_of[1] for column in columns if column.category_of is not None]
+        categories = tuple(flags) or first.categories
         if categories is None:
             how = str(self.how(raw))
             return "number", f"used as it is{f'; {how}' if how else ''}"
@@ -113,9 +112,9 @@ class Preparation:
             return "true or false", "used as it is"
         some = ", ".join(quote_category(category_name(category), 24) for category in categories[:_FEW])
         more = f" and {len(categories) - _FEW} more" if len(categories) > _FEW else ""
-        flags = "; a column of 0 and 1 each" if first.category_of is not None else ""
-        told = f"{count_of(len(categories), 'category')}: {some}{more}{flags}" if categories else "always missing"
-        return "ordered category" if first.ordered else "category", told
+        one_hot = "; a column of 0 and 1 each" if flags else ""
+        done = f"{count_of(len(categories), 'category')}: {some}{more}{one_hot}" if categories else "always missing"
+        return "ordered category" if first.ordered else "category", done
 
     def how(self, column: str) -> Numerals:
         """Return how text writes the numbers of a column."""
@@ -282,7 +281,7 @@ def fit(
     require("pyarrow", extra="parquet")
     from bgn.inputs import prepare, training
 
-    drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
+    drop, categorical = ((names,) if isinstance(names, str) else tuple(names) for names in (drop, categorical))
     choices = prepare.Choices(target, drop, categorical, date_format, missing, task, merge_rare)
     form = FileFormat(sep, decimal, thousands, sheet, date_format, tuple(missing_values), header)
     return training.fit(data, choices, form)

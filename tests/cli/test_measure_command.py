@@ -71,7 +71,7 @@ def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Pat
     bgn.save(network, tmp_path / "model.json")
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
     plain, found = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
-    assert plain["per_unit"] == found.bends.tolist()
+    assert plain["per_unit"] == found.rates.tolist()
     assert "per unit" in ask(tmp_path, "effect", "area")
     told = ask(tmp_path, "explain", "--row", 1)
     assert told.splitlines()[-1].split()[:2] == ["prediction", "490"]

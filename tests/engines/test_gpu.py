@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bgn.engines.gpu.engine as gpu
+import bgn.engines.gpu.engine as on_device_engine
 from bgn import BGNRegressor, Layer, Network, shap_values
 from bgn.engines.gpu import tensors
 from bgn.engines.gpu.engine import TensorEngine, TensorPart, _reaching
@@ -20,6 +20,7 @@ from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.shap import games
 from bgn.explain.shap_gpu import exact_shares
 from bgn.grow.losses import Squared
+from bgn.model import gpu
 from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables
@@ -58,7 +59,7 @@ def test_cuts_are_those_of_arrays(rows, window, direction):
     expected = list(memory.cuts(questions))
     for least, device in product((1, len(y) + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gpu, "ROWS_FOR_CELLS", least)
+            patch.setattr(on_device_engine, "ROWS_FOR_CELLS", least)
             assert list(device.cuts(questions)) == expected
 
 
@@ -82,7 +83,7 @@ def test_cuts_of_many_rows(shape, weighted):
     expected = list(memory.cuts(questions))
     for least, device in product((rows, rows + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gpu, "ROWS_FOR_CELLS", least)
+            patch.setattr(on_device_engine, "ROWS_FOR_CELLS", least)
             assert list(device.cuts(questions)) == expected
 
 
@@ -169,15 +170,15 @@ def test_predictions_are_those_of_arrays(depth, kind):
         for below, above in pairwise(widths)
     ]
     network = Network.of_layers(layers, rng.normal(size=widths[-1]), 0.3)
-    assert np.array_equal(tensors.predict(network, on_device(X)).cpu(), network.predict(X))
-    assert np.array_equal(tensors.hidden(network, on_device(X), 0).cpu(), network.hidden(X, 0))
+    assert np.array_equal(gpu.predict(network, on_device(X)).cpu(), network.predict(X))
+    assert np.array_equal(gpu.hidden(network, on_device(X), 0).cpu(), network.hidden(X, 0))
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.int32, torch.bool])
 def test_other_numbers_are_converted_exactly(kind):
     X = torch.tensor([[0, 1], [1, 1], [1, 0]], device=DEVICE).to(kind)
     network = Network.of_layers([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0)
-    assert tensors.predict(network, X).tolist() == [-1.0, 1.0, -1.0]
+    assert gpu.predict(network, X).tolist() == [-1.0, 1.0, -1.0]
 
 
 def test_what_is_wrong_with_a_tensor_is_said():
@@ -192,11 +193,11 @@ def test_what_is_wrong_with_a_tensor_is_said():
         (lambda: tensors.source_of(X, y[1:], None), r"y must have one entry per row of X \(4\); got shape \(3,\)"),
         (lambda: tensors.source_of(X, None, None), "y must hold the targets"),
         (lambda: tensors.source_of(X, y, y - 1), "Negative values in data passed to `sample_weight`"),
-        (lambda: tensors.predict(network, bad), "X has NaN or infinity in column 'age'"),
-        (lambda: tensors.predict(network, X[:, :1]), r"2 columns; got shape \(4, 1\)"),
-        (lambda: tensors.table_of(X[0]), r"two dimensions.*got shape \(2,\)"),
-        (lambda: tensors.table_of(X[:1].expand(2**31, 2)), "X has 2,147,483,648 rows; a GPU takes at most"),
-        (lambda: tensors.table_of(X * 1j), "X must hold real numbers; got dtype torch.complex128"),
+        (lambda: gpu.predict(network, bad), "X has NaN or infinity in column 'age'"),
+        (lambda: gpu.predict(network, X[:, :1]), r"2 columns; got shape \(4, 1\)"),
+        (lambda: gpu.table_of(X[0]), r"two dimensions.*got shape \(2,\)"),
+        (lambda: gpu.table_of(X[:1].expand(2**31, 2)), "X has 2,147,483,648 rows; a GPU takes at most"),
+        (lambda: gpu.table_of(X * 1j), "X must hold real numbers; got dtype torch.complex128"),
         (lambda: network.predict(torch.empty((4, 2), device="meta")), "device 'meta'; tensors may be on a CUDA GPU"),
         (lambda: BGNRegressor().fit(torch.empty((4, 2), device="meta"), y), "device 'meta'"),
     ):
@@ -223,10 +224,11 @@ def test_shap_values_are_those_of_arrays(inputs):
     expected = shap_values(network, X, background)
     slots = {pair: slot for slot, pair in enumerate(map(tuple, expected.connections.tolist()))}
     for drawn in (background, on_device(background)):
-        means, neurons, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
-        assert np.array_equal(shares.T, expected.connection_values)
-        assert np.array_equal(neurons, expected.term_values)
-        assert np.array_equal(means, network.hidden(background).mean(axis=0))
+        means, worth, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
+        gains = network.gains[expected.connections[:, 1], 0]
+        assert np.array_equal((shares / 40).T * gains, expected.connection_values)
+        assert np.array_equal(worth, network.hidden(X) > 0)
+        assert np.array_equal(means, (network.hidden(background) > 0).mean(axis=0))
 
 
 @needs_gpu

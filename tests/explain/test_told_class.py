@@ -62,7 +62,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
     card, rows = bgn.scorecard(network), town_rows(300)
     scores = network.raw_score(rows)
     assert (scores == 0).any()  # rows in between
-    totals = np.rint((-scores - float(card.start)) / float(card.unit)).astype(int)
+    totals = np.rint((-scores - float(card.start[0])) / float(card.unit)).astype(int)
     said = np.where(scores > 0, "nein", "ja")
     assert (said[totals >= card.likely_from()] == "ja").all()
     assert (said[totals < card.likely_from()] == "nein").all()
@@ -77,13 +77,13 @@ def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
     )
     np.testing.assert_allclose(judged.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
-    np.testing.assert_array_equal(turned.turned().predicted, judged.predicted)
+    np.testing.assert_array_equal(turned.swapped().predicted, judged.predicted)
 
 
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:
     lines = bgn.equation(network).splitlines()
     editor = bgn.edit(network, town_rows(60), cutoff=0.5)
-    for question in range(1, len(bgn.as_terms(network).terms) + 1):
+    for question in range(1, len(bgn.as_terms(network).rules) + 1):
         done = editor.drop(question)
         kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != question]
         assert [line.split("[")[1] for line in bgn.equation(done.network).splitlines() if "[" in line] == kept

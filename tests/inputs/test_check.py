@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.inputs.findings import explained
+from bgn.inputs.survey import explained
 from bgn.text import visible
 from tests.command import call
 
@@ -65,8 +65,8 @@ WANTED = {
     ("date", ("sold",), "serious"),
     ("date", ("built",), "note"),
     ("constant", ("same",), "note"),
-    ("gaps", ("rare",), "note"),
-    ("gaps", ("age",), "note"),
+    ("missing", ("rare",), "note"),
+    ("missing", ("age",), "note"),
     ("outlier", ("income",), "note"),
     ("duplicate", ("rooms", "room"), "note"),
     ("words", ("kind",), "note"),
@@ -129,7 +129,7 @@ def test_tables_of_next_to_nothing(table: dict[str, Any]) -> None:
 def test_near_copies_of_rows_are_no_copies() -> None:
     table = {"a": [1, 2] * 20, "b": [*range(39), 37]}
     (finding,) = [each for each in bgn.check(table).findings if each.what == "duplicate"]
-    assert finding.told.startswith("1 of 40 rows (2.5%) repeat")
+    assert finding.text.startswith("1 of 40 rows (2.5%) repeat")
 
 
 @given(st.lists(st.integers(0, 5), min_size=4, max_size=30), st.integers(0, 2**32 - 1))

@@ -197,16 +197,17 @@ def _is_mixed_array(X: Any) -> bool:
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
     """Rows on a GPU, checked where they are."""
     from bgn.engines.gpu import tensors
+    from bgn.model import gpu
 
     if given.target is not None or given.columns is not None:
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
-    X = tensors.table_of(given.X, None if schema is None else estimator.n_features_in_)
+    X = gpu.table_of(given.X, None if schema is None else estimator.n_features_in_)
     if schema is None:
         frames.check_row_count(len(X))
         estimator.n_features_in_ = X.shape[1]
         keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
         schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
-    source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
+    source, largest, reach = tensors.source_of(gpu.encoded(X, schema), given.y, given.weight)
     frames.check_representable(largest, *reach, names_of(estimator))
     return source, schema
 

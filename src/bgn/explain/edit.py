@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain import edit as edits
-from bgn.explain.arguments import column_of, value_if_missing, rows_and_target
+from bgn.explain.arguments import column_of, rows_and_target, value_if_missing
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
-from bgn.model.readings import Term, as_terms, as_told, is_turned, network_of, swapped
+from bgn.model.readings import ReadTerm, as_terms, as_told, is_turned, network_of, swapped
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.pipelines import through_pipelines
@@ -291,9 +291,9 @@ def error(network: Network, predictions: Floats, target: Floats) -> float:
 _RELATIONS = (">=", "<")
 
 
-def line(network: Network, question: Any) -> Term:
+def line(network: Network, question: Any) -> ReadTerm:
     """Return the term in one line of the equation."""
-    terms = as_terms(network).terms
+    terms = as_terms(network).rules
     if isinstance(question, bool) or not isinstance(question, int | np.integer) or not 1 <= question <= len(terms):
         raise ValueError(f"question must be a line of the equation, from 1 to {len(terms)}; got {question!r}.")
     return terms[int(question) - 1]
@@ -323,20 +323,20 @@ def _replaced(network: Network, number: int, neuron: Oblique) -> Network:
 def threshold(network: Network, question: int, value: float) -> Network:
     """Return the network with another threshold in a question."""
     term, value = line(network, question), _finite(value, "threshold")
-    neuron = network.layers[0].neurons[term.neuron]
+    neuron = network.layers[0].neurons[term.index]
     factors = [each for each in neuron.projection.coefficients if not isinstance(each, tuple) and each]
     if not factors:
         raise ValueError(f"question {question} asks of no number, and has no threshold. Change the side of a level.")
     printed = [each for each in term.condition.coefficients if not isinstance(each, tuple) and each]
-    return _replaced(network, term.neuron, replace(neuron, threshold=value * (factors[0] / printed[0]) + 0.0))
+    return _replaced(network, term.index, replace(neuron, threshold=value * (factors[0] / printed[0]) + 0.0))
 
 
 def amount(network: Network, question: int, value: float) -> Network:
     """Return the network with another amount for a question; rows that answer no stay as they are."""
     term, wanted = line(network, question), written(_finite(value, "amount"))
     weights = network.output_weights.copy()
-    weights[term.neuron] = float(np.sign(weights[term.neuron])) * _half(wanted)
-    moved = EXACT.divide(EXACT.subtract(wanted, term.amount), Decimal(2))
+    weights[term.index] = float(np.sign(weights[term.index])) * _half(wanted)
+    moved = EXACT.divide(EXACT.subtract(wanted, term.coef[0]), Decimal(2))
     base = float(EXACT.add(written(network.base), moved))
     if not wanted:
         return drop(network, question)
@@ -346,9 +346,9 @@ def amount(network: Network, question: int, value: float) -> Network:
 def drop(network: Network, question: int, answer: bool = False) -> Network:
     """Return the network without a question, as if it were always answered no, or yes."""
     term = line(network, question)
-    half = EXACT.divide(term.amount, Decimal(2))
+    half = EXACT.divide(term.coef[0], Decimal(2))
     base = (EXACT.add if answer else EXACT.subtract)(written(network.base), half)
-    kept = [k for k in range(network.widths[0]) if k != term.neuron]
+    kept = [k for k in range(network.widths[0]) if k != term.index]
     neurons = [network.layers[0].neurons[k] for k in kept]
     return with_neurons(network, neurons, network.output_weights[kept], float(base))
 
@@ -356,13 +356,13 @@ def drop(network: Network, question: int, answer: bool = False) -> Network:
 def category(network: Network, question: int, word: Any, yes: bool) -> Network:
     """Return the network with a level, or with None the gap, of a question about one category on another side."""
     term = line(network, question)
-    neuron, flipped = network.layers[0].neurons[term.neuron], network.output_weights[term.neuron] < 0
+    neuron, flipped = network.layers[0].neurons[term.index], network.output_weights[term.index] < 0
     fires = bool(yes) is not bool(flipped)
     if len(neuron.projection.columns) != 1 or (word is None and neuron.missing is None):
         raise ValueError(f"question {question} must ask of one category, or have an answer for gaps; it does not.")
     column = network.schema.columns[neuron.projection.columns[0]]
     if word is None:
-        return _replaced(network, term.neuron, replace(neuron, missing=fires))
+        return _replaced(network, term.index, replace(neuron, missing=fires))
     values = neuron.projection.coefficients[0]
     if not isinstance(values, tuple) or column.categories is None:
         raise ValueError(f"question {question} asks of {column.name!r}, a number. Change its threshold.")
@@ -373,29 +373,29 @@ def category(network: Network, question: int, word: Any, yes: bool) -> Network:
     value = there[0] if there else apart
     changed = tuple(value if each == word else old for each, old in zip(column.categories, values, strict=True))
     return _replaced(
-        network, term.neuron, replace(neuron, projection=replace(neuron.projection, coefficients=(changed,)))
+        network, term.index, replace(neuron, projection=replace(neuron.projection, coefficients=(changed,)))
     )
 
 
 def merge(network: Network, first: int, second: int, value: float | None = None) -> Network:
     """Return the network with two questions about the same sum made one: the first asks, both are worth."""
     one, other = line(network, first), line(network, second)
-    if one.neuron == other.neuron:
+    if one.index == other.index:
         raise ValueError(f"questions to merge must be two; got {first} twice.")
-    asked, also = (network.layers[0].neurons[each.neuron] for each in (one, other))
+    asked, also = (network.layers[0].neurons[each.index] for each in (one, other))
     opposite = also.projection == _turned(asked.projection)
     if also.projection != asked.projection and not opposite:
         raise ValueError(f"questions {first} and {second} must compare the same sum to be merged; they do not.")
-    weights = [written(float(network.output_weights[each.neuron])) for each in (one, other)]
+    weights = [written(float(network.output_weights[each.index])) for each in (one, other)]
     joined = float((EXACT.subtract if opposite else EXACT.add)(*weights))
     found = network.output_weights.copy()
-    found[one.neuron] = joined
-    kept = [k for k in range(network.widths[0]) if k != other.neuron]
+    found[one.index] = joined
+    kept = [k for k in range(network.widths[0]) if k != other.index]
     merged = with_neurons(network, [network.layers[0].neurons[k] for k in kept], found[kept], network.base)
     if value is None or not joined:
         return merged
-    place = kept.index(one.neuron)
-    lines = [k for k, term in enumerate(as_terms(merged).terms, start=1) if term.neuron == place]
+    place = kept.index(one.index)
+    lines = [k for k, term in enumerate(as_terms(merged).rules, start=1) if term.index == place]
     return threshold(merged, lines[0], value)
 
 
@@ -465,15 +465,15 @@ def round_to(network: Network, digits: int) -> Network:
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     terms, weights, neurons = as_terms(network), network.output_weights.copy(), list(network.layers[0].neurons)
-    base = written(_short(terms.base, digits))
-    for term in terms.terms:
-        half = written(_half(written(_short(float(term.amount), digits))))
-        weights[term.neuron] = float(np.sign(weights[term.neuron])) * float(half)
+    base = written(_short(float(terms.intercept[0]), digits))
+    for term in terms.rules:
+        half = written(_half(written(_short(float(term.coef[0]), digits))))
+        weights[term.index] = float(np.sign(weights[term.index])) * float(half)
         base = EXACT.add(base, half)
-        neuron = neurons[term.neuron]
+        neuron = neurons[term.index]
         if any(not isinstance(each, tuple) and each for each in neuron.projection.coefficients):
-            neurons[term.neuron] = replace(neuron, threshold=_short(neuron.threshold, digits))
-    idle = [k for k in range(network.widths[0]) if k not in {term.neuron for term in terms.terms}]
+            neurons[term.index] = replace(neuron, threshold=_short(neuron.threshold, digits))
+    idle = [k for k in range(network.widths[0]) if k not in {term.index for term in terms.rules}]
     kept = [k for k in range(network.widths[0]) if k not in idle]  # questions about nothing are in the base already
     return with_neurons(network, [neurons[k] for k in kept], weights[kept], float(base))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import class_labels
 from bgn.explain.evaluate import evaluate_predictions
 from bgn.explain.rivals import is_clearly_larger, rival_predictions, rows_with_target
-from bgn.explain.arguments import class_labels
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular

@@ -1,7 +1,7 @@
 """CSV and its relatives as Arrow tables: the encoding, the header, the separator, and rows as text.
 
-`Delimited` reads a file or a pipe. Below it stand what it needs: a stream that is UTF-8 whatever the file's encoding, the
-blank lines of a text, the memory that a table takes, and the lines that do not fit the header.
+`Delimited` reads a file or a pipe. Below it stand what it needs: a stream that is UTF-8 whatever the file's encoding,
+the blank lines of a text, the memory that a table takes, and the lines that do not fit the header.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ BLOCK_BYTES = 2**20
 _MOST_HEADER = 2**24
 _SECONDS_TO_LET_GO = 5
 _SEPARATORS = ",;\t|"
+_LEFT_OUT = "are left out: they are no rows"
 CELL_BYTES = 64
 """What a look at a table takes besides the table, per cell: measured on text and numbers, 50 to 70."""
 MOST_BYTES = 2**30
@@ -111,8 +112,8 @@ class Delimited:
         if encoding != "UTF-8":
             notes.append(f"{self._origin} is read as {encoding}, not UTF-8.")
         if blank and len(self._all) > 1:
-            lines, end = ("line", "is left out: it is no row") if len(blank) == 1 else ("lines", "are left out: they are no rows")
-            notes.append(f"{len(blank):,} blank {lines} of {self._origin} ({lines} {first_places(blank)}) {end}.")
+            lines, them = ("line", "is left out: it is no row") if len(blank) == 1 else ("lines", _LEFT_OUT)
+            notes.append(f"{len(blank):,} blank {lines} of {self._origin} ({lines} {first_places(blank)}) {them}.")
         return notes
 
     def _bytes_needed(self, names: Sequence[str]) -> int:
@@ -406,7 +407,7 @@ class TextStream:
 
 
 class BlankLines:
-    """Counts the lines of a text that hold nothing, block by block; those at its end and in quoted values do not count."""
+    """Counts the lines of a text that hold nothing, block by block, but not those at its end and in quoted values."""
 
     def __init__(self) -> None:
         self.places: list[int] = []

@@ -74,7 +74,7 @@ def option(name: str, value: str = "") -> str:
     --------
     >>> option("dates", "expand"), option("max_categories")
     ("dates='expand'", 'max_categories')
-    >>> with spoken_to_a_shell():
+    >>> with on_command_line():
     ...     option("dates", "expand"), option("max_categories")
     ('--dates expand', '--max-categories')
     """

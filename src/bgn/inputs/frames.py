@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from bgn.inputs.target import finite_target, numeric_target, refuse_masked, to_array
-from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, all_finite
@@ -32,7 +31,9 @@ def rows_of(network: Network, table: Any, name: str) -> Floats:
     A single row may be a series, a mapping by name, or a sequence.
     """
     if on_gpu(table):
-        table = ANSWERS["table_of"](table).cpu()
+        from bgn.model.gpu import table_of
+
+        table = table_of(table).cpu()
     try:
         rows = network._rows(as_rows(table))
     except ValueError as error:

@@ -130,7 +130,9 @@ class TableKinds:
             values = table.column(place)
             if table.text and isinstance(values, Coded) and all_numbers(values.observed):
                 # NumPy makes text of all cells where some are text.
-                values = Strange("numbers as text, as NumPy makes them where a cell is text; use a frame, or dtype=object")
+                values = Strange(
+                    "numbers as text, as NumPy makes them where a cell is text; use a frame, or dtype=object"
+                )
             columns[name] = values
         forced = [names[place] for place in chosen]
         return cls.of_columns(columns, forced, table.names is not None, categorical_features is not None)
@@ -265,10 +267,11 @@ class ColumnKind:
         seen = cls(name, categorical=forced, declared=forced)
         if isinstance(values, Numbers):
             distinct = frozenset(values.distinct.tolist() if forced or values.loose else ())
-            return replace(seen, kinds=frozenset(["number"] * (len(distinct) > 0 or not values.loose)), numbers=distinct)
+            kinds = frozenset(["number"] if distinct or not values.loose else ())
+            return replace(seen, kinds=kinds, numbers=distinct)
         if isinstance(values, Times):
             spans: tuple[Span, ...] = ()
-            local = in_zone(values.stamps, values.zone)
+            local = in_zone(values.values, values.zone)
             local = local[~np.isnat(local)]
             if len(local):
                 parts = [*(calendar_part(local, part) for part in _VARYING), local.astype(np.int64)]

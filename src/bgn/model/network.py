@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.model.above import ANSWERS
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
@@ -375,7 +374,9 @@ class Network:
         if not -self.depth <= layer < self.depth:
             raise ValueError(f"layer must be between 0 and {self.depth - 1}, as in network.layers; got {layer}.")
         if on_gpu(X):
-            return ANSWERS["hidden"](self, X, layer)
+            from bgn.model.gpu import hidden  # torch is loaded already
+
+            return hidden(self, X, layer)
         return self._hidden(self._rows(X), layer)
 
     def _hidden(self, values: Floats, layer: int = -1) -> Floats:
@@ -481,7 +482,9 @@ class Network:
             For a CUDA tensor a tensor beside it, with the same bits.
         """
         if on_gpu(X):
-            return ANSWERS["predict"](self, X)
+            from bgn.model.gpu import predict  # torch is loaded already
+
+            return predict(self, X)
         return self.linked(self.raw_score(X))
 
     def linked(self, scores: Floats) -> Floats:
@@ -585,7 +588,9 @@ class Network:
 
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
-        return str(ANSWERS["picture"](self))
+        from bgn.report.svg import picture  # the one thing that a network asks of a room above
+
+        return str(picture(self))
 
 
 def _with_schema(term: Term, schema: Schema) -> Term:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
 from bgn.explain.arguments import class_number
+from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
 from bgn.model.readings import is_turned
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, PairEffect, arrangement, effect_over
 from bgn.explain.arguments import rows_of
+from bgn.explain.effects import Effect, PairEffect, arrangement, effect_over
 from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.schema import category_name

@@ -9,7 +9,7 @@ from typing import Any
 from bgn.export.condition import ends
 from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as written_percent
-from bgn.export.scorecard import Scorecard, common_unit, scorecard
+from bgn.export.scorecard import common_unit, scorecard
 from bgn.export.styles import Html, Signs
 from bgn.model.numbers import EXACT, written
 from bgn.model.readings import outputs_of
@@ -50,12 +50,12 @@ class ModelCard:
     def of(cls, facts: Facts) -> ModelCard:
         """Return the card of a model: points for classes where they are whole numbers, otherwise weights."""
         terms = facts.terms
-        start, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
+        start, *weights = aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])
         card = cls(
             facts.quantity.bare(start), [facts.quantity.bare(f"+{weight}") for weight in weights],
-            [term.weight for term in terms.terms], places([start, *weights]), columns=_columns_of_classes(facts),
+            [term.weight for term in terms.rules], places([start, *weights]), columns=_columns_of_classes(facts),
         )  # fmt: skip
-        if not facts.classes or not terms.terms or len(terms.terms) > _MOST_RULES or facts.network.linear:
+        if not facts.classes or not terms.rules or len(terms.rules) > _MOST_RULES or facts.network.linear:
             return card
         return _pointed(facts, card) if card.columns is None else _pointed_classes(card)
 
@@ -65,7 +65,7 @@ def _columns_of_classes(facts: Facts) -> dict[str, Any] | None:
     outputs = outputs_of(facts.network)
     if len(outputs) == 1:
         return None
-    rules, starts, columns = [term.neuron for term in facts.terms.terms], [], []
+    rules, starts, columns = [term.index for term in facts.terms.rules], [], []
     for output in outputs:
         weights = [written(weight) for weight in output.output_weights.tolist()]
         start = written(output.base)
@@ -84,12 +84,11 @@ def _pointed(facts: Facts, weights: ModelCard) -> ModelCard:
         card = scorecard(facts.network)
     except ValueError:
         return weights
-    assert isinstance(card, Scorecard)  # of one score
     card = replace(card, evenly=facts.turned)
-    if max(card.points) > _MOST_POINTS:
+    if max(own for line in card.points for own in line) > _MOST_POINTS:
         return weights
-    by_rule = {term.neuron: points for term, points in zip(card.terms.terms, card.points, strict=True)}
-    points = [by_rule[term.neuron] for term in facts.terms.terms]
+    by_rule = {term.index: points for term, (points,) in zip(card.terms.rules, card.points, strict=True)}
+    points = [by_rule[term.index] for term in facts.terms.rules]
     from_total, name = card.likely_from(), facts.class_names[1]
     totals = "whatever the total" if from_total == 0 else f"from {from_total} points on"
     read = {
@@ -98,7 +97,7 @@ def _pointed(facts: Facts, weights: ModelCard) -> ModelCard:
                    for total in card.totals()],
         "name": name,
         "from": f"“{name}” is predicted {'for no total' if from_total is None else totals}.",
-        "start": Signs().number(plain(card.start)), "unit": plain(card.unit),
+        "start": Signs().number(plain(card.start[0])), "unit": plain(card.unit),
     }  # fmt: skip
     return ModelCard("0", [f"+{count}" for count in points], list(map(float, points)), 0, read)
 
@@ -126,11 +125,8 @@ def linear_lines(facts: Facts) -> list[dict[str, Any]]:
     markup, network, lines = require("markupsafe", extra="report").Markup, facts.network, []
     for term, coefs, share in zip(network.linear, network.linear_coef.tolist(), facts.shares[1], strict=True):
         column = facts.terms.schema.columns[term.column]
-        text, (low, high) = f"per unit of {Html().name(title(column))}", ends(term)
-        if low or high:
-            text += Html().between(low, high).removesuffix(")") + Html().words(f"{Quantity(column.unit).suffix})")
-        else:
-            text += Html().words(Quantity(column.unit).title)
+        text = f"per unit of {Html().name(title(column))}"
+        text += ends(term, Html(), Quantity(column.unit).suffix) or Html().prose(Quantity(column.unit).title)
         weights = [facts.quantity.bare(("+" if coef > 0 else "") + whole(coef)) for coef in coefs]
         lines.append({"weights": weights, "text": markup(text), "share": share})
     return lines

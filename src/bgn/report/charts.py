@@ -11,13 +11,12 @@ import numpy as np
 from bgn.explain.arguments import mean_predictions
 from bgn.explain.effects import Effect, effect_over
 from bgn.explain.evaluate import EvaluationRows
-from bgn.export.numbers import number
+from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.facts import Facts, written_probability
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
-from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
 
@@ -50,7 +49,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         known = known if len(known) else np.zeros(1)
         if column.categories is not None:
             # One chart has room for one class: that which moves most.
-            most = max(range(len(of_feature)), key=lambda k: float(np.ptp(of_feature[k].levels)))
+            most = max(range(len(of_feature)), key=lambda k: float(np.ptp(of_feature[k].values)))
             start = "From"
             if facts.classes:
                 start = f"Probability of {facts.class_names[drawn_classes(facts)[most][0]]} from"
@@ -60,7 +59,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         else:
             chart, text = _draw_number(of_feature[0], known, len(known) < len(values), name, up, write)
         shown.append({
-            "name": name, "share": percent(facts.importance.relative_features[i]), "text": text, "svg": markup(chart),
+            "name": name, "share": share_of(facts.importance.relative_features[i]), "text": text, "svg": markup(chart),
             "unit": clean(column.unit.strip()) if column.unit.strip() else "", "about": facts.labels.columns[i],
         })  # fmt: skip
     return shown
@@ -97,7 +96,7 @@ def _common_scale(facts: Facts, curves: dict[int, list[Effect]]) -> tuple[float,
         known = known if len(known) else np.zeros(1)
         if curve.missing is not None:
             reached.append(np.array([curve.missing]))
-        reached.append(curve.levels if not curve.bent else corners(curve, known)[1])
+        reached.append(curve.values if not curve.has_linear_part else corners(curve, known)[1])
         if curve.column.categories is None:
             reached += band(curve, known) or ()
     values = np.concatenate(reached)

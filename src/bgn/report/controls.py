@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
-from bgn.model.above import ANSWERS
 from bgn.model.network import Network
-from bgn.model.readings import Term, swapped
+from bgn.model.readings import ReadTerm, swapped
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import WORST, Facts, columns_shown
@@ -58,7 +57,7 @@ def controls(facts: Facts) -> list[dict[str, Any]]:
         else:
             known = np.sort(values[~np.isnan(values)]) if not np.isnan(values).all() else np.zeros(1)
             part = column.part_of if column.part_of and column.part_of.part in ("month", "weekday", "days") else None
-            names = [part.told(float(place)) for place in range(1, 13)] if part and part.part != "days" else []
+            names = [part.written(float(place)) for place in range(1, 13)] if part and part.part != "days" else []
             control |= {
                 "low": float(known[0]), "high": float(known[-1]), "middle": float(known[len(known) // 2]),
                 "whole": bool((known == np.rint(known)).all()), "missing": missing,
@@ -223,27 +222,29 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     `rows` are those of the page with their values and what is known of their targets.
     """
     network, of, shown = facts.network, facts.original.schema, facts.network.schema
-    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.terms:
+    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.rules:
         return None
     # Units by the names that the model's file has for columns.
     units = {a.name: b.unit for a, b in zip(of.columns, shown.columns, strict=True) if b.unit and b.unit != a.unit}
     if of.target and shown.target_unit and shown.target_unit != of.target_unit:
         units[of.target] = shown.target_unit
     saved = swapped(facts.original) if facts.turned else facts.original
-    content = ANSWERS["plain_content"](saved.changed(members=None), units, facts.edits)
-    rules = [_editable_rule(facts, term) for term in facts.terms.terms]
+    from bgn.persist import plain_content
+
+    content = plain_content(saved.changed(members=None), units, facts.edits)
+    rules = [_editable_rule(facts, term) for term in facts.terms.rules]
     return {"file": content, "rules": rules, "rows": rows}
 
 
-def _editable_rule(facts: Facts, term: Term) -> dict[str, Any]:
+def _editable_rule(facts: Facts, term: ReadTerm) -> dict[str, Any]:
     """Return what can be changed of one rule: its threshold, for which categories it holds, its weight."""
     network = facts.network
-    neuron, flipped = network.layers[0].neurons[term.neuron], bool(network.output_weights[term.neuron] < 0)
+    neuron, flipped = network.layers[0].neurons[term.index], bool(network.output_weights[term.index] < 0)
     stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
                        for coefs in (neuron.projection.coefficients, term.condition.coefficients))  # fmt: skip
     scale = stored[0] / printed[0] if stored else 1.0
     rule: dict[str, Any] = {
-        "neuron": term.neuron, "text": describe(term.condition, facts.terms, Signs()), "weight": term.weight,
+        "neuron": term.index, "text": describe(term.condition, facts.terms, Signs()), "weight": term.weight,
         "flipped": flipped, "threshold": neuron.threshold / scale + 0.0 if stored else None, "scale": scale,
         "categories": None,
     }  # fmt: skip

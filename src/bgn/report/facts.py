@@ -20,13 +20,15 @@ from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.rivals import as_numbers, rival_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
+from bgn.export.numbers import share_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
+from bgn.model.term import Linear
 from bgn.report.labels import PageLabels
-from bgn.show.drawing import percent
+from bgn.show.drawing import of_rules
 from bgn.show.labels import Quantity, title
 from bgn.text import clean, count_of, quote_category
 
@@ -154,17 +156,14 @@ class Facts:
     @cached_property
     def linear_sizes(self) -> list[float]:
         """How far each linear term moves predictions from their mean, on average over the rows."""
-        sizes = []
-        for term, coef in zip(self.network.linear, self.network.linear_coef, strict=True):
-            values = term.values(self.rows)
-            sizes.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(coef))))
-        return sizes
+        return [size for size, term in zip(self.importance.terms.tolist(), self.network.terms, strict=True)
+                if isinstance(term, Linear)]  # fmt: skip
 
     @cached_property
     def shares(self) -> tuple[Floats, list[float]]:
-        """The part of every question, by neuron, and of every linear term in how far predictions move."""
-        total = float(self.importance.neurons.sum() + sum(self.linear_sizes)) or 1.0
-        return self.importance.neurons / total, [size / total for size in self.linear_sizes]
+        """The part of every rule, and of every linear term, in how far predictions move."""
+        total = float(self.importance.terms.sum()) or 1.0
+        return of_rules(self.network, self.importance.terms) / total, [size / total for size in self.linear_sizes]
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -191,7 +190,7 @@ class Facts:
 def _mean_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     """Return importances; where there are several scores, the mean over them."""
     measured = [_importance(output, rows) for output in outputs_of(network)]
-    parts = ("features", "connections", "neurons")
+    parts = ("features", "connections", "terms")
     means = {name: np.mean([getattr(one, name) for one, _ in measured], axis=0) for name in parts}
     return replace(measured[0][0], **means), measured[0][1]
 
@@ -217,11 +216,11 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     if exact:
         return importance(network, some), note
     sampled = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
-    connections = np.zeros((network.n_inputs, network.widths[-1]))
+    connections = np.zeros((network.n_inputs, len(network.terms)))
     connections[tuple(sampled.connections.T)] = np.abs(sampled.connection_values).mean(axis=0)
-    features, neurons = (np.abs(values).mean(axis=0) for values in (sampled.values, sampled.term_values))
+    features, terms = (np.abs(values).mean(axis=0) for values in (sampled.values, sampled.term_values))
     note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
-    return Importance(features, connections, neurons, network.names, "shap"), note
+    return Importance(features, connections, terms, network.names, "shap"), note
 
 
 @dataclass(frozen=True)
@@ -286,7 +285,7 @@ def confusion(facts: Facts) -> dict[str, Any]:
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
     rows = [
-        {"name": name, "cells": [{"count": f"{int(n):,}", "share": percent(p), "strength": round(100 * p)}
+        {"name": name, "cells": [{"count": f"{int(n):,}", "share": share_of(p), "strength": round(100 * p)}
                                  for n, p in zip(counts, part, strict=True)]}
         for name, counts, part in zip(facts.class_names, matrix.tolist(), shares.tolist(), strict=True)
     ]  # fmt: skip

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.arguments import clipped_network
 from bgn.export.condition import describe, remarks
-from bgn.export.numbers import aligned, amounts, number, places
+from bgn.export.numbers import aligned, alike, number, places, share_of
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
 from bgn.export.styles import Html, Signs, colour
@@ -49,7 +49,7 @@ from bgn.report.facts import (
     worst,
 )
 from bgn.require import require
-from bgn.show.drawing import Drawing, draw, percent
+from bgn.show.drawing import Drawing, draw
 from bgn.show.labels import cell, shortened, value_of
 from bgn.text import clean, count_of, quote_name, visible
 from bgn.whole_file import check_place, write_whole
@@ -204,7 +204,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         contained=_contained(facts, settings, known, len(listed)),
         facts=facts,
         card=card,
-        terms=[term.condition for term in terms.terms],
+        terms=[term.condition for term in terms.rules],
         folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, terms, Html())),
         remarks=[markup(text) for text in remarks(terms, Html())],
@@ -253,7 +253,7 @@ def _template() -> Any:
     def rounded(value: float, digits: int) -> str:
         return Signs().number(number(value, digits + 1))
 
-    environment.filters |= {"clean": clean, "percent": percent, "number": rounded, "value": value_of}
+    environment.filters |= {"clean": clean, "percent": share_of, "number": rounded, "value": value_of}
     return environment.from_string(_file("template.html"))
 
 
@@ -265,7 +265,7 @@ def _written_scores(facts: Facts, model: Rival, models: list[Rival], digits: int
     if not facts.classes:  # errors in the unit of the target, with as many digits as the largest
         scale = [max(other.evaluation.scores[name] for other in models for name in ("rmse", "mae"))]
         scale = [scale[0] or 1.0]
-        written |= {name: facts.quantity.bare(amounts([scores[name]], scale, digits)[0]) for name in ("rmse", "mae")}
+        written |= {name: facts.quantity.bare(alike([scores[name]], scale, digits)[0]) for name in ("rmse", "mae")}
     return written
 
 
@@ -306,7 +306,7 @@ def _worst(facts: Facts, settings: PageSettings) -> list[dict[str, Any]]:
             row["cells"].append(cell(facts.network.schema.columns[i], value))
         row["values"] = [value if i in shown else made_up[i] for i, value in enumerate(values)]
         for key in () if facts.classes else ("truth", "prediction", "residual"):
-            row[key] = facts.quantity.bare(amounts([row[key]], scale, settings.digits + 1)[0])
+            row[key] = facts.quantity.bare(alike([row[key]], scale, settings.digits + 1)[0])
     return rows
 
 
@@ -337,16 +337,16 @@ def _data(
     several = len(outputs_of(network)) > 1
     adds, unit = "Adds up to" if several else "Adds", " points" if card.points else facts.quantity.suffix
     rules = []
-    for term, add, value, holds in zip(terms.terms, card.adds, card.numbers, facts.holds, strict=True):
+    for term, add, value, holds in zip(terms.rules, card.adds, card.numbers, facts.holds, strict=True):
         detail = (
             f"{adds} {add.removeprefix('+')}{unit} if {describe(term.condition, terms, Signs())}. Its share: "
-            f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
+            f"{share_of(shares[term.index])}. Answered yes in {share_of(holds)} of the rows "
             f"({round(holds * len(facts.rows)):,})."
         )
-        fires = several or bool(network.output_weights[term.neuron] > 0)
-        rules.append({"neuron": term.neuron, "adds": value, "detail": detail, "fires": fires})
+        fires = several or bool(network.output_weights[term.index] > 0)
+        rules.append({"neuron": term.index, "adds": value, "detail": detail, "fires": fires})
     groups = [
-        {"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {percent(box.share or 0.0)} of how far "
+        {"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {share_of(box.share or 0.0)} of how far "
          "predictions move from their mean."}
         for drawing in drawings[:1] for box in drawing.boxes if box.kind == "group"
     ]  # fmt: skip
@@ -364,7 +364,7 @@ def _data(
         "groups": groups,
         "typical": typical(facts),
         "rows": [row["values"] for row in listed],
-        "places": places(aligned([terms.start, *(term.amount for term in terms.terms)])),
+        "places": places(aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])),
         "addPlaces": card.decimals,
         "points": card.points is not None,
         "unit": facts.quantity.suffix,

@@ -11,9 +11,8 @@ import numpy as np
 from bgn.explain.certify import list_guarantees
 from bgn.explain.extremes import negative_note
 from bgn.explain.rivals import LEGEND, verdict
-from bgn.export.numbers import number, whole
+from bgn.export.numbers import number, share_of, whole
 from bgn.report.facts import MEASURES, SECONDS, SHARE, Facts, Rival
-from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
 from bgn.text import count_of, quote_name
@@ -44,7 +43,7 @@ def _measured(facts: Facts, value: float, digits: int = 3) -> str:
 
 def summary(facts: Facts, model: Rival) -> str:
     """Say what the model is, how good, between which values predictions lie and what is proven of it."""
-    rules, linear, target = len(facts.terms.terms), len(facts.network.linear), target_of(facts)
+    rules, linear, target = len(facts.terms.rules), len(facts.network.linear), target_of(facts)
     used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
@@ -61,12 +60,12 @@ def summary(facts: Facts, model: Rival) -> str:
         text = (
             f"This model predicts {target}: the probability of {of} follows from a base value plus "
             f"{' and '.join(parts)}, about {about}. On {evaluated_on(facts)} it is right "
-            f"{percent(scores['accuracy'])} of the time{area}."
+            f"{share_of(scores['accuracy'])} of the time{area}."
         )
     elif not parts:
-        text = f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.start))}."
+        text = f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.intercept[0]))}."
     else:
-        explained = f" and explains {percent(scores['r2'])} of its variance" if scores["r2"] > 0 else ""
+        explained = f" and explains {share_of(scores['r2'])} of its variance" if scores["r2"] > 0 else ""
         negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
         text = (
             f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on "
@@ -195,16 +194,16 @@ def certainty(facts: Facts) -> str:
         sizes = ends.sum(axis=1)
         inside = ends[np.arange(len(ends)), facts.evaluation_target.astype(int)].mean()
         counted = ((sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none"))
-        parts = [f"{percent(float(np.mean(chosen)))} {text}" for chosen, text in counted if chosen.any()]
+        parts = [f"{share_of(float(np.mean(chosen)))} {text}" for chosen, text in counted if chosen.any()]
         return (
-            f"How sure it is: sets of classes for {percent(SHARE)} of rows, {calibrated}. Of {evaluated_on(facts)}, "
-            f"{', '.join(parts)}; {percent(float(inside))} of the sets hold the true class."
+            f"How sure it is: sets of classes for {share_of(SHARE)} of rows, {calibrated}. Of {evaluated_on(facts)}, "
+            f"{', '.join(parts)}; {share_of(float(inside))} of the sets hold the true class."
         )
     inside = np.mean((facts.evaluation_target >= ends[:, 0]) & (facts.evaluation_target <= ends[:, 1]))
     width = _measured(facts, float(np.mean(ends[:, 1] - ends[:, 0])))
     return (
-        f"How sure it is: intervals for {percent(SHARE)} of rows, {calibrated}, are {width} wide on average and hold "
-        f"the target of {percent(float(inside))} of {evaluated_on(facts)}."
+        f"How sure it is: intervals for {share_of(SHARE)} of rows, {calibrated}, are {width} wide on average and hold "
+        f"the target of {share_of(float(inside))} of {evaluated_on(facts)}."
     )
 
 

@@ -235,13 +235,13 @@ class ModelApp:
         facts, network = self.facts, self._network
         target = to_labels(facts.target, network.schema.classes)
         editor = bgn.edit(network, decode_rows(network, facts.rows), target)
-        rules: list[int | None] = [term.neuron for term in as_terms(network).terms]
+        rules: list[int | None] = [term.index for term in as_terms(network).rules]
         for change in requests.read_changes(body.get("changes")):
             requests.check_keys(change, "do", "rule", "value", "category", "yes", "why")
             number = requests.read_whole(change.get("rule"), "rule", 1, len(rules))
             if (rule := rules[number - 1]) is None:
                 raise BadRequest(f"Question {number} was dropped before.")
-            line = [term.neuron for term in as_terms(editor.network).terms].index(rule) + 1
+            line = [term.index for term in as_terms(editor.network).rules].index(rule) + 1
             editor = _change(editor, change, line, rule)
             if change.get("do") == "drop":  # lines keep the numbers that they began with
                 rules = [None if other == rule else other - 1 if other is not None and other > rule else other

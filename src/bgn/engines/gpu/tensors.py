@@ -1,7 +1,7 @@
-"""Torch tensors as users hand them over: checked, turned into rows of an engine, and predicted, where they are.
+"""Torch tensors as users hand them over: checked and turned into rows of an engine, where they are.
 
 :class:`RawTensors` does for tensors what :class:`bgn.engines.raw_rows.RawRows` does for arrays, with the same hashes,
-samples and parts. Predictions have the bits that arrays give.
+samples and parts.
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bgn.engines.coding import Coding
-from bgn.engines.gpu.engine import ClassTensorPart, TensorEngine, TensorPart, group_sums, project
+from bgn.engines.gpu.engine import ClassTensorPart, TensorEngine, TensorPart, group_sums
 from bgn.engines.protocol import Floats, Grid, Integers, Loss, OneBlock, Output
 from bgn.engines.raw_rows import Plan, RawRows, Sample
 from bgn.inputs.kinds import chosen_columns
 from bgn.inputs.splits import Hashes, Inside, mix
-from bgn.model.layer import Layer
-from bgn.model.network import Network
-from bgn.model.readings import network_of
+from bgn.model.gpu import as_floats
 from bgn.model.schema import Schema
-from bgn.model.term import Linear, Rule
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)
@@ -124,7 +121,7 @@ class RawTensors(RawRows):
     def _whole_weight(self, exponent: int) -> Tensor:
         return _scaled(self.weight, exponent).round().long()
 
-    def _gaps(self, columns: Tensor) -> NDArray[np.bool_]:
+    def _missing(self, columns: Tensor) -> NDArray[np.bool_]:
         return torch.stack([column.isnan().any() for column in columns]).cpu().numpy()
 
     def _histogram(self, rows: Any) -> Integers:
@@ -134,13 +131,13 @@ class RawTensors(RawRows):
 
 def _coded(raw: Tensor, coding: Coding) -> Tensor:
     """What :meth:`bgn.engines.coding.Coding.columns` says."""
-    gaps = torch.stack([column.isnan().any() for column in raw]).cpu()
-    if coding.plain and not gaps.any():
+    missing = torch.stack([column.isnan().any() for column in raw]).cpu()
+    if coding.plain and not missing.any():
         return raw
-    found = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
-    for column in gaps.nonzero().flatten().tolist():
-        found[column].nan_to_num_(coding.in_gaps(column))
-    return found
+    columns = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
+    for column in missing.nonzero().flatten().tolist():
+        columns[column].nan_to_num_(coding.in_gaps(column))
+    return columns
 
 
 def _mix(h: Tensor) -> Tensor:
@@ -170,30 +167,6 @@ def _steps(grid: Grid, y: Tensor) -> Tensor:
     return far.clamp(-float(grid.limit), float(grid.limit)).round().long()
 
 
-_BLOCK = 1 << 24
-_MOST_ROWS = (1 << 31) - 1  # torch counts the entries of a mask in 32 bits
-
-
-def table_of(X: Tensor, n_columns: int | None = None) -> Tensor:
-    """Return `X` as a table of float32 or float64 where it is, or say what is wrong with it."""
-    X = X.detach()
-    if X.ndim != 2 or 0 in X.shape or (n_columns is not None and X.shape[1] != n_columns):
-        wanted = "at least one column" if n_columns is None else f"{n_columns} columns"
-        raise ValueError(f"X must have two dimensions, at least one row and {wanted}; got shape {tuple(X.shape)}.")
-    if len(X) > _MOST_ROWS:
-        raise ValueError(f"X has {len(X):,} rows; a GPU takes at most {_MOST_ROWS:,}. Use a Dask cluster or a sample.")
-    return _as_floats(X, "X")
-
-
-def _as_floats(values: Tensor, name: str) -> Tensor:
-    """Return the values as floats that hold them exactly: half precision as float32, whole numbers as float64."""
-    if values.dtype in (torch.float32, torch.float64):
-        return values
-    if values.is_complex():
-        raise ValueError(f"{name} must hold real numbers; got dtype {values.dtype}.")
-    return values.to(torch.float32 if values.is_floating_point() else torch.float64)
-
-
 def schema_of(X: Tensor, categorical_features: Any, target: str | None) -> Schema:
     """Decide what every column of a tensor is: numbers, and those that are told to be categories."""
     chosen = chosen_columns(categorical_features, None, X.shape[1])
@@ -203,21 +176,6 @@ def schema_of(X: Tensor, categorical_features: Any, target: str | None) -> Schem
         categories = tuple(torch.unique(known).double().cpu().tolist()) if j in chosen else None
         columns.append(replace(column, categories=categories))
     return Schema(tuple(columns), target, named=False)
-
-
-def encoded(X: Tensor, schema: Schema) -> Tensor:
-    """Return a table as a network reads it: a category as the number of its level, a level never seen as NaN."""
-    if schema.all_numbers:
-        return X
-    X = X.double()
-    rows = X.clone()
-    for j, column in enumerate(schema.columns):
-        if column.categories is not None:
-            categories = torch.tensor([float(category) for category in column.categories], dtype=torch.float64, device=X.device)
-            place = torch.searchsorted(categories, X[:, j].contiguous()).clamp(max=max(len(categories) - 1, 0))
-            known = categories[place] == X[:, j] if len(categories) else torch.zeros_like(X[:, j], dtype=torch.bool)
-            rows[:, j] = torch.where(known, place.double(), torch.nan)
-    return rows
 
 
 def source_of(X: Tensor, y: Any, weight: Any) -> tuple[Tensors, Floats, tuple[float, float]]:
@@ -242,7 +200,7 @@ def _vector(values: Any, X: Tensor, name: str) -> Tensor:
         values = np.full(len(X), values)
     if not isinstance(values, Tensor):
         values = torch.from_numpy(np.array(values, dtype=np.float64))
-    values = _as_floats(values.detach(), name).to(X.device, torch.float64)
+    values = as_floats(values.detach(), name).to(X.device, torch.float64)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != X.shape[:1]:
@@ -258,80 +216,3 @@ def _refuse(values: Tensor, what: str, remedy: str) -> None:
     if bad:
         kind = "infinity" if bool(values.isinf().any()) else "NaN"
         raise ValueError(f"Input {what.format(kind)} ({bad} of {len(values)} rows). {remedy}")
-
-
-def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
-    """Return the +-1 answers of one hidden layer, a float64 tensor beside `X`."""
-    return _answers(network, _rows(network, X).T, layer).T.double()
-
-
-def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
-    """Return the predicted value of every row, a float64 tensor beside `X`, or its raw score.
-
-    Scores have the bits that arrays give; so have predictions where they are scores.
-    """
-    rows = _rows(network_of(network, plain=False), X)
-    intercept, coef, over = network.addends
-    total = rows.new_tensor(intercept, dtype=torch.float64).repeat((len(rows), 1))
-    for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
-        answers = iter(_answers(network, some.T, -1))
-        for term, weights in zip(network.terms, coef, strict=True):
-            if isinstance(term, Rule):
-                values = torch.where(next(answers) > 0, 1.0, term.otherwise).double()
-            else:
-                values = _linear_values(term, some)
-            out += torch.outer(values, rows.new_tensor(weights, dtype=torch.float64))
-    found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
-    found = found if network.link == "softmax" else found[:, 0]
-    if not scores and network.bounds is not None:
-        low, high = network.bounds
-        found = torch.where(found < low, low, torch.where(found > high, high, found))
-    if scores or network.link == "identity":
-        return found
-    return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)
-
-
-def _linear_values(term: Linear, rows: Tensor) -> Tensor:
-    """What a linear term is worth in every row."""
-    missing = np.nan if term.missing is None else term.missing
-    low, high, missing = torch.tensor([term.low, term.high, missing], dtype=torch.float64, device=rows.device)
-    values = rows[:, term.column].double()
-    return torch.minimum(torch.maximum(torch.where(values.isnan(), missing, values), low), high)
-
-
-def _rows(network: Network, X: Tensor) -> Tensor:
-    """What :meth:`bgn.model.network.Network._rows` says."""
-    rows = encoded(table_of(X, network.n_inputs), network.schema)
-    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_missing
-    typical = [column.typical for column in network.schema.columns]
-    bad = rows.isinf().any(dim=0).cpu().numpy() | (gaps & refused & np.array([each is None for each in typical]))
-    if bad.any():
-        name = network.names[int(np.flatnonzero(bad)[0])]
-        raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    filled = gaps & network.layers[0].refuses_missing & np.array([each is not None for each in typical])
-    if filled.any():
-        rows = rows.clone()
-        for j in np.flatnonzero(filled).tolist():
-            rows[:, j].nan_to_num_(typical[j])
-    return rows
-
-
-def _answers(network: Network, columns: Tensor, layer: int) -> Tensor:
-    """The +-1 answers of one layer, one row per neuron."""
-    for each in network.layers[: layer % network.depth + 1]:
-        columns = _fire(each, columns)
-    return columns
-
-
-def _fire(layer: Layer, columns: Tensor) -> Tensor:
-    """What :meth:`bgn.model.layer.Layer.fire` says, transposed."""
-    answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
-    for row, neuron in zip(answers, layer.neurons, strict=True):
-        if neuron.projection.columns:
-            z = project(columns, neuron.projection)
-            fires = z - neuron.threshold >= 0
-            fires = fires if neuron.missing is None else torch.where(z.isnan(), bool(neuron.missing), fires)
-            row[:] = fires.to(torch.int8) * 2 - 1
-        else:
-            row[:] = 1 if neuron.threshold <= 0 else -1
-    return answers
