@@ -352,8 +352,8 @@ def _data(
     ]  # fmt: skip
     intervals, interval = facts.intervals, None
     if intervals is not None:
-        spread = intervals.spread
-        points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
+        scale = intervals.spread
+        points = ([0.0], [1.0]) if scale is None else (scale.centres.tolist(), scale.sizes.tolist())
         interval = {"reach": intervals.calibrations[None].quantile(SHARE), "at": points[0], "sizes": points[1]}
     ends = [float(end) for part in (facts.target, facts.predictions) for end in (part.min(), part.max())]
     blob = {
