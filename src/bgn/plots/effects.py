@@ -15,7 +15,7 @@ from bgn.model.readings import network_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
+from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain
 from bgn.require import require
 from bgn.show.curves import band, band_of_categories, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
@@ -139,7 +139,7 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
             axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.categories))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
-    name_colours(ax, shown, target)
+    name_colors(ax, shown, target)
 
 
 @through_pipelines("X")
@@ -274,7 +274,7 @@ def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: st
     collections = require("matplotlib.collections", extra="plot")
     filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
     ax.add_collection(filled)
-    name_colours(ax, filled, target)
+    name_colors(ax, filled, target)
 
 
 def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap: str, target: str) -> None:
@@ -300,8 +300,8 @@ def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap:
             for (x0, y0), (x1, y1) in zip(polygons[i], np.roll(polygons[i], -1, axis=0), strict=True)
         ]
         faces = [[(x, y, values[i]) for x, y in polygons[i]], *walls]
-        colours = [shade] + [tuple(0.8 * part for part in shade[:3])] * len(walls)
-        column = art3d.Poly3DCollection(faces, facecolors=colours, edgecolor=(*ink(0.5), 0.5), linewidth=0.3)
+        colors = [shade] + [tuple(0.8 * part for part in shade[:3])] * len(walls)
+        column = art3d.Poly3DCollection(faces, facecolors=colors, edgecolor=(*ink(0.5), 0.5), linewidth=0.3)
         column.set_zorder(place)
         ax.add_collection3d(column)
     ax.set_zlim(floor, high)

@@ -163,7 +163,7 @@ def beside_names(room: bool) -> float:
     return 1.0 if room else 1.25 - _NAMES  # and the margin of the axes
 
 
-def name_colours(ax: Any, shown: Any, name: str) -> None:
+def name_colors(ax: Any, shown: Any, name: str) -> None:
     """Put a bar of colours beside the axes, and name it."""
     bar = ax.figure.colorbar(shown, ax=ax)
     bar.set_label(folded(name, 72.0 * inches(ax)[1], 10.0), parse_math=False)

@@ -10,7 +10,7 @@ from typing import Any
 from bgn.export.equation import equation
 from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
-from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.readings import with_positive_second, network_of, outputs_of
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
@@ -37,8 +37,8 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         near = [box for box in (sheet.boxes[line.start], sheet.boxes[line.end]) if box.layer == last]
         belongs = _index(near[0]) if near else 'data-neuron="-1"'
         shade = f'stroke="currentColor" opacity="{0.15 + 0.85 * line.darkness:.2f}"'
-        if line.colour:
-            shade = f'stroke="{line.colour}"'
+        if line.color:
+            shade = f'stroke="{line.color}"'
         parts.append(
             f'<line {belongs} x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
         )
@@ -48,7 +48,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         reached = focus and box.layer == last and box.kind in ("neuron", "group")
         reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
         index = f" {_index(box)}" if box.layer == last else ""
-        edge = f'stroke="{box.colour}"' if box.colour else 'stroke="currentColor" stroke-opacity="0.6"'
+        edge = f'stroke="{box.color}"' if box.color else 'stroke="currentColor" stroke-opacity="0.6"'
         lines = box.text.split("\n")
         first = box.y + 3.5 - LINE * (len(lines) - 1) / 2
         parts.append(
@@ -236,7 +236,7 @@ _MOST_LISTED = 100  # rules that a card shows
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
-    outputs = outputs_of(as_told(network_of(model, plain=False)))
+    outputs = outputs_of(with_positive_second(network_of(model, plain=False)))
     drawings = "".join(drawing(draw(output), repr(output)) for output in outputs)
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
