@@ -242,7 +242,7 @@ def test_folds_of_classes_have_sets(classes):
     y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
     model = bgn.BGNClassifier(max_terms=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
     found = model.out_of_fold_
-    width = model.history_.best_width
+    width = model.history_.best_size
     chances = found.predictions[:, width]
     chances = chances if classes == 3 else np.stack([1 - chances, chances], axis=1)
     loss = -np.log(chances[np.arange(400), found.targets.astype(int)]).mean()

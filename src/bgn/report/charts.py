@@ -225,16 +225,16 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         return None
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
     up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
-    text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_width} were chosen."
+    text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_size} were chosen."
     if members:
         text = (
             f"Means over {len(members)} networks, each on its own rows, at most so wide; they chose "
-            f"{min(each.best_width for each in members)} to {max(each.best_width for each in members)} neurons."
+            f"{min(each.best_size for each in members)} to {max(each.best_size for each in members)} neurons."
         )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
     label = f"{measure} against the number of neurons. {text}"
     chart = svg.Chart((480, 260), (0.0, float(settled[-1][0])), up, label, log=log, whole=True, letter=7.8)
-    chart.upright(float(history.best_width), "chosen")
+    chart.upright(float(history.best_size), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
     swaps = [] if members else [one for one in records if one.kind == "replacement"]
