@@ -34,8 +34,8 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     if kind == 1:
         return editor.amount(n, value)
     if kind == 2:
-        words = [*(category for each in TABLE.columns for category in each.categories or ()), None]
-        return editor.category(n, words[int(rng.integers(len(words)))], bool(rng.integers(2)))
+        categories = [*(category for column in TABLE.columns for category in column.categories or ()), None]
+        return editor.category(n, categories[int(rng.integers(len(categories)))], bool(rng.integers(2)))
     if kind == 3:
         return editor.drop(n, bool(rng.integers(2)))
     if kind == 4:

@@ -24,7 +24,7 @@ from tests.reference.model import score
 @given(st.data())
 def test_scores_are_those_of_the_definition(data):
     missing = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing)), data.draw(mixed_rows(missing))
+    network, table = data.draw(mixed_networks(missing=missing, linear=not missing)), data.draw(mixed_rows(missing))
     expected = np.array([score(network, row) for row in table])
     found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
@@ -116,7 +116,7 @@ def test_regions_and_bounds_know_categories():
 def test_terms_are_the_network_output_by_output(data):
     missing = data.draw(st.booleans())
     network, table = (
-        data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)),
+        data.draw(mixed_networks(missing=missing, linear=not missing, numbers=POWERS)),
         data.draw(mixed_rows(missing)),
     )
     X = np.array(table, dtype=object)

@@ -346,7 +346,7 @@ class _Wording:
 def _moment(value: float, column: Column, relation: str) -> str:
     """Write a threshold of a part of dates as people write dates; nothing where that is a number."""
     part = column.part_of
-    text = None if part is None else part.told(value, relation in (">=", "<"))
+    text = None if part is None else part.written(value, relation in (">=", "<"))
     if part is None or text is None:
         return ""
     if part.part == "days" and len(text) == _DATE and not column.whole and relation in (">", "<="):

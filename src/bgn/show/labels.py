@@ -77,7 +77,7 @@ def cell(column: Column, value: float) -> str:
     """
     if value != value:
         return "missing"
-    if told := column.part_of and column.part_of.told(value):
+    if told := column.part_of and column.part_of.written(value):
         return told
     if column.categories is None:
         return Signs().number(whole(value))
