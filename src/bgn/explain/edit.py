@@ -17,7 +17,7 @@ from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, written
-from bgn.model.readings import ReadTerm, as_terms, as_told, is_turned, network_of, swapped
+from bgn.model.readings import ReadTerm, as_terms, with_positive_second, is_first_positive, network_of, swap_classes
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Coefficient, Oblique, Projection
 from bgn.pipelines import through_pipelines
@@ -163,12 +163,12 @@ class Editor:
 
     def _as_told(self, change: Callable[..., Network], *arguments: Any) -> Network:
         """Return the network after a change of its equation, which may tell of the first of two classes."""
-        turned = is_turned(self.network)
-        found = change(as_told(self.network), *arguments)
-        return swapped(found) if turned else found
+        turned = is_first_positive(self.network)
+        found = change(with_positive_second(self.network), *arguments)
+        return swap_classes(found) if turned else found
 
     def _told(self, question: int) -> str:
-        edits.line(as_told(self.network), question)
+        edits.line(with_positive_second(self.network), question)
         return f"question {question}"
 
     def _done(self, change: Callable[[], Network], what: str, why: str) -> Editor:
@@ -183,7 +183,7 @@ class Editor:
         sides = None
         if self.cutoff is not None:
             yes = [
-                (1.0 - each if is_turned(network) else each) >= self.cutoff for each in (self.predictions, predictions)
+                (1.0 - each if is_first_positive(network) else each) >= self.cutoff for each in (self.predictions, predictions)
             ]
             sides = np.flatnonzero(yes[0] != yes[1])
         errors = [None if self.target is None else error(network, each, self.target)

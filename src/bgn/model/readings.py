@@ -970,14 +970,14 @@ _NOT = _words(
 _WITH = _words("with mit avec con com met med")
 
 
-def affirmed(labels: Sequence[Any]) -> int | None:
+def find_positive_class(labels: Sequence[Any]) -> int | None:
     """Return which of two labels says yes where the other says no; None where they do not.
 
     Either both are such words, or one is the other with a word that denies it.
 
     Examples
     --------
-    >>> affirmed(["ja", "nein"]), affirmed(["Default", "no default"]), affirmed(["cat", "dog"]), affirmed([0, 1])
+    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"]), find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
     (0, 0, None, None)
     """
     if len(labels) != 2 or not all(isinstance(each, str) for each in labels):
@@ -992,7 +992,7 @@ def affirmed(labels: Sequence[Any]) -> int | None:
     return None
 
 
-def swapped(network: Network) -> Network:
+def swap_classes(network: Network) -> Network:
     """Return a network of two classes with the first as its second: it predicts the same.
 
     Rows of which both are equally probable are an exception: of them the first is predicted.
@@ -1002,15 +1002,15 @@ def swapped(network: Network) -> Network:
     return network.changed(intercept=-network.intercept, coef=-network.coef, schema=schema, members=members)
 
 
-def is_turned(network: Network) -> bool:
+def is_first_positive(network: Network) -> bool:
     """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
     classes = network.schema.classes
-    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
+    return network.link == "logistic" and classes is not None and find_positive_class(classes) == 0
 
 
-def as_told(network: Network) -> Network:
+def with_positive_second(network: Network) -> Network:
     """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
 
     Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
     """
-    return swapped(network) if is_turned(network) else network
+    return swap_classes(network) if is_first_positive(network) else network

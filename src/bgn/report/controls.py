@@ -18,7 +18,7 @@ from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.network import Network
-from bgn.model.readings import ReadTerm, swapped
+from bgn.model.readings import ReadTerm, swap_classes
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import WORST, Facts, columns_shown
@@ -228,7 +228,7 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     units = {a.name: b.unit for a, b in zip(of.columns, shown.columns, strict=True) if b.unit and b.unit != a.unit}
     if of.target and shown.target_unit and shown.target_unit != of.target_unit:
         units[of.target] = shown.target_unit
-    saved = swapped(facts.original) if facts.turned else facts.original
+    saved = swap_classes(facts.original) if facts.turned else facts.original
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), units, facts.edits)
