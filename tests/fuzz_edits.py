@@ -32,7 +32,7 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     if kind == 0:
         return editor.threshold(n, value)
     if kind == 1:
-        return editor.amount(n, value)
+        return editor.coef(n, value)
     if kind == 2:
         words = [*(category for each in TABLE.columns for category in each.categories or ()), None]
         return editor.category(n, words[int(rng.integers(len(words)))], bool(rng.integers(2)))

@@ -420,7 +420,7 @@ def _done(editor: Editor, change: Mapping[str, Any], line: int, neuron: int) -> 
     if what == "threshold":
         return editor.threshold(line, asked.number(change.get("value"), "threshold"), why)
     if what == "amount":
-        return editor.amount(line, asked.number(change.get("value"), "amount"), why)
+        return editor.coef(line, asked.number(change.get("value"), "amount"), why)
     if what == "level":
         columns = editor.network.layers[0].neurons[neuron].projection.columns
         categories = editor.network.schema.columns[columns[0]].categories
