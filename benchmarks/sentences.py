@@ -66,8 +66,8 @@ def on_thresholds(network: Network, X: np.ndarray, rng: np.random.Generator, eac
 
 def differences(sentence: Sentence, network: Network, rows: np.ndarray, number: type) -> int:
     """Rows on which some answer differs."""
-    fires, terms = network.hidden(rows) > 0, bgn.as_terms(network).terms
-    expected = np.transpose([fires[:, term.neuron] == (network.output_weights[term.neuron] > 0) for term in terms])
+    fires, terms = network.hidden(rows) > 0, bgn.as_terms(network).rules
+    expected = np.transpose([fires[:, term.index] == (network.output_weights[term.index] > 0) for term in terms])
     table = {f"x{j}": column for j, column in enumerate(rows.T)}
     return int((sentence.answers(table, number) != expected).any(axis=1).sum())
 

@@ -43,7 +43,7 @@ def test_an_amount_leaves_those_alone_that_answer_no():
         holds = bgn.as_terms(HOUSE).holds(ROWS)[:, line - 1]
         done = start.coef(line, 7.0)
         np.testing.assert_allclose(done.receipt.change[~holds], 0.0, atol=1e-12)
-        np.testing.assert_allclose(done.receipt.change[holds], 7.0 - bgn.as_terms(HOUSE).terms[line - 1].weight)
+        np.testing.assert_allclose(done.receipt.change[holds], 7.0 - bgn.as_terms(HOUSE).rules[line - 1].weight)
         gone = start.drop(line)
         np.testing.assert_allclose(gone.receipt.change[~holds], 0.0, atol=1e-12)
         np.testing.assert_allclose(start.drop(line, holds=True).receipt.change[holds], 0.0, atol=1e-12)
@@ -53,7 +53,7 @@ def test_an_amount_leaves_those_alone_that_answer_no():
 
 def test_levels_change_sides():
     network, rows = town(), town_rows(300)
-    lines = bgn.as_terms(network).terms
+    lines = bgn.as_terms(network).rules
     place = next(k for k, term in enumerate(lines, 1) if term.condition.columns == (1,))
     done = edit(network, rows).category(place, "Rome", True)
     assert "{Lille, Nice, Rome}" in bgn.equation(done.network)

@@ -62,7 +62,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
     card, rows = bgn.scorecard(network), town_rows(300)
     scores = network.raw_score(rows)
     assert (scores == 0).any()  # rows in between
-    totals = np.rint((-scores - float(card.start)) / float(card.unit)).astype(int)
+    totals = np.rint((-scores - float(card.start[0])) / float(card.unit)).astype(int)
     said = np.where(scores > 0, "nein", "ja")
     assert (said[totals >= card.likely_from()] == "ja").all()
     assert (said[totals < card.likely_from()] == "nein").all()
@@ -83,7 +83,7 @@ def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:
     lines = bgn.equation(network).splitlines()
     editor = bgn.edit(network, town_rows(60), cutoff=0.5)
-    for question in range(1, len(bgn.as_terms(network).terms) + 1):
+    for question in range(1, len(bgn.as_terms(network).rules) + 1):
         done = editor.drop(question)
         kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != question]
         assert [line.split("[")[1] for line in bgn.equation(done.network).splitlines() if "[" in line] == kept

@@ -107,7 +107,7 @@ def certificates_hold(rng: np.random.Generator, most: int) -> None:
 
 
 def counterfactuals_are_cheapest(rng: np.random.Generator, most: int) -> None:
-    network = rule_network(rng, most_conditions=most, link="identity", numbers=False, linear=False, obliques=False)
+    network = rule_network(rng, most_conditions=most, link="identity", numbers=False)
     rows = cells(network, 2000)
     row = rows[rng.integers(len(rows))]
     if np.isnan(row).any():

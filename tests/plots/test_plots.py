@@ -87,8 +87,8 @@ def test_the_drawing_shares_colours_and_order_with_the_equation() -> None:
     shares = [box.share for box in boxes]
     assert shares == sorted(shares, reverse=True)
     np.testing.assert_allclose(sum(shares), 1.0)
-    for position, term in enumerate(bgn.as_terms(network).terms):
-        assert next(box for box in boxes if box.index == term.neuron).colour == colour(position)
+    for position, term in enumerate(bgn.as_terms(network).rules):
+        assert next(box for box in boxes if box.index == term.index).colour == colour(position)
     inner = [line for line in draw(network, found).lines if not line.text]
     assert all(0.0 <= line.darkness <= 1.0 for line in inner)
 

@@ -78,7 +78,6 @@ class Sentence:
         """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
         name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
         several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
-        question = re.sub(r"^.+? \(in all rows seen; exactly: (.+ where .+?)\)(?=$|, or |, and | \()", r"\1", question)
         counted = dict(self.counted) if several else {}
         if found := re.search(r" \((a missing .*)\)$", question):
             question, counted = question[: found.start()], counted | _counted(found[1], name)
@@ -118,8 +117,12 @@ class Sentence:
         return self._choice(question, columns, name)
 
     def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
-        """Compare a number, case by case, or a sum."""
-        first, *cases = question.split(", or ")
+        """Compare a number, case by case or with choices that must hold or are enough, or a sum."""
+        first, *others = _split(question, ", or ")
+        cases = [each for each in others if re.match(rf"(?:>=|<=|<|>) {NUMBER}.* where ", each)]
+        enough = [each for each in others if each not in cases]
+        first, *more = _split(first, " or ")
+        first, *needed = _split(first, " and ")
         places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
         found = next(each for each in places if _outside(first, each.start()))  # not the level of a summand
         left, relation, threshold = first[: found.start()], found[1], found[2]
@@ -130,7 +133,17 @@ class Sentence:
                 relation, threshold, where = re.match(rf"(>=|<=|<|>) ({NUMBER}).*? where (.+)$", case).groups()
                 holds = self._choice(where, columns, name)
                 yes = np.where(holds, _over(relation, values, number(threshold)), yes)
-        return np.asarray(yes, dtype=bool)
+        yes = np.asarray(yes, dtype=bool)
+        for each in needed:
+            yes = yes & self._several(each, columns, name)
+        for each in (*more, *enough):
+            yes = yes | self._several(each, columns, name)
+        return yes
+
+    def _several(self, text: str, columns: dict, name: str) -> np.ndarray:
+        """Answer choices, perhaps in brackets, and perhaps how many of them must hold."""
+        inner = text[1:-1] if text.startswith("(") and _outside(text[1:-1], len(text) - 2) else text
+        return self._said(inner, columns, float, name)
 
     def _sum(self, left: str, columns: dict, number: type, name: str) -> np.ndarray:
         parts, place = [], 0

@@ -110,7 +110,7 @@ def test_points_come_first_where_classes_have_them(tmp_path) -> None:
     rows = np.random.default_rng(0).normal(size=(60, 2))
     text = bgn.write_report(network, rows, (rows[:, 0] > 0.4) * 1.0, tmp_path / "r.html").read_text(encoding="utf-8")
     card = text.split('<section id="card">')[1].split("</section>")[0]
-    points = bgn.scorecard(network).points
+    points = [own for (own,) in bgn.scorecard(network).points]
     assert all(f"+{each}</td>" in card for each in points)
     assert "look the total up" in card
     for total in range(sum(points) + 1):

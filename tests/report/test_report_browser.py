@@ -193,7 +193,7 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
     table = np.column_stack([rng.normal(12, 8, 200).round(1), *rng.integers(0, 2, (2, 200)), rng.integers(20, 99, 200)])
     page = opened(network, table, network.predict(table) + rng.normal(size=200))
     terms = bgn.as_terms(network)
-    ends = [float(case.threshold) for term in terms.terms if term.condition.reading and term.condition.leading == 0
+    ends = [float(case.threshold) for term in terms.rules if term.condition.reading and term.condition.leading == 0
             for case in term.condition.reading.cases]  # fmt: skip
     beside = [each for end in ends for each in (np.nextafter(end, -np.inf), end, np.nextafter(end, np.inf))]
     rows = np.vstack([table, *([[value, a, b, 50.0]] for value in beside for a in (0.0, 1.0) for b in (0.0, 1.0))])
@@ -202,9 +202,9 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
     predicted = page.evaluate("rows => rows.map(window.bgn.predict)", rows.tolist())
     np.testing.assert_array_equal(predicted, terms.evaluate(rows))
     lines = page.locator("#card .equation tbody tr").all_inner_texts()
-    for line, term in zip(lines[1:], terms.terms, strict=True):
+    for line, term in zip(lines[1:], terms.rules, strict=True):
         assert describe(term.condition, terms, Signs()) in line
-        assert f"+{term.amount}" in line.replace("\t", " ")
+        assert f"+{term.coef[0]}" in line.replace("\t", " ")
     shown = float(page.inner_text("#prediction").replace("\N{MINUS SIGN}", "-"))
     assert shown == value(page)
 
@@ -330,8 +330,8 @@ def test_the_keyboard_reaches_everything(opened) -> None:
 def test_pointing_at_a_neuron_tells_its_term(opened) -> None:
     network, rows, target = small()
     page = opened(network, rows, target)
-    term = bgn.as_terms(network).terms[0]
-    page.hover(f"#network g[data-neuron='{term.neuron}']")
+    term = bgn.as_terms(network).rules[0]
+    page.hover(f"#network g[data-neuron='{term.index}']")
     holding = int(bgn.as_terms(network).holds(rows)[:, 0].sum())
     assert f"({holding:,})" in page.inner_text("#neuron-detail")
     assert page.locator("#card tr.on").count() == 1
@@ -454,7 +454,7 @@ def edited(page, tmp_path):
 
 
 def lines_of(network):
-    return [bgn.as_terms(network).terms[k].condition for k in range(len(bgn.as_terms(network).terms))]
+    return [bgn.as_terms(network).rules[k].condition for k in range(len(bgn.as_terms(network).rules))]
 
 
 def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:

@@ -123,7 +123,7 @@ def test_a_class_is_asked_for_without_a_probability() -> None:
 
 def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> None:
     app = app_of(tmp_path / "edited.json")
-    neurons = [term.neuron for term in bgn.as_terms(app.file.network).terms]
+    neurons = [term.index for term in bgn.as_terms(app.file.network).rules]
     changes = [
         {"do": "amount", "question": 2, "value": 0.25, "why": "less"}, {"do": "drop", "question": 1},
         {"do": "amount", "question": 3, "value": 1.5},
@@ -133,10 +133,10 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
     assert app.answer("save", {"changes": changes}) == {"saved": "edited.json", "changes": 3}
     kept = read(tmp_path / "edited.json")
     expected = bgn.edit(app.file.network).coef(2, 0.25)
-    line = [term.neuron for term in bgn.as_terms(expected.network).terms].index(neurons[0]) + 1
+    line = [term.index for term in bgn.as_terms(expected.network).rules].index(neurons[0]) + 1
     expected = expected.drop(line)
     place = neurons[2] - (neurons[2] > neurons[0])
-    line = [term.neuron for term in bgn.as_terms(expected.network).terms].index(place) + 1
+    line = [term.index for term in bgn.as_terms(expected.network).rules].index(place) + 1
     assert kept.network == expected.coef(line, 1.5).network
     assert kept.edits[0].why == "less"
     text = app.answer("file", {"changes": changes})["text"]

@@ -83,8 +83,8 @@ def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
     page.click("#edit-keep")
     says(page, "edit-live", "Written to edited.json, with 2 changes.")
     done = bgn.edit(network).coef(2, 0.3)
-    first = bgn.as_terms(network).terms[0].neuron
-    line = [term.neuron for term in bgn.as_terms(done.network).terms].index(first) + 1
+    first = bgn.as_terms(network).rules[0].neuron
+    line = [term.index for term in bgn.as_terms(done.network).rules].index(first) + 1
     for name in ("edited.json", "downloaded.json"):
         found = read(folder / name)
         assert found.network == done.drop(line).network

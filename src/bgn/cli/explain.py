@@ -24,7 +24,6 @@ from bgn.cli.rows import (
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
-from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, as_told
@@ -234,7 +233,7 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
     if lines.of_steps is not None:
         linear = "" if curve.rates is None else ", and so much per unit between them"
         if curve.linear is not None:
-            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{Text().between(*ends(curve.linear))}"
+            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{ends(curve.linear)}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{linear} (--json has all)")
 
 

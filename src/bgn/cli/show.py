@@ -60,7 +60,7 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
     if chosen == ["json"]:
         show_json(_describe(replace(file, network=network), digits))
         return
-    written = network if several and label is None else bgn.as_terms(network)
+    written = bgn.as_terms(network)
     show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
     if not chosen and not several:
         percent, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
@@ -109,6 +109,9 @@ def _terms(network: Network) -> dict[str, Any]:
     def choice(one: Choice) -> dict[str, Any]:
         return {"column": one.column, "values": list(one.values), "missing": one.missing}
 
+    def count(of: Count | None) -> dict[str, Any] | None:
+        return None if of is None else {"at_least": of.least, "of": list(map(choice, of.choices))}
+
     def reading(of: Cases | Count | None) -> dict[str, Any]:
         """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
         cases = choices = None
@@ -116,13 +119,14 @@ def _terms(network: Network) -> dict[str, Any]:
             cases = [{"where": list(map(choice, case.where)), "relation": case.relation,
                       "threshold": float(case.threshold)} for case in of.cases]  # fmt: skip
         if isinstance(of, Count):
-            choices = {"at_least": of.least, "of": list(map(choice, of.choices))}
-        return {"cases": cases, "choices": choices}
+            choices = count(of)
+        more = {name: count(getattr(of, name, None)) for name in ("required", "sufficient")}
+        return {"cases": cases, "choices": choices, **more}
 
     terms = bgn.as_terms(network)
-    rules = [(term.weight, term.condition) for term in terms.terms]
+    rules = [(term.weight, term.condition) for term in terms.rules]
     return {
-        "intercept": terms.base,
+        "intercept": float(terms.intercept[0]),
         "terms": [
             {
                 "coef": coef,
@@ -137,8 +141,8 @@ def _terms(network: Network) -> dict[str, Any]:
             for coef, condition in rules
         ],
         "linear": [
-            {"column": term.column, "coef": coef, "ends": ends_out(term.low, term.high)}
-            for term, coef in terms.linear_terms
+            {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
+            for term in terms.linear if term.linear is not None
         ],
     }
 

@@ -20,8 +20,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, sum_of, written
-from bgn.model.readings import Term as Line
-from bgn.model.readings import as_terms, as_told, is_turned, network_of, swapped
+from bgn.model.readings import ReadTerm, as_terms, as_told, is_turned, network_of, swapped
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines
@@ -274,18 +273,13 @@ class Receipt(Tabular):
 # -- The changes, each a function from a network to a network.
 
 
-def _line(network: Network, number: Any) -> tuple[Line, int]:
+def _line(network: Network, number: Any) -> tuple[ReadTerm, int]:
     """Return a line of the equation, and the number of its rule among the terms."""
-    lines = as_terms(network).terms
+    lines = as_terms(network).rules
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= len(lines):
         raise ValueError(f"question must be a line of the equation, from 1 to {len(lines)}; got {number!r}.")
     line = lines[int(number) - 1]
-    return line, _rule_numbers(network)[line.neuron]
-
-
-def _rule_numbers(network: Network) -> list[int]:
-    """Return the numbers of the rules among the terms."""
-    return [k for k, term in enumerate(network.terms) if isinstance(term, Rule)]
+    return line, line.place
 
 
 def _finite(value: Any, name: str) -> float:
@@ -409,7 +403,7 @@ def _merged(network: Network, first: int, second: int, threshold: float | None) 
     merged = _with_terms(network, [network.terms[k] for k in kept], coef[kept], EXACT.subtract(elsewhere, own_else))
     if threshold is None or not coef[one]:
         return merged
-    lines = [_rule_numbers(merged)[line.neuron] for line in as_terms(merged).terms]
+    lines = [line.place for line in as_terms(merged).rules]
     return _with_threshold(merged, lines.index(kept.index(one)) + 1, threshold)
 
 
@@ -462,12 +456,12 @@ def _rounded(network: Network, digits: int) -> Network:
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     terms, coef, lines = list(network.terms), network.coef[:, 0].copy(), as_terms(network)
-    added = [written(_short(lines.base, digits)), -written(network.intercept[0])]
+    added = [written(_short(float(lines.intercept[0]), digits)), -written(network.intercept[0])]
     shown = set()
-    for line in lines.terms:
-        number = _rule_numbers(network)[line.neuron]
+    for line in lines.rules:
+        number = line.place
         rule: Any = terms[number]
-        coef[number] = np.sign(coef[number]) * _coef_of(rule, written(_short(float(line.amount), digits)))
+        coef[number] = np.sign(coef[number]) * _coef_of(rule, written(_short(float(line.coef[0]), digits)))
         added.append(-_part(network, number, False, coef[number].item()))
         shown.add(number)
         terms[number] = replace(rule, conditions=tuple(

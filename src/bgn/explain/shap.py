@@ -438,7 +438,7 @@ def _cell(column: Column, value: float) -> str:
         return "missing"
     if column.categories is not None:
         return quote_category(category_name(column.categories[int(value)]), 40)
-    return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
+    return (column.part_of and column.part_of.written(value)) or f"{value:.6g}"
 
 
 # -- With how many background rows rules hold when some of their columns are known and the others come from a background.

@@ -120,7 +120,7 @@ def simplify(
     >>> bool((simple.free.predict(rows) == network.predict(rows)).all())
     True
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
-    (5, 3)
+    ((5,), (3,))
     """
     return rounded(model, X, y, requested_signs(model), digits, max_loss, points, calibrate_on)
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.numbers import amounts, number, whole
+from bgn.export.numbers import alike, number, share_of, whole
 from bgn.export.styles import Signs, colour
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
 from bgn.model.step import Floats
-from bgn.model.term import Rule
 from bgn.plots.style import (
     DOWN,
     FIRST,
@@ -32,7 +31,7 @@ from bgn.plots.style import (
     two_tone,
     widest,
 )
-from bgn.show.drawing import importance_of, percent
+from bgn.show.drawing import importance_of
 from bgn.show.labels import cell, shortened, term_labels
 from bgn.text import clean
 
@@ -72,9 +71,8 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
         raise ValueError(f"of must be 'features' or 'terms'; got {of!r}.")
     values: Floats = getattr(found, of)
     colours = [FIRST] * len(values)
-    rules = [k for k, term in enumerate(network_of(model, plain=False).terms) if isinstance(term, Rule)]
-    for position, term in enumerate(as_terms(model).terms if of == "terms" else ()):
-        colours[rules[term.neuron]] = colour(position)
+    for position, term in enumerate(as_terms(model).rules if of == "terms" else ()):
+        colours[term.place] = colour(position)
     order = largest(values, bars_that_fit(ax, most))
     labels = partial(_labels, model, of, order)
     ax, room = axes(ax, 4.6 + widest(labels(24)), 0.9 + 0.3 * max(len(order), 1)), ax is None
@@ -91,7 +89,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     total = values.sum() or 1.0
     for place, i in enumerate(order):
         ax.annotate(
-            percent(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
+            share_of(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
             color=ink(), fontsize=min(9.0, size),
         )  # fmt: skip
     ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))
@@ -167,7 +165,7 @@ def waterfall(
     _annotate(ax, start, shown, starts, ends, digits, size)
     predicted = None if explanation.predictions is None else float(explanation.predictions[row])
     if predicted is not None and not np.isclose(predicted, start + sum(shown), rtol=1e-12, atol=0.0):
-        written = Signs().number(amounts([predicted], [predicted or 1.0], digits + 1)[0])
+        written = Signs().number(alike([predicted], [predicted or 1.0], digits + 1)[0])
         ax.set_title(f"predicted within bounds: {written}", fontsize=9, color=ink(), pad=20)
     return ax
 
@@ -199,13 +197,13 @@ def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any,
     finish = start + sum(shown)
     for value, text in ((start, "mean"), (finish, "this row")):
         ax.axvline(value, color=ink(0.5), linestyle="--", linewidth=1.0, zorder=1)
-        written = Signs().number(amounts([value], [value or 1.0], digits + 1)[0])
+        written = Signs().number(alike([value], [value or 1.0], digits + 1)[0])
         height = 1.0 if text == "this row" else 0.0
         ax.annotate(
             f"{text}: {written}", (value, height), xycoords=("data", "axes fraction"), ha="center", fontsize=9,
             va="bottom" if height else "top", xytext=(0, 4 if height else -18), textcoords="offset points", color=ink(),
         )  # fmt: skip
-    for place, (value, text) in enumerate(zip(shown, amounts(shown, shown or [1.0], digits), strict=True)):
+    for place, (value, text) in enumerate(zip(shown, alike(shown, shown or [1.0], digits), strict=True)):
         sign = "+" if value > 0 else ""
         ax.annotate(
             sign + Signs().number(text), (max(starts[place], ends[place]), place), xytext=(4, 0), fontsize=size,
@@ -345,7 +343,7 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     ax.barh(range(len(values)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
     size = name_bars(ax, lambda letters: [name for name, _ in parts(letters)], room)
     ax.set_ylim(len(values) - 0.4, -0.6)
-    for place, (value, text) in enumerate(zip(values, amounts(values, values or [1.0], digits), strict=True)):
+    for place, (value, text) in enumerate(zip(values, alike(values, values or [1.0], digits), strict=True)):
         ax.annotate(
             ("+" if value > 0 else "") + Signs().number(text), (max(value, 0.0), place), xytext=(4, 0),
             textcoords="offset points", va="center", color=ink(), fontsize=min(9.0, size),
@@ -353,6 +351,6 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     reach = max(np.abs(values).max(initial=0.0), 1e-300)
     ax.set_xlim(-1.05 * reach * (min([0.0, *values]) < 0), 1.3 * reach)
     first, second = map(clean, found.names)
-    gap = Signs().number(amounts([found.difference], [found.difference or 1.0], digits + 1)[0])
+    gap = Signs().number(alike([found.difference], [found.difference or 1.0], digits + 1)[0])
     name_axes(ax, f"mean score of {second} less that of {first}: {gap}", share=beside_names(room))
     return ax

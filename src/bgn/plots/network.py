@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from bgn.export.numbers import share_of
 from bgn.plots.style import READABLE, axes, inches, ink
-from bgn.show.drawing import PAD, WIDE, Drawing, Sheet, draw, importance_of, percent
+from bgn.show.drawing import PAD, WIDE, Drawing, Sheet, draw, importance_of
 
 # From plenty of room to little: short names, short lines, columns close together; then few boxes.
 _TIGHTER = (
@@ -110,4 +111,4 @@ def _paint(ax: Any, drawing: Drawing, size: float) -> None:
         style = {"va": "center", "fontsize": size, "color": ink(), "zorder": 3, "parse_math": False}
         ax.text(box.x + PAD, box.y, box.text, ha="left", **style)
         if box.share is not None:
-            ax.text(box.x + box.width - PAD, box.y, percent(box.share), ha="right", **style)
+            ax.text(box.x + box.width - PAD, box.y, share_of(box.share), ha="right", **style)

@@ -9,7 +9,7 @@ from typing import Any
 from bgn.export.condition import ends
 from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as chance_of
-from bgn.export.scorecard import Scorecard, common_unit, scorecard
+from bgn.export.scorecard import common_unit, scorecard
 from bgn.export.styles import Html, Signs
 from bgn.model.readings import Terms
 from bgn.model.term import Linear
@@ -52,13 +52,13 @@ class ModelCard:
     def of(cls, facts: Facts) -> ModelCard:
         """Return the card of a model: points for classes where they are whole numbers, otherwise amounts."""
         terms = facts.terms
-        base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
+        base, *weights = aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])
         amounts = cls(
             facts.quantity.bare(base), [facts.quantity.bare(f"+{each}") for each in weights],
-            [term.weight for term in terms.terms], places([base, *weights]),
+            [term.weight for term in terms.rules], places([base, *weights]),
             columns=classes.columns_of_amounts(facts.network, terms),
         )  # fmt: skip
-        if not facts.classes or not terms.terms or len(terms.terms) > _MOST_QUESTIONS:
+        if not facts.classes or not terms.rules or len(terms.rules) > _MOST_QUESTIONS:
             return amounts
         return _pointed(facts, amounts)
 
@@ -73,12 +73,11 @@ def _pointed(facts: Facts, amounts: ModelCard) -> ModelCard:
         card = scorecard(facts.network)
     except ValueError:
         return amounts
-    assert isinstance(card, Scorecard)  # of one score
     card = replace(card, evenly=facts.turned)
-    if max(card.points) > _MOST_POINTS:
+    if max(own for line in card.points for own in line) > _MOST_POINTS:
         return amounts
-    by_neuron = {term.neuron: points for term, points in zip(card.terms.terms, card.points, strict=True)}
-    points = [by_neuron[term.neuron] for term in facts.terms.terms]
+    by_neuron = {term.index: points for term, (points,) in zip(card.terms.rules, card.points, strict=True)}
+    points = [by_neuron[term.index] for term in facts.terms.rules]
     from_total = card.likely_from()
     word = classes.words_of(facts.network)[1]
     read = {
@@ -88,7 +87,7 @@ def _pointed(facts: Facts, amounts: ModelCard) -> ModelCard:
         "from": f"“{word}” is predicted for no total." if from_total is None else
         f"“{word}” is predicted from {from_total} points on." if from_total else
         f"“{word}” is predicted whatever the total.",
-        "start": Signs().number(plain(card.start)), "unit": plain(card.unit),
+        "start": Signs().number(plain(card.start[0])), "unit": plain(card.unit),
     }  # fmt: skip
     return ModelCard("0", [f"+{each}" for each in points], list(map(float, points)), 0, read)
 
@@ -126,8 +125,5 @@ def _words(term: Linear, terms: Terms) -> Any:
     markup = require("markupsafe", extra="report").Markup
     column = terms.schema.columns[term.column]
     unit = Quantity(column.unit).suffix
-    name, (low, high) = Html().name(title_of(column)), ends(term)
-    words = f"per unit of {name}"
-    if low or high:
-        return markup(words + Html().between(low, high).removesuffix(")") + Html().words(f"{unit})"))
-    return markup(words + Html().words(Quantity(column.unit).title))
+    of = f"per unit of {Html().name(title_of(column))}"
+    return markup(of + (ends(term, Html(), unit) or Html().prose(Quantity(column.unit).title)))

@@ -10,14 +10,13 @@ import numpy as np
 
 from bgn.explain.arguments import mean_predictions
 from bgn.explain.effects import Effect, effect_over
-from bgn.export.numbers import number
+from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
-from bgn.show.drawing import percent
 from bgn.show.labels import Quantity, title, value_of
 from bgn.text import clean, quote_category
 
@@ -40,7 +39,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     room, write = 0.05 * (up[1] - up[0]), _Written(facts.quantity, digits)
     shown = []
     for i, curve in curves.items():
-        name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
+        name, share = title(facts.network.schema.columns[i]), share_of(facts.importance.relative_features[i])
         draw = _steps if curve.column.categories is None else _categories
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
@@ -77,7 +76,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     drawn, shown = lines_for(len(words)), []
     for i, curves in probability_curves(facts).items():
         of, column = facts.network.schema.columns[i], facts.rows[:, i]
-        name, share = title(of), percent(facts.importance.relative_features[i])
+        name, share = title(of), share_of(facts.importance.relative_features[i])
         if of.categories is not None:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].values)))

@@ -13,7 +13,7 @@ from bgn.conformal import Intervals
 from bgn.explain.arguments import class_labels
 from bgn.explain.evaluate import EvaluationRows, evaluate_classes, evaluate_predictions
 from bgn.explain.rivals import rival_predictions
-from bgn.export.numbers import aligned
+from bgn.export.numbers import aligned, share_of
 from bgn.export.styles import Signs
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, written
@@ -21,7 +21,6 @@ from bgn.model.readings import Terms, outputs_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
-from bgn.show.drawing import percent
 from bgn.text import count_of, quote_category
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
@@ -42,7 +41,7 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
     outputs = outputs_of(network)
     if len(outputs) == 1:
         return None
-    asked, starts, columns = [term.neuron for term in terms.terms], [], []
+    asked, starts, columns = [term.index for term in terms.rules], [], []
     for output in outputs:
         weights = [written(weight) for weight in output.output_weights.tolist()]
         start = written(output.base)
@@ -133,11 +132,11 @@ def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
     sets = found.predict_encoded(facts.judged_rows, SHARE)
     inside = sets[np.arange(len(sets)), facts.judged_target.astype(int)].mean()
     sizes = sets.sum(axis=1)
-    parts = [f"{percent(float(np.mean(chosen)))} {words}" for chosen, words in (
+    parts = [f"{share_of(float(np.mean(chosen)))} {words}" for chosen, words in (
         (sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none")) if chosen.any()]  # fmt: skip
     return (
-        f"How sure it is: sets of classes for {percent(SHARE)} of rows, {calibrated}. Of {judged}, "
-        f"{', '.join(parts)}; {percent(float(inside))} of the sets hold the true class."
+        f"How sure it is: sets of classes for {share_of(SHARE)} of rows, {calibrated}. Of {judged}, "
+        f"{', '.join(parts)}; {share_of(float(inside))} of the sets hold the true class."
     )
 
 
@@ -148,7 +147,7 @@ def confusion(facts: Facts) -> dict[str, Any]:
     shares = np.divide(found, totals, out=np.zeros_like(found), where=totals > 0)
     words = words_of(facts.network)
     rows = [
-        {"word": word, "cells": [{"count": f"{int(n):,}", "share": percent(p), "strength": round(100 * p)}
+        {"word": word, "cells": [{"count": f"{int(n):,}", "share": share_of(p), "strength": round(100 * p)}
                                  for n, p in zip(counts, part, strict=True)]}
         for word, counts, part in zip(words, found.tolist(), shares.tolist(), strict=True)
     ]  # fmt: skip
@@ -182,7 +181,7 @@ def chance(probability: float) -> str:
 def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str, about: str) -> str:
     """Say what the model is."""
     words = words_of(facts.network)
-    count, straight = len(facts.terms.terms), len(facts.network.linear)
+    count, straight = len(facts.terms.rules), len(facts.network.linear)
     if not count and not straight:
         return f"This model gives every row the same probabilities of {target}: it asks no question."
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
@@ -193,5 +192,5 @@ def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str,
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
         f"This model predicts {target}: {adds} follows from a base value plus {' and '.join(parts)}, about {about}. On "
-        f"{judged} it is right {percent(measure['accuracy'])} of the time{area}."
+        f"{judged} it is right {share_of(measure['accuracy'])} of the time{area}."
     )

@@ -18,7 +18,7 @@ from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.network import Network
-from bgn.model.readings import Term, swapped
+from bgn.model.readings import ReadTerm, swapped
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report import classes
@@ -61,7 +61,7 @@ def _dated(facts: Facts, i: int) -> dict[str, Any]:
     part = facts.network.schema.columns[i].part_of
     if part is None or part.part not in ("month", "weekday", "days"):
         return {"words": [], "since": ""}
-    names = [] if part.part == "days" else [part.told(float(number)) for number in range(1, 13)]
+    names = [] if part.part == "days" else [part.written(float(number)) for number in range(1, 13)]
     return {"words": [name for name in names if name], "since": part.first}
 
 
@@ -247,13 +247,13 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     `rows` are those of the page with their values and what is known of their targets.
     """
     network = facts.network
-    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.terms:
+    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.rules:
         return None
     saved = swapped(facts.original) if facts.turned else facts.original
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), _units(facts), facts.edits)
-    questions = [_question(facts, term) for term in facts.terms.terms]
+    questions = [_question(facts, term) for term in facts.terms.rules]
     return {"file": content, "questions": questions, "rows": rows}
 
 
@@ -266,14 +266,14 @@ def _units(facts: Facts) -> dict[str, str]:
     return found
 
 
-def _question(facts: Facts, term: Term) -> dict[str, Any]:
+def _question(facts: Facts, term: ReadTerm) -> dict[str, Any]:
     """Return what can be changed of one question: its threshold, the sides of levels and of a gap, its amount."""
     network = facts.network
-    neuron, flipped = network.layers[0].neurons[term.neuron], bool(network.output_weights[term.neuron] < 0)
+    neuron, flipped = network.layers[0].neurons[term.index], bool(network.output_weights[term.index] < 0)
     stored = [each for each in neuron.projection.coefficients if not isinstance(each, tuple) and each]
     printed = [each for each in term.condition.coefficients if not isinstance(each, tuple) and each]
     found: dict[str, Any] = {
-        "neuron": term.neuron, "text": describe(term.condition, facts.terms, Signs()), "amount": term.weight,
+        "neuron": term.index, "text": describe(term.condition, facts.terms, Signs()), "amount": term.weight,
         "flipped": flipped, "threshold": None, "scale": 1.0, "levels": None,
     }  # fmt: skip
     if stored:
@@ -284,9 +284,9 @@ def _question(facts: Facts, term: Term) -> dict[str, Any]:
     return found
 
 
-def _categories(facts: Facts, term: Term, flipped: bool) -> list[dict[str, Any]] | None:
+def _categories(facts: Facts, term: ReadTerm, flipped: bool) -> list[dict[str, Any]] | None:
     """Return the levels of a question about one category, and which it answers yes; -1 is a gap."""
-    neuron = facts.network.layers[0].neurons[term.neuron]
+    neuron = facts.network.layers[0].neurons[term.index]
     (column,), (values,) = neuron.projection.columns, neuron.projection.coefficients
     categories = facts.network.schema.columns[column].categories
     if not isinstance(values, tuple) or categories is None:

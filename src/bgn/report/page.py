@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.arguments import clipped_network
 from bgn.export.condition import describe, remarks
-from bgn.export.numbers import aligned, amounts, number, places
+from bgn.export.numbers import aligned, alike, number, places, share_of
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
 from bgn.export.styles import Html, Signs, colour
@@ -38,7 +38,7 @@ from bgn.report.charts import curves_note, effects, growth, judging, lines_for
 from bgn.report.controls import editing, starts
 from bgn.report.facts import Facts, Names, quality
 from bgn.require import require
-from bgn.show.drawing import Drawing, draw, percent
+from bgn.show.drawing import Drawing, draw
 from bgn.show.labels import cell, shortened, value_of
 from bgn.text import clean, count_of, quote_name, visible
 from bgn.whole_file import check_place, write_whole
@@ -197,7 +197,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         contained=_contained(facts, settings, known, worst),
         facts=facts,
         card=card,
-        terms=[term.condition for term in facts.terms.terms],
+        terms=[term.condition for term in facts.terms.rules],
         folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, facts.terms, Html())),
         remarks=[markup(each) for each in remarks(facts.terms, Html())],
@@ -239,7 +239,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "value": value_of}
+    environment.filters |= {"clean": clean, "percent": share_of, "number": _number, "value": value_of}
     return environment.from_string(_part("template.html"))
 
 
@@ -265,7 +265,7 @@ def _quality(facts: Facts, measures: list[dict[str, Any]], digits: int) -> list[
     scale = [max(longest, *(one["mae"] for one in measures))]
     return [
         one
-        | {key: facts.quantity.bare(amounts([one[key]], scale, digits)[0]) for key in ("rmse", "mae")}
+        | {key: facts.quantity.bare(alike([one[key]], scale, digits)[0]) for key in ("rmse", "mae")}
         | {"r2": "-" if math.isnan(one["r2"]) else Signs().number(f"{round(one['r2'], 3) + 0.0:.3f}")}
         | {"width": round(100 * one["rmse"] / longest, 1)}
         for one in measures
@@ -309,7 +309,7 @@ def _worst(facts: Facts, settings: PageSettings) -> list[dict[str, Any]]:
         scale = [max(abs(one["truth"]) for one in found) or 1.0]
 
         def write(value: float) -> str:
-            return facts.quantity.bare(amounts([value], scale, digits + 1)[0])
+            return facts.quantity.bare(alike([value], scale, digits + 1)[0])
 
     keys = ("truth", "prediction", "residual")
     return [
@@ -387,13 +387,13 @@ def _details(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> tuple[li
     shares, terms, unit = facts.shares[0], facts.terms, " points" if card.points else facts.quantity.suffix
     single = [
         f"{adds} {add.removeprefix('+')}{unit} if {describe(term.condition, terms, Signs())}. Its share: "
-        f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
+        f"{share_of(shares[term.index])}. Answered yes in {share_of(holds)} of the rows "
         f"({round(holds * len(facts.rows)):,})."
-        for term, add, holds in zip(terms.terms, card.adds, facts.holds, strict=True)
+        for term, add, holds in zip(terms.rules, card.adds, facts.holds, strict=True)
     ]
     boxes = [box for each in drawings[:1] for box in each.boxes if box.kind == "group"]
     moved = "of how far predictions move from their mean"
-    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {percent(box.share or 0.0)} {moved}."}
+    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {share_of(box.share or 0.0)} {moved}."}
               for box in boxes]  # fmt: skip
     return single, groups
 
@@ -407,10 +407,10 @@ def _data(
     several = len(outputs_of(facts.network)) > 1
     fires = [] if several else (facts.network.output_weights > 0).tolist()
     terms = [
-        {"neuron": term.neuron, "adds": add, "detail": detail, "fires": several or fires[term.neuron]}
-        for term, add, detail in zip(facts.terms.terms, card.numbers, details, strict=True)
+        {"neuron": term.index, "adds": add, "detail": detail, "fires": several or fires[term.index]}
+        for term, add, detail in zip(facts.terms.rules, card.numbers, details, strict=True)
     ]
-    written = aligned([facts.terms.start, *(term.amount for term in facts.terms.terms)])
+    written = aligned([facts.terms.intercept[0], *(term.coef[0] for term in facts.terms.rules)])
     blob = {
         "network": offers.thresholds(facts.network),
         "bounds": [end if math.isfinite(end) else None for end in facts.network.bounds or ()] or None,

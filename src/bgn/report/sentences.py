@@ -11,11 +11,10 @@ import numpy as np
 from bgn.explain.certify import list_guarantees
 from bgn.explain.extremes import negative_note
 from bgn.explain.rivals import LEGEND, verdict
-from bgn.export.numbers import number, whole
+from bgn.export.numbers import number, share_of, whole
 from bgn.report import classes
 from bgn.report import facts as told
 from bgn.report.facts import Facts
-from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
 from bgn.text import count_of, quote_name
@@ -40,19 +39,19 @@ def judged(facts: Facts) -> str:
 
 def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     """Say what the model is."""
-    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
+    count, used = len(facts.terms.rules), [title_of(facts.network.schema.columns[i]) for i in facts.used]
     target = target_of(facts)
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
     if facts.classes:
         return classes.sentence(facts, measure, judged(facts), target, about)
-    if not count and not facts.terms.linear_terms:
-        return f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.start))}."
+    if not count and not facts.terms.linear:
+        return f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.intercept[0]))}."
     asked = "one yes/no question" if count == 1 else f"{count} yes/no questions"
     parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
-    if straight := len(facts.terms.linear_terms):
+    if straight := len(facts.terms.linear):
         parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
-    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
+    explained = f" and explains {share_of(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
     negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
     return (
         f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on {judged(facts)} "
@@ -184,8 +183,8 @@ def sure(facts: Facts) -> str:
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
     rows = found.calibrations[None].count
     return (
-        f"How sure it is: intervals for {percent(told.SHARE)} of rows, {calibrated_on(rows)}, are "
-        f"{measured(facts, width)} wide on average and hold the target of {percent(float(inside))} of {judged(facts)}."
+        f"How sure it is: intervals for {share_of(told.SHARE)} of rows, {calibrated_on(rows)}, are "
+        f"{measured(facts, width)} wide on average and hold the target of {share_of(float(inside))} of {judged(facts)}."
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from bgn.export.numbers import share_of
 from bgn.export.equation import equation
 from bgn.export.styles import Signs
 from bgn.model.readings import as_told, network_of, outputs_of
-from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, percent, text_width
+from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -55,7 +56,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         )
         if box.share is not None:
             end_x = box.x + box.width - PAD
-            parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{percent(box.share)}</text>')
+            parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{share_of(box.share)}</text>')
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
 

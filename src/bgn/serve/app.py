@@ -397,14 +397,14 @@ def _shown(value: Any) -> str:
 
 def replayed(editor: Editor, changes: Sequence[Mapping[str, Any]], network: Network) -> Editor:
     """Return the editor after all changes."""
-    neurons: list[int | None] = [term.neuron for term in as_terms(network).terms]
+    neurons: list[int | None] = [term.index for term in as_terms(network).rules]
     for change in changes:
         asked.only(change, "do", "question", "value", "level", "yes", "why")
         question = asked.whole(change.get("question"), "question", 1, len(neurons))
         neuron = neurons[question - 1]
         if neuron is None:
             raise BadRequest(f"Question {question} was dropped before.")
-        line = [term.neuron for term in as_terms(editor.network).terms].index(neuron) + 1
+        line = [term.index for term in as_terms(editor.network).rules].index(neuron) + 1
         editor = _done(editor, change, line, neuron)
         if change.get("do") == "drop":
             neurons = [None if each == neuron else each - 1 if each is not None and each > neuron else each

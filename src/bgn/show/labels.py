@@ -14,7 +14,6 @@ from bgn.export.numbers import whole
 from bgn.export.styles import Signs
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column, Schema, category_name
-from bgn.model.term import Rule
 from bgn.text import Quoted, clean, quote_category, quote_name
 
 
@@ -50,7 +49,7 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
-    >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", category_of=("city", "Nice"))))).names
+    >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", level_of=("city", "Nice"))))).names
     ('an extraordi…y long name', 'city = Nice')
     """
     columns = [_shortened(column, length) for column in schema.columns]
@@ -72,13 +71,13 @@ def cell(column: Column, value: float) -> str:
     Examples
     --------
     >>> from bgn.model.schema import Column
-    >>> city = Column("city", categories=("Lille", "Nice"))
+    >>> city = Column("city", levels=("Lille", "Nice"))
     >>> cell(city, 1.0), cell(city, float("nan")), cell(Column("age"), 31.5)
     ('Nice', 'missing', '31.5')
     """
     if value != value:
         return "missing"
-    if told := column.part_of and column.part_of.told(value):
+    if told := column.part_of and column.part_of.written(value):
         return told
     if column.categories is None:
         return Signs().number(whole(value))
@@ -97,19 +96,17 @@ def _shortened(column: Column, length: int) -> Column:
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:
-    """Return the condition of every rule and the column of every linear term, in order; rules that add nothing are
-    blank.
+    """Return the words of every term, in order; rules that add nothing are blank.
 
     Columns and levels are called by about `length` letters at most.
     """
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
-    conditions = {term.neuron: describe(term.condition, terms, Signs()) for term in terms.terms}
-    numbers = count()
-    return [
-        conditions.get(next(numbers), "") if isinstance(term, Rule) else f"{quote_name(terms.names[term.column])} (linear)"
-        for term in network_of(model, plain=False).terms
-    ]
+    labels = [""] * len(network_of(model, plain=False).terms)
+    for term in terms.terms:
+        linear = term.linear and f"{quote_name(terms.names[term.linear.column])} (linear)"
+        labels[term.place] = linear or describe(term, terms, Signs())
+    return labels
 
 
 _PLAIN = re.compile(r"([+-]?)(\d{4,})(\.\d+)?")
