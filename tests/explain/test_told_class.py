@@ -134,6 +134,6 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     facts = Facts.of(fits[0], X, np.where(bought, "ja", "nein"), None, None)
     sets, own = facts.intervals.predict_encoded(facts.rows, 0.9), fits[0].intervals_.predict_encoded(facts.rows, 0.9)
     np.testing.assert_array_equal(sets, own[:, ::-1])
-    np.testing.assert_array_equal(facts.judged_target == 1, bought)
+    np.testing.assert_array_equal(facts.evaluation_target == 1, bought)
     assert bgn.load(model).predict_proba(X).tolist() == fits[0].predict_proba(X).tolist()
     assert io.StringIO(call("predict", model, path).out).readline() == "prediction\n"

@@ -468,7 +468,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
 
     page.fill("#edit-why", "the usual limit")
     fill("threshold", 2, 2.25)
-    fill("amount", 2, 3.1)
+    fill("weight", 2, 3.1)
     page.click("#edit-lines tr:nth-child(4) summary")
     page.click("#edit-lines tr:nth-child(4) label:has-text('Rome')")
     done = edited(page, tmp_path)
@@ -479,7 +479,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [each.what for each in done.edits] == [
-        "threshold of question 2 set to 2.25", "amount of question 2 set to 3.1", "question 4 answered yes for Rome",
+        "threshold of question 2 set to 2.25", "weight of question 2 set to 3.1", "question 4 answered yes for Rome",
     ]  # fmt: skip
     assert done.edits[0].why == "the usual limit"
     page.click("#edit-undo")
@@ -501,7 +501,7 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         network = network.changed(link=link, bounds=bounds, schema=replace(network.schema, classes=classes))
         target = target if link == "identity" else (target > np.median(target)) * 1.0
         page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
-        for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):
+        for question, name, number in ((1, "weight", 0.3), (3, "threshold", 0.7), (2, "weight", 1e-7)):
             page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
             page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
         got = page.evaluate("window.bgn.edited.predictions()")

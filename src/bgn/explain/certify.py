@@ -12,7 +12,7 @@ import numpy as np
 
 from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
-from bgn.explain.extremes import score_of
+from bgn.explain.extremes import network_of_output
 from bgn.explain.optimize.pieces import cut_column, cut_sums
 from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
@@ -148,7 +148,7 @@ def certify(
     >>> certify(network, within={"age": (5, 9), "debt": (0, 4)})["debt"].direction
     'increasing'
     """
-    network = score_of(model, output)
+    network = network_of_output(model, output)
     domain = read_domain(network, within, missing)
     chosen = network.features_used if columns is None else columns_of(network, columns, "columns")
     if not max_seconds > 0:

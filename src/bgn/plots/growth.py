@@ -67,8 +67,8 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
     _mark_layers(ax, ends)
-    chosen = ends.get(history.best_layer, 0) + history.best_width
-    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
+    chosen = ends.get(history.best_layer, 0) + history.best_size
+    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_size}")
     errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
@@ -210,7 +210,7 @@ def tree_comparison(
     from sklearn.tree import DecisionTreeRegressor
 
     history = history_of(model)
-    widths = list(range(1, history.best_width + 1)) if sizes is None else list(sizes)
+    widths = list(range(1, history.best_size + 1)) if sizes is None else list(sizes)
     table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)
     networks = [float(np.mean((history.network(width).predict(tests) - truth) ** 2)) for width in widths]

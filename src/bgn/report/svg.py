@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from bgn.export.numbers import share_of
 from bgn.export.equation import equation
+from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
 from bgn.model.readings import as_told, network_of, outputs_of
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
