@@ -337,8 +337,8 @@ def test_pointing_at_a_neuron_tells_its_term(opened) -> None:
     assert page.locator("#card tr.on").count() == 1
 
 
-def luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+def luminance(color: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -348,7 +348,7 @@ def test_light_and_dark_are_legible(opened, scheme) -> None:
     page = opened(*small(), scheme=scheme)
     style = "element => [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor]"
     for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".terms tr:not(.lit) td"):
-        ink, paper = (luminance(colour) for colour in page.locator(selector).first.evaluate(style))
+        ink, paper = (luminance(color) for color in page.locator(selector).first.evaluate(style))
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 4.5, selector
     assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")
 
