@@ -12,7 +12,7 @@ import pytest
 
 import bgn
 from bgn.explain.evaluate import evaluation_rows
-from bgn.model.readings import affirmed, as_told, is_turned, swapped
+from bgn.model.readings import find_positive_class, as_told, is_first_positive, swapped
 from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows
@@ -30,7 +30,7 @@ from tests.optional import pandas as pd
     ],
 )  # fmt: skip
 def test_words_that_say_yes_are_known(labels: Any, which: int | None) -> None:
-    assert affirmed(labels) == which
+    assert find_positive_class(labels) == which
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def _with(schema: Any, classes: tuple[str, str]) -> Any:
 
 def test_an_equation_a_card_and_a_drawing_tell_of_yes(network: bgn.Network) -> None:
     other = swapped(network)
-    assert is_turned(network)
-    assert not is_turned(other)
+    assert is_first_positive(network)
+    assert not is_first_positive(other)
     assert swapped(other) == network
     assert bgn.equation(network).startswith("log-odds of gekauft = ja = ")
     assert bgn.equation(network) == bgn.equation(other)

@@ -20,7 +20,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, sum_of, written
-from bgn.model.readings import ReadTerm, as_terms, as_told, is_turned, network_of, swapped
+from bgn.model.readings import ReadTerm, as_terms, as_told, is_first_positive, network_of, swapped
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines
@@ -185,7 +185,7 @@ class Editor:
     ) -> Editor:
         """Return the editor after a change, with a receipt; changes are of the network as it is printed, whose second
         class is "yes"."""
-        back = as_printed and is_turned(self.network)
+        back = as_printed and is_first_positive(self.network)
         network = change(as_told(self.network) if back else self.network)
         network = swapped(network) if back else network
         holding, predictions = self._evaluated(network)
@@ -194,7 +194,7 @@ class Editor:
         changed = np.flatnonzero(np.abs(difference) > _ROUNDING * reach)
         decisions = None
         if self.cutoff is not None:
-            old, now = ((1.0 - values if is_turned(network) else values) >= self.cutoff
+            old, now = ((1.0 - values if is_first_positive(network) else values) >= self.cutoff
                         for values in (self.predictions, predictions))  # fmt: skip
             decisions = np.flatnonzero(old != now)
         errors = [None if self.target is None else _error(network, values, self.target)

@@ -25,7 +25,7 @@ from bgn.export.numbers import percent, plain
 from bgn.export.styles import PageLayout, Text, layout_of
 from bgn.model.link import LINKS
 from bgn.model.numbers import EXACT, whole_numbers, written
-from bgn.model.readings import ReadTerm, Terms, as_terms, as_told, is_turned, network_of
+from bgn.model.readings import ReadTerm, Terms, as_terms, as_told, is_first_positive, network_of
 from bgn.model.step import Floats
 from bgn.require import require
 from bgn.text import Quoted
@@ -273,7 +273,7 @@ def scorecard(model: Any) -> Scorecard:
         order = _order_by_columns(terms.rules, points)
         points, terms = [points[k] for k in order], replace(terms, terms=tuple(terms.rules[k] for k in order))
     start = tuple(number.normalize(EXACT) for number in terms.intercept)
-    return Scorecard(tuple(points), start, unit.normalize(EXACT), terms, is_turned(given))
+    return Scorecard(tuple(points), start, unit.normalize(EXACT), terms, is_first_positive(given))
 
 
 def common_unit(numbers: Sequence[Decimal]) -> Decimal:

@@ -970,14 +970,14 @@ _NOT = _words(
 _WITH = _words("with mit avec con com met med")
 
 
-def affirmed(labels: Sequence[Any]) -> int | None:
+def find_positive_class(labels: Sequence[Any]) -> int | None:
     """Return which of two labels says yes where the other says no; None where they do not.
 
     Either both are such words, or one is the other with a word that denies it.
 
     Examples
     --------
-    >>> affirmed(["ja", "nein"]), affirmed(["Default", "no default"]), affirmed(["cat", "dog"]), affirmed([0, 1])
+    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"]), find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
     (0, 0, None, None)
     """
     if len(labels) != 2 or not all(isinstance(each, str) for each in labels):
@@ -1002,10 +1002,10 @@ def swapped(network: Network) -> Network:
     return network.changed(intercept=-network.intercept, coef=-network.coef, schema=schema, members=members)
 
 
-def is_turned(network: Network) -> bool:
+def is_first_positive(network: Network) -> bool:
     """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
     classes = network.schema.classes
-    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
+    return network.link == "logistic" and classes is not None and find_positive_class(classes) == 0
 
 
 def as_told(network: Network) -> Network:
@@ -1013,4 +1013,4 @@ def as_told(network: Network) -> Network:
 
     Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
     """
-    return swapped(network) if is_turned(network) else network
+    return swapped(network) if is_first_positive(network) else network

@@ -9,7 +9,7 @@ import numpy as np
 
 from bgn.explain.arguments import class_number
 from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
-from bgn.model.readings import is_turned
+from bgn.model.readings import is_first_positive
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
 from bgn.text import count_of, quote_category
@@ -49,7 +49,7 @@ def _documented(more: str = "") -> Callable[[Any], Any]:
 
 def _told(model: Any) -> int:
     """Return which of two classes people are told of."""
-    return int(not is_turned(network_with_classes(model)))
+    return int(not is_first_positive(network_with_classes(model)))
 
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:

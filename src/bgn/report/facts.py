@@ -23,7 +23,7 @@ from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.export.numbers import share_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
-from bgn.model.readings import Terms, as_terms, as_told, is_turned, outputs_of
+from bgn.model.readings import Terms, as_terms, as_told, is_first_positive, outputs_of
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Linear
@@ -86,7 +86,7 @@ class Facts:
         units: Mapping[str, str] | None = None,
     ) -> Facts:  # fmt: skip
         """Check the arguments of a report and work out what it needs."""
-        turned, original = is_turned(clipped_network(model)), as_told(clipped_network(model))
+        turned, original = is_first_positive(clipped_network(model)), as_told(clipped_network(model))
         page_labels = PageLabels.of(original.schema, labels, units)
         nameless = KeptCategories({}, KeptCategories.of(original).nameless)
         network, coded = original.changed(schema=nameless.schema(page_labels.schema)), read_codes(original)
