@@ -54,7 +54,7 @@ def figures(kind, count):
         "gap": bgn.compare_groups(model, X, list(y), random_state=0).columns.tolist() if count == 2 else [],
     }  # fmt: skip
     if count == 2:
-        receipt = bgn.edit(model, X, y, cutoff=0.5).amount(1, 0.25).receipt.edit
+        receipt = bgn.edit(model, X, y, cutoff=0.5).coef(1, 0.25).receipt.edit
         found["edit"] = [receipt.before, receipt.after]
     return found
 

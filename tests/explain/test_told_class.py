@@ -88,7 +88,7 @@ def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:
         kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != question]
         assert [line.split("[")[1] for line in bgn.equation(done.network).splitlines() if "[" in line] == kept
         assert done.network.schema.classes == ("ja", "nein")
-    raised = editor.amount(1, 9.5)
+    raised = editor.coef(1, 9.5)
     assert " 9.5 [" in bgn.equation(raised.network)
     yes = 1.0 - network.predict(town_rows(60)), 1.0 - raised.network.predict(town_rows(60))
     assert (yes[1] >= yes[0] - 1e-12).all()  # an amount raises the probability of yes

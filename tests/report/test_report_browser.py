@@ -474,7 +474,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     done = edited(page, tmp_path)
     expected = bgn.edit(network).threshold(2, 2.25)
     number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
-    expected = expected.amount(number, 3.1)
+    expected = expected.coef(number, 3.1)
     number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network

@@ -132,12 +132,12 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
     assert [each["rows"] for each in found["log"]] == [150] * 3
     assert app.answer("save", {"changes": changes}) == {"saved": "edited.json", "changes": 3}
     kept = read(tmp_path / "edited.json")
-    expected = bgn.edit(app.file.network).amount(2, 0.25)
+    expected = bgn.edit(app.file.network).coef(2, 0.25)
     line = [term.index for term in bgn.as_terms(expected.network).rules].index(neurons[0]) + 1
     expected = expected.drop(line)
     place = neurons[2] - (neurons[2] > neurons[0])
     line = [term.index for term in bgn.as_terms(expected.network).rules].index(place) + 1
-    assert kept.network == expected.amount(line, 1.5).network
+    assert kept.network == expected.coef(line, 1.5).network
     assert kept.edits[0].why == "less"
     text = app.answer("file", {"changes": changes})["text"]
     assert json.loads(text)["network"] == json.loads((tmp_path / "edited.json").read_text())["network"]

@@ -82,7 +82,7 @@ def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
     saved.value.save_as(folder / "downloaded.json")
     page.click("#edit-keep")
     says(page, "edit-live", "Written to edited.json, with 2 changes.")
-    done = bgn.edit(network).amount(2, 0.3)
+    done = bgn.edit(network).coef(2, 0.3)
     first = bgn.as_terms(network).rules[0].neuron
     line = [term.index for term in bgn.as_terms(done.network).rules].index(first) + 1
     for name in ("edited.json", "downloaded.json"):

@@ -93,20 +93,20 @@ class Signs(Text):
         return written.replace("-", "\N{MINUS SIGN}")
 
 
-# -- HTML, and the colours of terms.
+# -- HTML, and the colors of terms.
 
-# Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
+# Told apart with any kind of color vision, and legible on white and on black (Okabe and Ito, then Tol).
 COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
 
 
 def color(position: int) -> str:
-    """Return the colour of the term at `position`, in every figure and equation; there are ten, then they repeat."""
+    """Return the color of the term at `position`, in every figure and equation; there are ten, then they repeat."""
     return COLORS[position % len(COLORS)]
 
 
 @dataclass(frozen=True)
 class Html(Text):
-    """A small HTML table that takes the page's own colours; the coefficients' colours are those of the figures."""
+    """A small HTML table that takes the page's own colors; the coefficients' colors are those of the figures."""
 
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 

@@ -14,7 +14,7 @@ from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
 from bgn.text import count_of, quote_category
 
-# Told apart with any kind of colour vision; the first three are those of the other figures.
+# Told apart with any kind of color vision; the first three are those of the other figures.
 _COLORS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
 _SHARED = """
     Parameters
@@ -53,7 +53,7 @@ def _told(model: Any) -> int:
 
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
-    """Yield name, colour and rows of every class that is drawn."""
+    """Yield name, color and rows of every class that is drawn."""
     judged = evaluation_rows(model, X, y, weight)
     if of is not None:
         chosen = [class_number(network_with_classes(model), of, "of")]

@@ -1,4 +1,4 @@
-"""What the prediction is over one column or two: exact effects as steps, pairs as colours, regions as polygons."""
+"""What the prediction is over one column or two: exact effects as steps, pairs as colors, regions as polygons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     One feature gives a step function, exact, over a histogram of the data, in an average with a band of two standard
     errors either way; a column of few whole numbers gets one
     level per number, a category a dot per level. What a gap comes to is a dotted line, or a dot "missing". Two features
-    give colours, worked out at every pixel.
+    give colors, worked out at every pixel.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def regions(
     cmap: str = "cividis",
     ax: Any = None,
 ) -> Any:
-    """Draw the regions, exact polygons, that the first layer cuts two features into, coloured by the prediction.
+    """Draw the regions, exact polygons, that the first layer cuts two features into, colored by the prediction.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def regions(
     points : int, default 0
         How many rows of `X` to show as dots.
     cmap : str, default "cividis"
-        A colour map; the default looks alike with any kind of colour vision.
+        A color map; the default looks alike with any kind of color vision.
     ax : matplotlib Axes, optional
         Where to draw; three-dimensional for `steps`.
 
@@ -270,7 +270,7 @@ def _cells(
 
 
 def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:
-    """Fill the polygons with the colours of their predictions."""
+    """Fill the polygons with the colors of their predictions."""
     collections = require("matplotlib.collections", extra="plot")
     filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
     ax.add_collection(filled)

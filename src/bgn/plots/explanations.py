@@ -47,7 +47,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     X : array_like, frame or Importance
         Rows to measure importance on, or what :func:`bgn.importance` returned.
     of : {"features", "terms"}, default "features"
-        Whose importance; terms have the colours that they have in the equation.
+        Whose importance; terms have the colors that they have in the equation.
     most : int, default 20
         Bars to draw at most.
     ax : matplotlib Axes, optional
@@ -215,7 +215,7 @@ def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any,
 
 
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
-    """Draw the SHAP values of the most important features, coloured by the features' own values.
+    """Draw the SHAP values of the most important features, colored by the features' own values.
 
     Categories whose levels have no order, and gaps, are grey.
 

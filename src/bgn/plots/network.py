@@ -22,7 +22,7 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     """Draw a network as in the paper: features, neurons and output, each with its share of the prediction.
 
     Features and neurons are sorted by relative importance, the largest on top. A connection is as dark as its share
-    of the neuron; a neuron has the colour of its coefficient in ``bgn.equation(model, format="html")``.
+    of the neuron; a neuron has the color of its coefficient in ``bgn.equation(model, format="html")``.
 
     Parameters
     ----------

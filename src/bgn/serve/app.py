@@ -287,7 +287,7 @@ def _change(editor: Editor, change: Mapping[str, Any], line: int, rule: int) -> 
         return editor.drop(line, why=why)
     if what in ("threshold", "weight"):
         value = requests.read_number(change.get("value"), str(what))
-        return editor.threshold(line, value, why) if what == "threshold" else editor.amount(line, value, why)
+        return editor.threshold(line, value, why) if what == "threshold" else editor.coef(line, value, why)
     if what == "category":
         columns = editor.network.layers[0].neurons[rule].projection.columns
         categories = editor.network.schema.columns[columns[0]].categories

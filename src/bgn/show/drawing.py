@@ -2,7 +2,7 @@
 
 The matplotlib figure, the report and the notebook draw the same :class:`Drawing`. Columns go from left to right:
 features, hidden layers, output. Features and neurons stand in order of their share of the prediction, the largest on
-top; a neuron has the colour of its term in the equation; a connection is as dark as its share of the neuron. Of many
+top; a neuron has the color of its term in the equation; a connection is as dark as its share of the neuron. Of many
 rules those about the same columns share a box, and what is left shares one.
 """
 
