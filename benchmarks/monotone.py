@@ -144,7 +144,7 @@ def proofs() -> None:
     targets = model.predict(many)
     editor = bgn.edit(model, many, targets)
     start = time.perf_counter()
-    after = editor.amount(1, 0.5)
+    after = editor.coef(1, 0.5)
     seconds = time.perf_counter() - start
     print(f"\nreceipt on 1,000,000 rows: {seconds:.2f} s, {len(after.receipt.changed):,} predictions changed; undone: "
           f"{after.undo().network == editor.network}")  # fmt: skip

@@ -28,7 +28,7 @@ from bgn.export import TARGETS
 from bgn.model.readings import outputs_of
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp
-from bgn.serve.app import BadRequest
+from bgn.serve.requests import BadRequest
 from tests.any_columns import KINDS, LABELS, table, target
 
 # What a function may refuse, and how it says so: each is a limit that the documentation tells.

@@ -32,7 +32,7 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     if kind == 0:
         return editor.threshold(n, value)
     if kind == 1:
-        return editor.amount(n, value)
+        return editor.coef(n, value)
     if kind == 2:
         categories = [*(category for column in TABLE.columns for category in column.categories or ()), None]
         return editor.category(n, categories[int(rng.integers(len(categories)))], bool(rng.integers(2)))

@@ -36,7 +36,7 @@ def bits(network: Network) -> tuple[Any, ...]:
 def timeless(history: Any) -> str:
     """Return what a file keeps of a history, in a form that compares NaN with NaN."""
     if hasattr(history, "members"):
-        kept = (history.best_layer, history.best_width, history.stopped)
+        kept = (history.best_layer, history.best_size, history.stopped)
         return repr([*kept, *map(timeless, history.members)])
     paths = [
         [{**vars(step), "output_weights": step.output_weights.tolist()} for step in path] for path in history.paths

@@ -243,7 +243,7 @@ def test_folds_of_classes_have_sets(classes):
     y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
     model = bgn.BGNClassifier(max_terms=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
     out_of_fold = model.out_of_fold_
-    size = model.history_.best_width
+    size = model.history_.best_size
     chances = out_of_fold.predictions[:, size]
     chances = chances if classes == 3 else np.stack([1 - chances, chances], axis=1)
     loss = -np.log(chances[np.arange(400), out_of_fold.targets.astype(int)]).mean()

@@ -25,11 +25,11 @@ def model(rows: tuple[Any, Any]) -> bgn.BGNRegressor:
 
 
 def test_every_size_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:
-    before, chosen = model.network_, model.history_.best_width
+    before, chosen = model.network_, model.history_.best_size
     for size in range(len(model.history_.paths[0])):
         other = model.with_terms(size)
         assert other.network_ == model.history_.network(size)
-        assert (other.history_.best_width, other.history_.best_layer) == (size, 0)
+        assert (other.history_.best_size, other.history_.best_layer) == (size, 0)
         assert other.get_params() == model.get_params()
         np.testing.assert_array_equal(other.predict(rows[0]), other.network_.predict(rows[0]))
         assert bgn.equation(other) == bgn.equation(other.network_)
@@ -38,7 +38,7 @@ def test_every_size_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[A
         assert again.network_ == other.network_
         assert again.with_terms(chosen).network_ == before  # larger again
     assert model.network_ is before
-    assert model.history_.best_width == chosen
+    assert model.history_.best_size == chosen
 
 
 def test_size_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:

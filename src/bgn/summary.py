@@ -186,8 +186,8 @@ def summarize(
     if rows.classes is None and rows.y.min() >= 0:
         ends = bgn.extremes(network, "seen", max_seconds=_SECONDS)
         negative = negative_note(ends, rows.y, "--at-least 0")
-    best = history.paths[history.best_layer][history.best_width]
-    bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
+    best = history.paths[history.best_layer][history.best_size]
+    bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_size)]
     return FitSummary(
         data=data,
         target=network.target_name,

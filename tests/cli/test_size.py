@@ -36,7 +36,7 @@ def test_ten_questions_are_shown_kept_and_run(folder: Path) -> None:
     card = (folder / "card.txt").read_text()
     assert 8 <= len(QUESTION.findall(card)) <= SIZE
     model = bgn.load(folder / "m.json")
-    assert model.history_.best_width == SIZE
+    assert model.history_.best_size == SIZE
     assert len(model.history_.paths[0]) > 2 * SIZE
     assert call("show", folder / "m.json").out in card + "\n"
     done = call("predict", folder / "m.json", folder / "t.csv")
@@ -142,7 +142,7 @@ def test_sizes_that_are_asked_for(
 ) -> None:
     call("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "-q", *options, "-o", tmp_path / "m.json")
     history = bgn.load(tmp_path / "m.json").history_
-    assert history.best_width <= kept
+    assert history.best_size <= kept
     assert max(map(len, history.paths)) - 1 >= grown
     if "--max-terms" in options or "--layers" in options:
         assert max(map(len, history.paths)) - 1 == grown

@@ -123,9 +123,9 @@ def test_widths_of_an_average() -> None:
     model = BGNRegressor(ensemble=2, **SMALL).fit(X, Y)
     small = model.with_terms(2)
     assert small.network_.widths[0] <= 4
-    parts = [member.network(min(2, member.best_width)).predict(X) for member in model.history_.members]
+    parts = [member.network(min(2, member.best_size)).predict(X) for member in model.history_.members]
     assert np.allclose(small.predict(X), np.mean(parts, axis=0), atol=1e-12)
-    assert bits(small.with_terms(model.history_.best_width).network_) == bits(model.network_)
+    assert bits(small.with_terms(model.history_.best_size).network_) == bits(model.network_)
     with pytest.raises(ValueError, match="width must be one that was grown"):
         model.with_terms(7)
 

@@ -77,6 +77,17 @@ class Sentence:
     def _yes(self, question: str, columns: dict, number: type) -> np.ndarray:
         """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
         name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
+        if found := re.match(rf"({NUMBER}) (<=?) ({name}) (<=?) ({NUMBER})( or .+ is missing)?$", question):
+            low, below, column, above, high, missing = found.groups()
+            values, mirrored = columns[column], {"<": ">", "<=": ">="}
+            inside = _over(mirrored[below], values, number(low)) & _over(above, values, number(high))
+            return inside | columns.get(_absent(column), np.array(list(map(_gap, values)))) if missing else inside
+        if not self.counted:
+            for glue, other, together in ((" and ", " or ", and_), (" or ", " and ", or_)):
+                parts = _split(question, glue)
+                if len(parts) > 1 and all(_stands_alone(part, name, other) for part in parts):
+                    parts = [part[1:-1] if part.startswith("(") and part.endswith(")") else part for part in parts]
+                    return reduce(together, [self._yes(part, columns, number) for part in parts])
         several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
         counted = dict(self.counted) if several else {}
         if found := re.search(r" \((a missing .*)\)$", question):
@@ -182,6 +193,16 @@ class Sentence:
             among = words[1:-1].split(", ") if how.endswith("in ") else [words]
         held = [(_word(value) in among) is not ("not" in how) and not _gap(value) for value in columns[column]]
         return np.array(held, dtype=bool)
+
+
+def _stands_alone(text: str, name: str, other: str) -> bool:
+    """Tell whether a text is one condition of a rule: in brackets, or a comparison without "where" and lists."""
+    if len(_split(text, other)) > 1 or len(_split(text, " where ")) > 1 or text.endswith(","):
+        return False
+    compared = rf"(?:{NUMBER} <=? )?(?:{name}) (?:>=|<=|<|>|=|is|in|not in) .+$"
+    return bool(re.match(compared, text)) or (text.startswith("(") and text.endswith(")")) or bool(
+        re.search(rf" (?:>=|<=|<|>) {NUMBER}$", text)
+    )
 
 
 def _absent(name: str) -> tuple[str, str]:

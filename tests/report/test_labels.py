@@ -18,8 +18,8 @@ WORDS = {
     "target": {"label": "rent", "unit": "EUR", "description": "Without heating."},
     "columns": {
         "age": {"label": "age of the house", "unit": "decades", "description": "When it was built."},
-        "city": {"label": "town", "levels": {"Lille": "the north", "Nice": "the coast"}},
-        "owner": {"levels": {"True": "lives there", "False": "lets it"}},
+        "city": {"label": "town", "categories": {"Lille": "the north", "Nice": "the coast"}},
+        "owner": {"categories": {"True": "lives there", "False": "lets it"}},
         "rooms": "number of rooms",
     },
 }
@@ -75,9 +75,9 @@ def test_units_of_the_table_count_where_there_are_no_others() -> None:
         ({"columns": {"agee": "x"}}, "no column 'agee'.*Did you mean 'age'"),
         ({"columns": {"age": {"labels": "x"}}}, "Did you mean 'label'"),
         ({"columns": {"age": {"unit": 3}}}, "unit of column 'age' must be a text"),
-        ({"columns": {"age": {"levels": {"1": "one"}}}}, "holds numbers"),
-        ({"columns": {"city": {"levels": {"Nizza": "x"}}}}, "no level 'Nizza'"),
-        ({"columns": {"city": {"levels": {"Nice": "Lille"}}}}, "two things would be called 'Lille'"),
+        ({"columns": {"age": {"categories": {"1": "one"}}}}, "holds numbers"),
+        ({"columns": {"city": {"categories": {"Nizza": "x"}}}}, "no category 'Nizza'"),
+        ({"columns": {"city": {"categories": {"Nice": "Lille"}}}}, "two things would be called 'Lille'"),
         ({"columns": {"age": "rooms"}}, "two things would be called 'rooms'"),
         ({"columns": []}, "an entry per column"),
         (["age"], "labels must be a mapping"),
@@ -94,13 +94,13 @@ def test_classes_dates_and_columns_of_levels_have_labels() -> None:
     table["a"] = rng.normal(size=200).round(2)
     y = np.where(table["a"] > 0, "Yes", "No")
     model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(table, y)
-    words = {"target": {"label": "customer", "levels": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
+    words = {"target": {"label": "customer", "categories": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
     told = PageLabels.of(model.network_.schema, words, None)
     assert told.schema.classes == ("No", "leaves")
     assert any(name.startswith("day of sale") for name in told.schema.names)
     schema = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
     schema = schema.with_categories({"in Nice": ("city", "Nice")})
-    told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "levels": {"Nice": "the coast"}}}}, None)
+    told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "categories": {"Nice": "the coast"}}}}, None)
     assert told.schema.columns[0].category_of == ("town", "the coast")
 
 

@@ -19,7 +19,7 @@ from bgn.model.term import Oblique, Projection
 from bgn.report import card, picture
 from bgn.report.charts import _curves, _outlined
 from bgn.report.controls import controls, typical
-from bgn.report.facts import Facts, checksum, errors, quality
+from bgn.report.facts import Facts, checksum, quality
 from bgn.report.svg import Chart, _ticks, category_chart
 from bgn.text import quote_name
 from tests.networks import NASTY, grown, network_of, rows_for
@@ -108,10 +108,10 @@ def test_quality_is_measured_on_held_out_rows() -> None:
     other, truth = rows_for(network, 80, seed=2)
     facts = Facts.of(network, rows, target, other, truth)
     table = quality(facts)
-    assert [one["name"] for one in table] == ["this model", "a tree of similar size", "a linear model", "the mean"]
-    np.testing.assert_allclose(table[0]["rmse"] ** 2, np.mean((truth - network.predict(other)) ** 2))
-    np.testing.assert_allclose(table[3]["mae"], np.mean(np.abs(truth - target.mean())))
-    assert errors(np.ones(3), np.ones(3))["rmse"] == 0.0
+    own, *_, mean = (model.evaluation.scores for model in table)
+    assert [model.name for model in table] == ["this model", "a tree of similar size", "a linear model", "the mean"]
+    np.testing.assert_allclose(own["rmse"] ** 2, np.mean((truth - network.predict(other)) ** 2))
+    np.testing.assert_allclose(mean["mae"], np.mean(np.abs(truth - target.mean())))
 
 
 def test_the_report_says_when_another_model_is_better(tmp_path) -> None:
@@ -222,8 +222,8 @@ def test_the_linear_model_is_least_squares_in_any_units() -> None:
     facts = Facts.of(network, rows[:60], target[:60], rows[60:], target[60:])
     columns = np.column_stack([plain, choice])
     slopes = np.linalg.lstsq(columns[:60], target[:60], rcond=None)[0]
-    expected = errors(target[60:], columns[60:] @ slopes)["rmse"]
-    np.testing.assert_allclose(quality(facts)[2]["rmse"], expected, rtol=1e-6)
+    expected = np.sqrt(np.mean((target[60:] - columns[60:] @ slopes) ** 2))
+    np.testing.assert_allclose(quality(facts)[2].evaluation.scores["rmse"], expected, rtol=1e-6)
 
 
 def test_notebooks_show_a_drawing_and_a_card() -> None:
@@ -277,7 +277,7 @@ def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path
     target = network.predict(rows)
     bgn.write_report(network, rows, target, tmp_path / "r.html")
     linear = quality(Facts.of(network, rows, target, None, None))[2]
-    assert linear["rmse"] < 1e-6  # more columns than rows: through every point
+    assert linear.evaluation.scores["rmse"] < 1e-6  # more columns than rows: through every point
 
 
 @pytest.mark.parametrize("value", [0.0, 5e-324, 1e-300, 1e300, 1e306, None])
@@ -336,6 +336,6 @@ def test_parts_of_dates_are_called_by_their_names():
     network = bgn.Network.of_layers([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
     found = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
     found.sort(key=lambda each: each["column"])
-    assert [(each["words"][:2], each["since"]) for each in found] == [
+    assert [(each["names"][:2], each["since"]) for each in found] == [
         (["Monday", "Tuesday"], ""), ([], "2020-01-31"), ([], ""),
     ]  # fmt: skip

@@ -337,8 +337,8 @@ def test_pointing_at_a_neuron_tells_its_term(opened) -> None:
     assert page.locator("#card tr.on").count() == 1
 
 
-def luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+def luminance(color: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -348,7 +348,7 @@ def test_light_and_dark_are_legible(opened, scheme) -> None:
     page = opened(*small(), scheme=scheme)
     style = "element => [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor]"
     for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".terms tr:not(.lit) td"):
-        ink, paper = (luminance(colour) for colour in page.locator(selector).first.evaluate(style))
+        ink, paper = (luminance(color) for color in page.locator(selector).first.evaluate(style))
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 4.5, selector
     assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")
 
@@ -468,18 +468,18 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
 
     page.fill("#edit-why", "the usual limit")
     fill("threshold", 2, 2.25)
-    fill("amount", 2, 3.1)
+    fill("weight", 2, 3.1)
     page.click("#edit-lines tr:nth-child(4) summary")
     page.click("#edit-lines tr:nth-child(4) label:has-text('Rome')")
     done = edited(page, tmp_path)
     expected = bgn.edit(network).threshold(2, 2.25)
     number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
-    expected = expected.amount(number, 3.1)
+    expected = expected.coef(number, 3.1)
     number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [each.what for each in done.edits] == [
-        "threshold of question 2 set to 2.25", "amount of question 2 set to 3.1", "question 4 answered yes for Rome",
+        "threshold of question 2 set to 2.25", "weight of question 2 set to 3.1", "question 4 answered yes for Rome",
     ]  # fmt: skip
     assert done.edits[0].why == "the usual limit"
     page.click("#edit-undo")
@@ -501,7 +501,7 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         network = network.changed(link=link, bounds=bounds, schema=replace(network.schema, classes=classes))
         target = target if link == "identity" else (target > np.median(target)) * 1.0
         page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
-        for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):
+        for question, name, number in ((1, "weight", 0.3), (3, "threshold", 0.7), (2, "weight", 1e-7)):
             page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
             page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
         got = page.evaluate("window.bgn.edited.predictions()")

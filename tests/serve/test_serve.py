@@ -23,7 +23,7 @@ from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer
-from bgn.serve.app import BadRequest, parsed
+from bgn.serve.requests import BadRequest, parse
 from bgn.serve.server import MOST_BYTES
 from tests.networks import network_of, rows_for, town, town_rows
 
@@ -125,24 +125,24 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
     app = app_of(tmp_path / "edited.json")
     neurons = [term.index for term in bgn.as_terms(app.file.network).rules]
     changes = [
-        {"do": "amount", "question": 2, "value": 0.25, "why": "less"}, {"do": "drop", "question": 1},
-        {"do": "amount", "question": 3, "value": 1.5},
+        {"do": "weight", "rule": 2, "value": 0.25, "why": "less"}, {"do": "drop", "rule": 1},
+        {"do": "weight", "rule": 3, "value": 1.5},
     ]  # fmt: skip
     found = app.answer("edit", {"changes": changes})
     assert [each["rows"] for each in found["log"]] == [150] * 3
     assert app.answer("save", {"changes": changes}) == {"saved": "edited.json", "changes": 3}
     kept = read(tmp_path / "edited.json")
-    expected = bgn.edit(app.file.network).amount(2, 0.25)
+    expected = bgn.edit(app.file.network).coef(2, 0.25)
     line = [term.index for term in bgn.as_terms(expected.network).rules].index(neurons[0]) + 1
     expected = expected.drop(line)
     place = neurons[2] - (neurons[2] > neurons[0])
     line = [term.index for term in bgn.as_terms(expected.network).rules].index(place) + 1
-    assert kept.network == expected.amount(line, 1.5).network
+    assert kept.network == expected.coef(line, 1.5).network
     assert kept.edits[0].why == "less"
     text = app.answer("file", {"changes": changes})["text"]
     assert json.loads(text)["network"] == json.loads((tmp_path / "edited.json").read_text())["network"]
     with pytest.raises(BadRequest, match="Question 1 was dropped before"):
-        app.answer("edit", {"changes": [{"do": "drop", "question": 1}] * 2})
+        app.answer("edit", {"changes": [{"do": "drop", "rule": 1}] * 2})
     with pytest.raises(BadRequest, match="No file was named"):
         app_of().answer("save", {"changes": changes})
 
@@ -160,9 +160,9 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
         ("predict", {"row": [1, 0, 1, 0, 0], "more": 1}, "'more' is not known here"),
         ("counterfactual", {"row": [1, 0, 1, 0, 0]}, "Say what is wanted"),
         ("counterfactual", {"row": [1, 0, 1, 0, 0], "at_least": 1, "stay": [9]}, "stay must be a whole number"),
-        ("edit", {"changes": [{"do": "burn", "question": 1}]}, "one of threshold, amount, level and drop"),
-        ("edit", {"changes": [{"do": "drop", "question": 99}]}, "question must be a whole number from 1"),
-        ("edit", {"changes": [{"do": "amount", "question": 1, "value": "much"}]}, "amount must be a number"),
+        ("edit", {"changes": [{"do": "burn", "rule": 1}]}, "one of threshold, weight, category and drop"),
+        ("edit", {"changes": [{"do": "drop", "rule": 99}]}, "rule must be a whole number from 1"),
+        ("edit", {"changes": [{"do": "weight", "rule": 1, "value": "much"}]}, "weight must be a number"),
         ("edit", {"changes": 3}, "changes must be a list"),
         ("row", {"name": 3}, "name must be a text"),
         ("../../etc/passwd", {}, "no such question"),
@@ -177,7 +177,7 @@ def test_what_is_no_json_is_refused() -> None:
     torn = (b"", b"{", b"[1]", b"[" * 100_000, b"\xff\xfe", b'{"a": 1' + b"0" * 9999)
     for body in (*torn, b'{"a": NaN}', b'{"a": Infinity}'):
         with pytest.raises(BadRequest, match="request"):
-            parsed(body)
+            parse(body)
 
 
 def test_only_the_page_and_its_questions_are_served(server) -> None:
@@ -259,7 +259,7 @@ def test_no_body_gets_more_than_an_answer_or_a_refusal(server) -> None:
     for _ in range(150):
         body = {rng.choice(names): rng.choice(values) for _ in range(rng.randrange(4))}
         if rng.random() < 0.3:
-            keys, done = ["question", "value", "level", "yes", "why"], ["drop", "amount", "level", "threshold", 7]
+            keys, done = ["rule", "value", "category", "yes", "why"], ["drop", "weight", "category", "threshold", 7]
             body["changes"] = [{"do": rng.choice(done)} | {key: rng.choice(values) for key in keys} for _ in range(3)]
         odd = "".join(rng.choices(string.ascii_letters, k=4))
         question = rng.choice(["row", "predict", "counterfactual", "edit", "file", "save", odd])
@@ -270,7 +270,7 @@ def test_no_body_gets_more_than_an_answer_or_a_refusal(server) -> None:
 
 def test_amounts_beyond_floats_are_refused_in_words(server) -> None:
     for value in (1e308, -1e308):
-        body = {"changes": [{"do": "amount", "question": 1, "value": value}]}
+        body = {"changes": [{"do": "weight", "rule": 1, "value": value}]}
         status, _, content = ask(server, f"/{server.token}/api/edit", json.dumps(body).encode())
         assert status == 400
         assert "smaller values" in json.loads(content)["error"]

@@ -73,8 +73,8 @@ def test_rows_predictions_and_changes_come_from_python(served) -> None:
 def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
     page, network, _, folder = served
     page.fill("#edit-why", "by law")
-    page.fill("#edit-lines [aria-label='amount of question 2']", "0.3")
-    page.press("#edit-lines [aria-label='amount of question 2']", "Tab")
+    page.fill("#edit-lines [aria-label='weight of question 2']", "0.3")
+    page.press("#edit-lines [aria-label='weight of question 2']", "Tab")
     says(page, "edit-live", "Python, on all 400 rows")
     page.click("[aria-label='Drop question 1']")
     with page.expect_download() as saved:
@@ -82,7 +82,7 @@ def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
     saved.value.save_as(folder / "downloaded.json")
     page.click("#edit-keep")
     says(page, "edit-live", "Written to edited.json, with 2 changes.")
-    done = bgn.edit(network).amount(2, 0.3)
+    done = bgn.edit(network).coef(2, 0.3)
     first = bgn.as_terms(network).rules[0].neuron
     line = [term.index for term in bgn.as_terms(done.network).rules].index(first) + 1
     for name in ("edited.json", "downloaded.json"):

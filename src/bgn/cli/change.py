@@ -169,7 +169,7 @@ def _change_category(editor: Editor, line: str, category: str, yes: str, why: st
 # By name: how many arguments follow, and what they do.
 CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
     "threshold": (2, lambda editor, n, value, why: editor.threshold(int(n), float(value), why)),
-    "weight": (2, lambda editor, n, value, why: editor.amount(int(n), float(value), why)),
+    "weight": (2, lambda editor, n, value, why: editor.coef(int(n), float(value), why)),
     "category": (3, _change_category),
     "drop": (1, lambda editor, n, why: editor.drop(int(n), why=why)),
     "merge": (2, lambda editor, n, m, why: editor.merge(int(n), int(m), why=why)),

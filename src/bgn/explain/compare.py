@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.arguments import rows_of
-from bgn.explain.extremes import score_of
+from bgn.explain.extremes import network_of_output
 from bgn.explain.shap import explain_rows, gains_of, term_worth
 from bgn.model.network import Network
 from bgn.model.schema import category_name
@@ -52,7 +52,7 @@ def compare_tables(
     >>> compare_tables(network, [[1.0, 1.0], [3.0, 1.0]], [[3.0, 3.0], [4.0, 4.0]])
     Comparison(b - a: +2 = rooms +1.375, age +0.625)
     """
-    network = score_of(model, output)
+    network = network_of_output(model, output)
     rows = rows_of(network, X_a, "X_a"), rows_of(network, X_b, "X_b")
     return _compared(network, *rows, names, random_state)
 
@@ -91,7 +91,7 @@ def compare_groups(
     >>> compare_groups(network, X, ["town", "land", "town", "land"], between=("town", "land"))
     Comparison(land - town: +2 = rooms +1.375, age +0.625)
     """
-    network = score_of(model, output)
+    network = network_of_output(model, output)
     rows = rows_of(network, X, "X")
     if isinstance(groups, str):
         if groups not in getattr(X, "columns", getattr(X, "column_names", ())):

@@ -138,7 +138,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         for name, (rows, target) in given.items():
             predicted = rival_predictions(network.schema, given["training"], rows, classes)
             linear[name] = error(target, predicted["linear" if classes is None else "logistic"])
-    return Frontier(errors, linear, history.best_width, history.cross_validated, loss)
+    return Frontier(errors, linear, history.best_size, history.cross_validated, loss)
 
 
 def history_of(model: Any) -> Any:

@@ -7,6 +7,7 @@ Equations, cards, figures, reports and the comments of exported programs all tak
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -16,7 +17,7 @@ from bgn.export.numbers import whole
 from bgn.export.styles import Text
 from bgn.model.readings import Case, Cases, Choice, Count, ReadCondition, ReadTerm, Terms, is_flag
 from bgn.model.schema import Column, category_name
-from bgn.model.term import Linear
+from bgn.model.term import MIRRORED, Linear
 from bgn.text import quote_category
 
 _DATE = len("2006-01-15")
@@ -45,13 +46,36 @@ def describe(
     season is not winter
     hour >= 10.25, or >= 15.75 where season = winter
     """
-    style = Text() if style is None else style
-    conditions = condition.conditions if isinstance(condition, ReadTerm) else (condition,)
-    texts = [_Wording(part, terms, style, units or {}) for part in conditions]
-    if len(texts) == 1:
-        return texts[0].whole()
-    glue = " or " if isinstance(condition, ReadTerm) and condition.any_holds else " and "
-    return style.prose(glue).join(style.prose("(") + text.whole() + style.prose(")") for text in texts)
+    style, units = Text() if style is None else style, units or {}
+    if isinstance(condition, ReadCondition):
+        return _Wording(condition, terms, style, units).whole()
+    glue, other = ("or", "and") if condition.any_holds else ("and", "or")
+    texts, rest = [], list(condition.conditions)
+    while rest:
+        first, *rest = rest
+        second = None if condition.any_holds else next((part for part in rest if _bound_from_both_sides(first, part)), None)
+        words = _Wording(first, terms, style, units)
+        if second is None:
+            text, plain = words.whole(), _Wording(first, terms, Text(), {}).whole()
+        else:
+            rest.remove(second)
+            text, plain = words.between(second), _Wording(first, terms, Text(), {}).between(second)
+        # Brackets where "and" and "or" would be misread; what is in quotation marks and braces is one thing.
+        mixed = re.search(rf" {other} |, ", re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\{[^}]*\}', "", plain))
+        several = len(condition.conditions) > 1 and (rest or texts)
+        texts.append(style.prose("(") + text + style.prose(")") if mixed and several else text)
+    return style.prose(f" {glue} ").join(texts)
+
+
+def _bound_from_both_sides(first: ReadCondition, second: ReadCondition) -> bool:
+    """Tell whether two conditions are one threshold each of the same number, one from below and one from above."""
+    sides = []
+    for condition in (first, second):
+        reading = condition.reading
+        if condition.layer or not isinstance(reading, Cases) or len(reading.cases) > 1 or len(condition.columns) > 1:
+            return False
+        sides.append((reading.column, reading.cases[0].relation[0]))
+    return sides[0][0] == sides[1][0] and sides[0][1] != sides[1][1]
 
 
 @dataclass(frozen=True)
@@ -83,6 +107,21 @@ class _Wording:
         if isinstance(reading, Count) and not reading.choices:  # always or never, missing values aside
             return text if holds is (reading.least == 0) else missing
         return text + self.style.prose(glue if holds else ", and ") + missing
+
+    def between(self, other: ReadCondition) -> str:
+        """Write a number between two thresholds, its own and that of another condition."""
+        low, high = sorted((self.condition, other), key=lambda condition: condition.relation[0] == "<")
+        style, sides = self.style, []
+        for condition in (low, high):
+            words = replace(self, condition=condition)
+            assert isinstance(condition.reading, Cases)
+            case = condition.reading.cases[0]
+            sides.append((words, case.relation, words._threshold(case.relation, case.threshold)))
+        (words, below, least), (_, above, most) = sides
+        name = style.name(words._name(words.condition.columns[0]))
+        text = f"{least} {style.relations[MIRRORED[below]]} {name} {style.relations[above]} {most}"
+        missing = low.holds_if_missing and high.holds_if_missing and words.condition.columns[0] not in self.terms.complete
+        return text + style.prose(" or ") + name + style.prose(" is missing") if missing else text
 
     def _missing(self) -> tuple[bool, str]:
         """Return whether it holds where a value is missing and the words do not say it yet, and words for it."""
@@ -126,12 +165,13 @@ class _Wording:
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""
+        return f"{self.style.relations[relation]} {self._threshold(relation, threshold)}"
+
+    def _threshold(self, relation: str, threshold: float | Decimal) -> str:
         leading = None if self.condition.layer else self.condition.leading
         if leading is not None and self._dated:
-            text = self.style.prose(_moment(float(threshold), self.terms.schema.columns[leading], relation))
-        else:
-            text = _measured(threshold, leading, self.terms, self.style, self.units)
-        return f"{self.style.relations[relation]} {text}"
+            return self.style.prose(_moment(float(threshold), self.terms.schema.columns[leading], relation))
+        return _measured(threshold, leading, self.terms, self.style, self.units)
 
     @cached_property
     def _dated(self) -> bool:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from math import inf, isfinite
 from typing import Any
 
@@ -25,7 +26,7 @@ from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, as_terms, network_of, read_rule
 from bgn.model.schema import Category, category_name
 from bgn.model.step import any_output
-from bgn.model.term import Coefficient, Linear, Oblique, Rule
+from bgn.model.term import Coefficient, Linear, Oblique
 from bgn.text import quote_category, quote_name
 from bgn.whole_file import write_whole
 
@@ -208,10 +209,8 @@ class ExportPlan:
     layers : tuple of PlannedLayer
     intercept, over : tuple of float, float
         Where each output's sum starts, and what it is divided by at the end.
-    linear : tuple of LinearInput
-        Added after the intercept.
-    addends : tuple of Addend
-        Added after the linear terms.
+    terms : tuple of Addend or LinearInput
+        Added after the intercept, in this order.
     whole : bool
         Whether all of these are whole numbers, and their sums exact in any order.
     link : str
@@ -226,13 +225,22 @@ class ExportPlan:
     layers: tuple[PlannedLayer, ...]
     intercept: tuple[float, ...]
     over: float
-    linear: tuple[LinearInput, ...]
-    addends: tuple[Addend, ...]
+    terms: tuple[Addend | LinearInput, ...]
     whole: bool
     link: str
     classes: tuple[Category, ...] | None
     network: Network = field(repr=False)
     comparison_of_rule: dict[int, int] = field(repr=False)
+
+    @property
+    def addends(self) -> tuple[Addend, ...]:
+        """The terms that are rules."""
+        return tuple(term for term in self.terms if isinstance(term, Addend))
+
+    @property
+    def linear(self) -> tuple[LinearInput, ...]:
+        """The linear terms."""
+        return tuple(term for term in self.terms if isinstance(term, LinearInput))
 
     @property
     def outputs(self) -> int:
@@ -349,16 +357,22 @@ def plan(model: Any) -> ExportPlan:
         planned, below = _plan_layer({k: layer.neurons[k] for k in numbers}, below)
         layers.append(planned)
     intercept, coef, over = network.addends
-    rule_coef = coef[[isinstance(term, Rule) for term in network.terms]].reshape(-1, len(intercept))
-    sums = np.vstack([intercept[np.newaxis], rule_coef])
+    sums = np.vstack([intercept[np.newaxis], coef])
     whole = bool((sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < _MOST_WHOLE)
-    pairs = [(term, own) for term, own in zip(network.linear, network.linear_coef.tolist(), strict=True) if any(own)]
-    whole = whole and not pairs
-    addends: dict[Any, Any] = {}
-    for rule, comparison in below.items():  # equal rules are added together where that changes no sum
-        key, otherwise = comparison if whole else rule, network.rules[rule].otherwise
-        _, yes, no = addends.get(key, (0, 0.0, 0.0))
-        addends[key] = comparison, yes + rule_coef[rule], no + otherwise * rule_coef[rule]
+    whole = whole and not network.linear_coef.any()
+    terms: dict[Any, Addend | LinearInput] = {}
+    rules = count()
+    for place, (term, own) in enumerate(zip(network.terms, coef, strict=True)):
+        if isinstance(term, Linear):
+            if own.any():
+                terms[place] = _plan_linear(term, own.tolist(), places[term.column], inputs)
+        elif (comparison := below.get(next(rules))) is not None:
+            key = f"{comparison}" if whole else place  # equal rules are added together where that changes no sum
+            known = terms.get(key)
+            yes, no = own, term.otherwise * own
+            if isinstance(known, Addend):
+                yes, no = yes + known.coef, no + known.otherwise
+            terms[key] = Addend(comparison, tuple(yes.tolist()), tuple((no + 0.0).tolist()))
     classes = None
     if network.link != "identity":
         classes = network.schema.classes or tuple(map(float, range(max(2, network.n_outputs))))
@@ -367,8 +381,7 @@ def plan(model: Any) -> ExportPlan:
         layers=tuple(layers),
         intercept=tuple(intercept.tolist()),
         over=over,
-        linear=tuple(_plan_linear(term, own, places[term.column], inputs) for term, own in pairs),
-        addends=tuple(Addend(place, tuple(yes.tolist()), tuple(no.tolist())) for place, yes, no in addends.values()),
+        terms=tuple(terms.values()),
         whole=whole,
         link=network.link,
         classes=classes,

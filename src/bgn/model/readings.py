@@ -30,7 +30,18 @@ from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import MIRRORED, RELATIONS, Coefficient, Linear, Oblique, Projection, Rule
+from bgn.model.term import (
+    MIRRORED,
+    OPPOSITE,
+    RELATIONS,
+    Coefficient,
+    Condition,
+    Linear,
+    Oblique,
+    Projection,
+    Rule,
+    Threshold,
+)
 from bgn.text import Quoted, quote_category, quote_name
 
 # -- What is read: choices of categories, thresholds of a number, conditions, terms, models.
@@ -174,6 +185,16 @@ class ReadCondition:
         values = Projection(self.columns, self.coefficients, self.missing_as).values(inputs)
         holds = np.asarray(RELATIONS[self.relation](values, self.threshold))
         return holds if self.missing is None else np.where(np.isnan(values), self.missing, holds)
+
+    @property
+    def fixed(self) -> bool | None:
+        """Whether it holds, where that is the same for every row; None where it is not."""
+        if not self.columns:
+            return bool(self.holds(np.zeros((1, 1)))[0])
+        if not isinstance(self.reading, Count) or self.reading.choices:
+            return None
+        always = self.reading.least == 0
+        return always if self.missing in (None, always) else None
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -458,11 +479,12 @@ def as_terms(model: Any) -> Terms:
             continue
         reversed_ = max(coef, key=abs) < 0.0
         conditions = read_rule(network, index, filled, reversed_)
-        fixed = [bool(part.holds(np.zeros((1, 1)))[0]) is not reversed_ for part in conditions if not part.columns]
-        conditions = tuple(condition for condition in conditions if condition.columns) if all(fixed) else ()
+        fixed = [None if condition.columns and len(conditions) == 1 else condition.fixed for condition in conditions]
+        varies = not rule.never and reversed_ not in fixed and None in fixed
         # What it is worth as it is read where it does not hold, and where it does.
         low, high = (1, int(rule.otherwise)) if reversed_ else (int(rule.otherwise), 1)
-        start = low if conditions else 1 if all(fixed) else int(rule.otherwise)
+        start = low if varies else int(rule.otherwise) if rule.never or reversed_ in fixed else 1
+        conditions = tuple(part for part, value in zip(conditions, fixed, strict=True) if value is None and varies)
         exact = [written(weight) for weight in coef]
         intercept = [EXACT.add(value, weight * start) for value, weight in zip(intercept, exact, strict=True)]
         if conditions:
@@ -485,7 +507,7 @@ def _hidden(
     columns = {column for term in rules for column in term.columns}
     for layer in range(len(network.below) - 1, -1, -1):
         neurons = network.below[layer].neurons
-        conditions = tuple(_read_neuron(network, neurons[k], layer, k, filled) for k in sorted(columns))
+        conditions = tuple(_read_condition(network, neurons[k], layer, k, filled) for k in sorted(columns))
         columns = {column for condition in conditions for column in condition.columns}
         hidden.insert(0, conditions)
     return tuple(hidden)
@@ -573,16 +595,23 @@ def read_rule(
     network: Network, index: int, filled: dict[int, float | None], reversed_: bool = False
 ) -> tuple[ReadCondition, ...]:
     """Return the conditions of one of a network's rules as they are read, perhaps each the other way round."""
-    oblique = [condition.as_oblique() for condition in network.rules[index].conditions]
-    return tuple(_read_neuron(network, neuron, len(network.below), index, filled, reversed_) for neuron in oblique)
+    layer, conditions = len(network.below), network.rules[index].conditions
+    return tuple(_read_condition(network, condition, layer, index, filled, reversed_) for condition in conditions)
 
 
-def _read_neuron(
-    network: Network, neuron: Oblique, layer: int, number: int, filled: dict[int, float | None],
+def _read_condition(
+    network: Network, condition: Condition, layer: int, number: int, filled: dict[int, float | None],
     reversed_: bool = False,
 ) -> ReadCondition:  # fmt: skip
-    """Return a condition, which holds where a neuron fires (or where it does not, when `reversed_`)."""
-    neuron = neuron if layer else _without_idle(neuron, filled)
+    """Return a condition as it is read, perhaps the other way round."""
+    if isinstance(condition, Threshold):
+        missing = condition.missing if condition.column not in filled else None
+        missing = missing if missing is None else missing is not reversed_
+        relation = OPPOSITE[condition.relation] if reversed_ else condition.relation
+        threshold = condition.threshold + 0.0
+        plain = ReadCondition(layer, number, condition.columns, (1.0,), relation, threshold, missing)
+        return read(plain, network.schema, filled)
+    neuron = condition.as_oblique() if layer else _without_idle(condition.as_oblique(), filled)
     columns, coefficients = neuron.projection.columns, neuron.projection.coefficients
     missing_as = neuron.projection.missing_as
     threshold, schema = neuron.threshold if layer == 0 else _threshold_of_flags(neuron), network.schema
@@ -606,8 +635,8 @@ def _read_neuron(
         threshold = threshold / leading + 0.0
         relation = MIRRORED[relation] if leading < 0 else relation
     missing = None if neuron.missing is None or layer > 0 else neuron.missing is not reversed_
-    condition = ReadCondition(layer, number, columns, coefficients, relation, threshold, missing, missing_as)
-    return read(condition, schema, filled)
+    summed = ReadCondition(layer, number, columns, coefficients, relation, threshold, missing, missing_as)
+    return read(summed, schema, filled)
 
 
 def _without_idle(neuron: Oblique, filled: Collection[int]) -> Oblique:
@@ -941,14 +970,14 @@ _NOT = _words(
 _WITH = _words("with mit avec con com met med")
 
 
-def affirmed(labels: Sequence[Any]) -> int | None:
+def find_positive_class(labels: Sequence[Any]) -> int | None:
     """Return which of two labels says yes where the other says no; None where they do not.
 
     Either both are such words, or one is the other with a word that denies it.
 
     Examples
     --------
-    >>> affirmed(["ja", "nein"]), affirmed(["Default", "no default"]), affirmed(["cat", "dog"]), affirmed([0, 1])
+    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"]), find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
     (0, 0, None, None)
     """
     if len(labels) != 2 or not all(isinstance(each, str) for each in labels):
@@ -963,7 +992,7 @@ def affirmed(labels: Sequence[Any]) -> int | None:
     return None
 
 
-def swapped(network: Network) -> Network:
+def swap_classes(network: Network) -> Network:
     """Return a network of two classes with the first as its second: it predicts the same.
 
     Rows of which both are equally probable are an exception: of them the first is predicted.
@@ -973,15 +1002,15 @@ def swapped(network: Network) -> Network:
     return network.changed(intercept=-network.intercept, coef=-network.coef, schema=schema, members=members)
 
 
-def is_turned(network: Network) -> bool:
+def is_first_positive(network: Network) -> bool:
     """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
     classes = network.schema.classes
-    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
+    return network.link == "logistic" and classes is not None and find_positive_class(classes) == 0
 
 
-def as_told(network: Network) -> Network:
+def with_positive_second(network: Network) -> Network:
     """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
 
     Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
     """
-    return swapped(network) if is_turned(network) else network
+    return swap_classes(network) if is_first_positive(network) else network

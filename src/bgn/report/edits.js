@@ -51,7 +51,7 @@
     neurons: editing.file.network.layers[0],
     weights: editing.file.network.output_weights.map((weight) => turn * weight),
     base: turn * editing.file.network.base,
-    lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
+    lines: editing.rules.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
     done: [],  // as a server is told
   };
@@ -97,15 +97,15 @@
 
   // -- changes --------------------------------------------------------------------------------------------------
 
-  function amount(state, line, value) {
-    const moved = half(plus(decimal(value), decimal(line.amount), -1n));
+  function weigh(state, line, value) {
+    const moved = half(plus(decimal(value), decimal(line.weight), -1n));
     state.base = float(plus(decimal(state.base), moved));
     state.weights[line.neuron] = (line.flipped ? -1 : 1) * float(half(decimal(value)));
-    line.amount = value;
+    line.weight = value;
   }
   function drop(state, line) {
     const place = line.neuron;
-    state.base = float(plus(decimal(state.base), half(decimal(line.amount)), -1n));
+    state.base = float(plus(decimal(state.base), half(decimal(line.weight)), -1n));
     state.neurons.splice(place, 1);
     state.weights.splice(place, 1);
     state.lines = state.lines.filter((each) => each !== line);
@@ -115,7 +115,7 @@
     state.neurons[line.neuron].threshold = value * line.scale + 0;
     line.threshold = value;
   }
-  function level(state, line, code, yes) {
+  function categorize(state, line, code, yes) {
     const neuron = state.neurons[line.neuron];
     const fires = yes !== line.flipped;
     if (code < 0) neuron.missing = fires;
@@ -123,7 +123,7 @@
       const there = neuron.weights[0].find((each) => (each >= neuron.threshold) === fires);
       neuron.weights[0][code] = there ?? (fires ? neuron.threshold : neuron.threshold - 1);
     }
-    line.levels.find((each) => each.code === code).yes = yes;
+    line.categories.find((each) => each.code === code).yes = yes;
   }
 
   function apply(number, what, change, done) {
@@ -139,7 +139,7 @@
     const [was, is] = [error(old), error(found)];
     if (was !== null) Object.assign(entry, { before: was, after: is });
     after.log = [...before.log, entry];
-    after.done = [...before.done, { question: number, why, ...done }];
+    after.done = [...before.done, { rule: number, why, ...done }];
     states.push(after);
     show();
   }
@@ -154,7 +154,7 @@
     input.setAttribute("aria-label", `${name} of question ${line.number}`);
     input.addEventListener("change", () => {
       const value = input.valueAsNumber;
-      if (!Number.isFinite(value) || (name === "amount" && value <= 0)) { input.value = String(number); return; }
+      if (!Number.isFinite(value) || (name === "weight" && value <= 0)) { input.value = String(number); return; }
       if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value), { do: name, value });
     });
     return input;
@@ -162,15 +162,15 @@
   function sides(line) {
     const box = document.createElement("details");
     const title = document.createElement("summary");
-    title.textContent = `${line.levels.filter((each) => each.yes).length} of ${line.levels.length} yes`;
+    title.textContent = `${line.categories.filter((each) => each.yes).length} of ${line.categories.length} yes`;
     box.append(title);
-    for (const each of line.levels) {
+    for (const each of line.categories) {
       const label = document.createElement("label");
       const tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked), { do: "level", level: each.code, yes: tick.checked }));
+        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked), { do: "category", category: each.code, yes: tick.checked }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
     }
@@ -188,8 +188,8 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "", "", "threshold or levels");
-    cell(made, field(line, "amount", line.amount, amount), "number", "adds");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.categories ? sides(line) : "", "", "threshold or levels");
+    cell(made, field(line, "weight", line.weight, weigh), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Drop";
@@ -213,7 +213,7 @@
     byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
       const made = document.createElement("tr");
       cell(made, row.name);
-      cell(made, row.told, "number", "is");
+      cell(made, row.text, "number", "is");
       cell(made, round(old[k]), "number", "predicted");
       cell(made, round(found[k]), "number", "edited");
       cell(made, found[k] === old[k] ? "" : moved(found[k] - old[k]), "number", "change");

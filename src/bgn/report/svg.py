@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from bgn.export.numbers import share_of
 from bgn.export.equation import equation
+from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
-from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.readings import with_positive_second, network_of, outputs_of
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
@@ -34,7 +34,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     for line in sheet.lines:
         x0, y0, x1, y1 = sheet.ends(line)
         shade = (
-            f'stroke="{line.colour}"' if line.colour else f'stroke="currentColor" opacity="{_opacity(line.darkness)}"'
+            f'stroke="{line.color}"' if line.color else f'stroke="currentColor" opacity="{_opacity(line.darkness)}"'
         )
         parts.append(
             f'<line {_belongs(sheet.boxes[line.start], sheet.boxes[line.end], last)} x1="{x0:.1f}" y1="{y0:.1f}" '
@@ -46,7 +46,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         reached = focus and box.layer == last and box.kind in ("neuron", "group")
         reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
         index = f" {_index(box)}" if box.layer == last else ""
-        edge = f'stroke="{box.colour}"' if box.colour else 'stroke="currentColor" stroke-opacity="0.6"'
+        edge = f'stroke="{box.color}"' if box.color else 'stroke="currentColor" stroke-opacity="0.6"'
         top = box.y - box.height / 2
         parts.append(
             f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>'
@@ -250,7 +250,7 @@ _MOST_LISTED = 100  # questions that a card shows
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
-    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(as_told(network_of(model, plain=False))))
+    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(with_positive_second(network_of(model, plain=False))))
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
 

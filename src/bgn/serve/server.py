@@ -18,7 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from bgn.serve.app import BadRequest, ModelApp, parsed
+from bgn.serve.app import ModelApp
+from bgn.serve.requests import BadRequest, parse
 from bgn.text import message
 
 MOST_BYTES = 1_000_000
@@ -148,7 +149,7 @@ class _Requests(BaseHTTPRequestHandler):
         if body is None:
             return
         try:
-            found = self.server.app.answer(place.removeprefix("api/"), parsed(body))
+            found = self.server.app.answer(place.removeprefix("api/"), parse(body))
             content = json.dumps(found, allow_nan=False).encode()
         except BadRequest as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error))

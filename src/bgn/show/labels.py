@@ -49,7 +49,7 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
-    >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", level_of=("city", "Nice"))))).names
+    >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", category_of=("city", "Nice"))))).names
     ('an extraordi…y long name', 'city = Nice')
     """
     columns = [_shortened(column, length) for column in schema.columns]
@@ -71,7 +71,7 @@ def cell(column: Column, value: float) -> str:
     Examples
     --------
     >>> from bgn.model.schema import Column
-    >>> city = Column("city", levels=("Lille", "Nice"))
+    >>> city = Column("city", categories=("Lille", "Nice"))
     >>> cell(city, 1.0), cell(city, float("nan")), cell(Column("age"), 31.5)
     ('Nice', 'missing', '31.5')
     """

@@ -15,7 +15,7 @@ from bgn.explain.crossings import after_first, crossings_along
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
-from bgn.model.readings import is_turned
+from bgn.model.readings import is_first_positive
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Oblique, Projection
@@ -145,7 +145,7 @@ def read_goals(
     if to is None and (probability is None or len(labels) > 2):
         known = ", ".join(map(repr, labels[:10]))
         raise ValueError(f"to must be given: the class that is wanted, one of {known}.")
-    number = int(not is_turned(network)) if to is None else class_number(network, to, "to")
+    number = int(not is_first_positive(network)) if to is None else class_number(network, to, "to")
     return [Predicted(number)] if probability is None else _read_probability(number, probability, len(labels))
 
 

@@ -174,17 +174,18 @@ def _add_up(graph: Graph, planned: ExportPlan) -> str:
             part = graph.node("MatMul", graph.constant((yes - no)[positions].T), graph.node("Cast", holds, to=graph.double))
             total = graph.node("Add", total, part)
         return total
-    total = graph.fixed(intercept)
-    for linear in planned.linear:
-        row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][linear.input]], np.int64), axis=0)
-        row = _between(graph, linear, row)
-        total = graph.node("Add", total, graph.node("Mul", row, graph.constant([[own] for own in linear.coef])))
-    split: dict[int, str] = {}
+    total, split = graph.fixed(intercept), dict[int, str]()
     for positions, holds in groups:
         split |= zip(positions, graph.split(holds, len(positions)), strict=True)
-    for position, (own, other) in enumerate(zip(yes, no, strict=True)):
-        sides = [graph.constant(side[:, np.newaxis]) for side in (own, other)]
-        total = graph.node("Add", total, graph.node("Where", split[position], *sides))
+    position = 0
+    for term in planned.terms:
+        if isinstance(term, LinearInput):
+            row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][term.input]], np.int64), axis=0)
+            part = graph.node("Mul", _between(graph, term, row), graph.constant([[own] for own in term.coef]))
+        else:
+            sides = [graph.constant(side[position][:, np.newaxis]) for side in (yes, no)]
+            part, position = graph.node("Where", split[position], *sides), position + 1
+        total = graph.node("Add", total, part)
     return total
 
 

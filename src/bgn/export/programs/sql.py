@@ -208,12 +208,12 @@ class SqlWriter:
 
     def addends(self, output: int) -> Iterator[str]:
         """Yield what is added to an output's intercept, in order."""
-        for linear in self.plan.linear:
-            if linear.coef[output]:
-                yield self.product(linear.coef[output], self._between(linear))
-        for addend in self.plan.addends:
-            if yes := addend.coef[output]:
-                yield self.signed(len(self.plan.layers) - 1, addend.comparison, yes, addend.otherwise[output])
+        for term in self.plan.terms:
+            if coef := term.coef[output]:
+                if isinstance(term, LinearInput):
+                    yield self.product(coef, self._between(term))
+                else:
+                    yield self.signed(len(self.plan.layers) - 1, term.comparison, coef, term.otherwise[output])
 
     def _between(self, linear: LinearInput) -> str:
         """Write an input, no further than the ends of its linear term, and what a missing value counts as."""

@@ -83,20 +83,20 @@ class Statements:
                     condition = self.condition(number, comparison, shared)
                     sign = self.choice(condition, self.number(1.0), self.number(-1.0))
                     yield self.assign(f"h{number}_{place}", sign)
-        for linear in self.plan.linear:
-            name, between = f"x{linear.input}", self._between(linear)
-            if between != name:
-                name = f"v{linear.input}"
-                yield self.assign(name, between)
-            for output, coef in enumerate(linear.coef):
-                if coef:
-                    yield self.add(f"t{output}", self.product(coef, name))
-        for addend in self.plan.addends:
-            if addend.comparison in self.kept:
-                yield from self._add_kept(addend, f"h{last}_{addend.comparison}")
+        for term in self.plan.terms:
+            if isinstance(term, LinearInput):
+                name, between = f"x{term.input}", self._between(term)
+                if between != name:
+                    name = f"v{term.input}"
+                    yield self.assign(name, between)
+                for output, coef in enumerate(term.coef):
+                    if coef:
+                        yield self.add(f"t{output}", self.product(coef, name))
+            elif term.comparison in self.kept:
+                yield from self._add_kept(term, f"h{last}_{term.comparison}")
             else:
-                condition = self.condition(last, self.plan.last.comparisons[addend.comparison], shared)
-                yield self.add_if(condition, addend.coef[0], addend.otherwise[0])
+                condition = self.condition(last, self.plan.last.comparisons[term.comparison], shared)
+                yield self.add_if(condition, term.coef[0], term.otherwise[0])
 
     def _needs_name(self, layer: int, summed: Summation) -> bool:
         return layer > 0 or summed.coefficients != (1.0,) or summed.missing_as is not None
