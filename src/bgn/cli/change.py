@@ -17,9 +17,9 @@ import pyarrow as pa
 import bgn
 from bgn.cli.rows import DataFile, TrainingSplit, json_option, model_and_data, reads_data, train_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.edit import Editor
 from bgn.explain.arguments import decode_rows
-from bgn.export.equation import FORMATS
+from bgn.explain.edit import Editor
+from bgn.export.styles import FORMATS
 from bgn.inputs.arguments import monotone_columns
 from bgn.inputs.errors import InputError
 from bgn.inputs.training import to_labels

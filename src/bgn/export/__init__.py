@@ -1,7 +1,7 @@
 """A model written for somewhere else: one file per format, each built from the model's terms or its plan.
 
-Equations and cards are made of the model's terms: a class beside :class:`bgn.export.styles.Text` in a file of its own,
-and its line in :data:`bgn.export.equation.FORMATS`. Programs are made of the model's plan (:mod:`bgn.export.plan`): a
+Equations and cards are made of the model's terms: a class beside :class:`bgn.export.styles.Text`, and its line in
+:data:`bgn.export.styles.FORMATS`. Programs are made of the model's plan (:mod:`bgn.export.plan`): a
 function ``to_...`` in a file of its own in ``programs``, its line here and in :data:`bgn.export.TARGETS`.
 """
 

@@ -1,4 +1,4 @@
-"""The equation of a model in any format, and which formats there are.
+"""The equation of a model in any format.
 
 One output is a sum of lines, one per term (:meth:`bgn.export.styles.Text.whole`); several are a table with a line per
 term and a column per class. Both write the same terms, :func:`bgn.as_terms`, in the words of
@@ -7,24 +7,18 @@ term and a column per class. Both write the same terms, :func:`bgn.as_terms`, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bgn.export.condition import describe, describe_linear, ends, remarks
 from bgn.export.numbers import aligned, check_digits, round_terms, rounding_note, whole
-from bgn.export.styles import Html, Latex, Markdown, PageLayout, Text, Written, layout_of
+from bgn.export.styles import PageLayout, Text, Written, layout_of
 from bgn.model.numbers import sum_of
-from bgn.model.readings import Terms, as_terms, with_positive_second, network_of
+from bgn.model.readings import Terms, as_terms, network_of, with_positive_second
 from bgn.pipelines import is_wrapped, see_through
 from bgn.text import quote_category, quote_name
 
-FORMATS: dict[str, Callable[[], Text]] = {
-    "text": Text,
-    "latex": Latex,
-    "markdown": Markdown,
-    "html": Html,
-}
 _LOG_ODDS = "The probability is 1 / (1 + exp(-log-odds)): 50 % at log-odds of 0, 73 % at 1, 88 % at 2, 95 % at 3."
 _SCORES = "The probability of a class is exp(its score) over the sum of exp(score) of all classes."
 
@@ -74,8 +68,7 @@ def equation(
     >>> print(bgn.equation(network, format="latex").splitlines()[2])
     &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    layout = layout_of(format)
     check_digits(digits)
     if most is not None and most < 1:
         raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
@@ -85,12 +78,12 @@ def equation(
     shown = terms if digits is None else round_terms(terms, digits)
     notes = ["" if digits is None else rounding_note(terms, shown, digits, rows), undone]
     if terms.classes:
-        return _write_table(shown, layout_of(format), units, " ".join(filter(None, notes)))
+        return _write_table(shown, layout, units, " ".join(filter(None, notes)))
     if others := () if most is None else shown.rules[most:]:
         added = sum_of(term.coef[0] for term in others)
         notes.insert(0, f"{len(others)} more questions add up to {added:f} at most.")
         shown = replace(shown, terms=(*shown.rules[:most], *shown.linear))
-    return _write_sum(shown, FORMATS[format](), units, " ".join(filter(None, notes)))
+    return _write_sum(shown, layout.equation, units, " ".join(filter(None, notes)))
 
 
 def write_target(terms: Terms, style: Text, units: Mapping[str, str] | None) -> str:

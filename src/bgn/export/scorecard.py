@@ -25,7 +25,7 @@ from bgn.export.numbers import percent, plain
 from bgn.export.styles import PageLayout, Text, layout_of
 from bgn.model.link import LINKS
 from bgn.model.numbers import EXACT, whole_numbers, written
-from bgn.model.readings import ReadTerm, Terms, as_terms, with_positive_second, is_first_positive, network_of
+from bgn.model.readings import ReadTerm, Terms, as_terms, is_first_positive, network_of, with_positive_second
 from bgn.model.step import Floats
 from bgn.require import require
 from bgn.text import Quoted

@@ -232,11 +232,12 @@ class BareLatex(Latex):
 
 
 class PageLayout(NamedTuple):
-    """How a format writes words and numbers, a paragraph of lines, a table with its head, and a page of a kind.
+    """How a format writes an equation; on pages its texts, a paragraph of lines, a table with its head, and the page.
 
-    The first column of a table holds words, the others numbers.
+    The first column of a table holds texts, the others numbers.
     """
 
+    equation: Text
     style: Text
     times: str
     lines: Callable[[Sequence[str]], str]
@@ -279,21 +280,22 @@ def _joined(blocks: Sequence[str], kind: str) -> str:
     return "\n\n".join(blocks)
 
 
-LAYOUTS = {
-    "text": PageLayout(Text(), "x", "\n".join, _text_table, _joined),
+FORMATS = {
+    "text": PageLayout(Text(), Text(), "x", "\n".join, _text_table, _joined),
     "latex": PageLayout(
-        BareLatex(), r"\times", lambda lines: " \\\\\n".join(f"${line}$" for line in lines), _latex_table, _joined
+        Latex(), BareLatex(), r"\times", lambda lines: " \\\\\n".join(f"${line}$" for line in lines), _latex_table,
+        _joined,
     ),
-    "markdown": PageLayout(Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, _joined),
+    "markdown": PageLayout(Markdown(), Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, _joined),
     "html": PageLayout(
-        Html(), "\N{MULTIPLICATION SIGN}", lambda lines: f"<p>{'<br>'.join(lines)}</p>", _html_table,
+        Html(), Html(), "\N{MULTIPLICATION SIGN}", lambda lines: f"<p>{'<br>'.join(lines)}</p>", _html_table,
         lambda blocks, kind: f'<div class="bgn-{kind}" style="overflow-wrap:anywhere">{"".join(blocks)}</div>',
     ),
 }  # fmt: skip
 
 
 def layout_of(format: str) -> PageLayout:
-    """Return how a format lays a page out, or say which formats there are."""
-    if format not in LAYOUTS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, LAYOUTS))}; got {format!r}.")
-    return LAYOUTS[format]
+    """Return how a format is written, or say which formats there are."""
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    return FORMATS[format]

@@ -8,7 +8,17 @@ from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as etree
 
-from bgn.export.plan import ExportPlan, Input, LinearInput, PlannedComparison, Reason, Summation, check_texts, plan, write_file
+from bgn.export.plan import (
+    ExportPlan,
+    Input,
+    LinearInput,
+    PlannedComparison,
+    Reason,
+    Summation,
+    check_texts,
+    plan,
+    write_file,
+)
 from bgn.text import quote_name
 
 NOT_XML = "^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
