@@ -155,7 +155,7 @@ CHECKS = {
 
 
 NOT_YET = {
-    ("files", 1), ("files", 3), ("effects", 3),
+    ("effects", 3),
     *((check, most) for check in CHECKS if "export" in check for most in (1, 3)),
 }  # fmt: skip
 """What is not right yet: a check, and the most conditions of a rule."""

@@ -250,6 +250,8 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.terms:
         return None
     saved = swapped(facts.original) if facts.turned else facts.original
+    if any(rule.otherwise == 0.0 for rule in saved.rules):  # the page changes rules that are worth 1 or -1
+        saved = saved.changed(layers=saved.layers)
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), _units(facts), facts.edits)
