@@ -25,7 +25,7 @@ ax = bgn.plots.growth(model)
 # %%
 # Which questions matter, and which features.
 
-ax = bgn.plots.importance(model, X_train, of="neurons")
+ax = bgn.plots.importance(model, X_train, of="terms")
 
 # %%
 # The exact effect of the body mass index: the mean prediction as it varies, with all else as in the data. The bars show

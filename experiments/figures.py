@@ -59,7 +59,7 @@ def run(task: Task) -> dict[str, Any]:
         return {"networks": [plain(history.network(width, layer)) for layer, width in steps], "names": list(rows.names)}
     kept = ("layer", "width", "kind", "train_mse", "validation_mse", "bound")
     records = [{name: getattr(record, name) for name in kept} for record in history.records]
-    return {"records": records, "best_layer": history.best_layer, "best_width": history.best_width}
+    return {"records": records, "best_layer": history.best_layer, "best_width": history.best_size}
 
 
 def plain(network: Network) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _growth(run: Run) -> Callable[[Any], None]:
     renamed = [{losses.get(name, name): value for name, value in record.items()} for record in run.figures["records"]]
     records = [SimpleNamespace(**record) for record in renamed]
     history = SimpleNamespace(
-        records=records, best_layer=run.figures["best_layer"], best_width=run.figures["best_width"],
+        records=records, best_layer=run.figures["best_layer"], best_size=run.figures["best_width"],
         paths=_paths(records), link="identity", cross_validated=False,
     )  # fmt: skip
     return lambda canvas: plots.growth(history, ax=canvas.subplots())

@@ -21,7 +21,7 @@ def _dates(rng: Rng, n: int) -> pd.Series:
     return pd.Series(pd.Timestamp("2019-03-05") + days)
 
 
-def _words(rng: Rng, n: int) -> Any:
+def _texts(rng: Rng, n: int) -> Any:
     return rng.choice(["Lille", "Nice", "Paris", "a very long name of a town that has none", "x"], n)
 
 
@@ -38,9 +38,9 @@ KINDS: dict[str, Callable[[Rng, int], Any]] = {
     "constant": lambda rng, n: np.full(n, 7.0),
     "all missing": lambda rng, n: np.full(n, np.nan),
     "nothing": lambda rng, n: pd.Series([None] * n, dtype=object),
-    "words": lambda rng, n: pd.Series(_words(rng, n), dtype=object),
-    "words with missing": lambda rng, n: pd.Series(_with_missing(_words(rng, n).tolist(), rng), dtype=object),
-    "category": lambda rng, n: pd.Categorical(_words(rng, n)),
+    "words": lambda rng, n: pd.Series(_texts(rng, n), dtype=object),
+    "words with missing": lambda rng, n: pd.Series(_with_missing(_texts(rng, n).tolist(), rng), dtype=object),
+    "category": lambda rng, n: pd.Categorical(_texts(rng, n)),
     "category of numbers": lambda rng, n: pd.Categorical(rng.integers(1, 5, n)),
     "one category": lambda rng, n: pd.Categorical(["only"] * n),
     "one category with missing": lambda rng, n: pd.Categorical(_with_missing(["only"] * n, rng)),

@@ -76,6 +76,6 @@ def barriers(page: Any) -> list[str]:
     """What axe-core finds in a page that keeps people out: serious and critical violations."""
     pytest.importorskip("axe_playwright_python", reason="axe-core is not installed: barriers were not looked for")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("() => axe.run({ resultTypes: ['violations'] })")["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in serious]
+    violations = page.evaluate("() => axe.run({ resultTypes: ['violations'] })")["violations"]
+    serious = [violation for violation in violations if violation["impact"] in ("serious", "critical")]
+    return [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in serious]

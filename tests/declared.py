@@ -26,14 +26,14 @@ _MODULES = {
 
 def modules(requirements: Iterable[str]) -> set[str]:
     """Return what can be imported where these are installed, bgn's own extras followed."""
-    found: set[str] = set()
+    names: set[str] = set()
     for line in requirements:
         name, extras = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", line).groups()  # type: ignore[union-attr]
         if name == "bgn":
-            found |= modules(each for extra in extras.split(",") for each in PROJECT["optional-dependencies"][extra])
+            names.update(*(modules(PROJECT["optional-dependencies"][extra]) for extra in extras.split(",")))
         else:
-            found |= _MODULES.get(name, {name})
-    return found
+            names |= _MODULES.get(name, {name})
+    return names
 
 
 REQUIRED = modules(PROJECT["dependencies"])

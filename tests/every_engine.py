@@ -121,7 +121,7 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
         vars(model).pop("feature_names_in_", None)
         plain = Schema.of_numbers(model.n_features_in_).columns
         seen = zip(model.history_.schema.columns, plain, strict=True)
-        columns = tuple(replace(column, name=each.name) for column, each in seen)
+        columns = tuple(replace(column, name=own.name) for column, own in seen)
         schema = Schema(columns, named=False, classes=model.history_.schema.classes)
         model.history_ = model.history_.with_schema(schema)
         model.network_ = model.history_.network()

@@ -159,7 +159,7 @@ def drawn(strategy: st.SearchStrategy, count: int) -> list:
 def drawn_networks(count: int) -> dict[str, Network]:
     """Networks that Hypothesis makes up."""
     mixed = drawn(mixed_networks(), count)
-    sloped = drawn(mixed_networks(missing=False, slopes=True), count // 2)
+    sloped = drawn(mixed_networks(missing=False, linear=True), count // 2)
     tables = [
         network for network, _ in drawn(table_networks(depth=2), count // 2) + drawn(table_networks(), count // 2)
     ]

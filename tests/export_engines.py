@@ -158,7 +158,7 @@ def kinds_of(network: Network, number: str, word: str, truth: str) -> list[str]:
 def outputs_of(network: Network) -> list[str]:
     """The columns of a SELECT that hold raw scores."""
     if network.link == "softmax":
-        return [f"score of {word}" for word in plan(network).class_words]
+        return [f"score of {word}" for word in plan(network).class_names]
     return ["score", "prediction"] if network.bounds else ["score" if network.link == "logistic" else "prediction"]
 
 

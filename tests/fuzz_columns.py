@@ -28,7 +28,7 @@ from bgn.export import TARGETS
 from bgn.model.readings import outputs_of
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp
-from bgn.serve.app import BadRequest
+from bgn.serve.requests import BadRequest
 from tests.any_columns import KINDS, LABELS, table, target
 
 # What a function may refuse, and how it says so: each is a limit that the documentation tells.
@@ -44,7 +44,7 @@ REFUSED = {
 }
 
 
-def questions(
+def uses(
     model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.Generator
 ) -> dict[str, Callable[[], Any]]:
     """Return everything that a fitted model can be asked, by name."""
@@ -55,7 +55,7 @@ def questions(
     outputs = {"output": 0} if network.link == "softmax" else {}
     of = {"of": classes[0]} if network.link == "softmax" else {}
     aim: dict[str, Any] = {"to": classes[-1]} if classes else {"at_least": float(np.mean(model.predict(X)))}
-    asked: dict[str, Callable[[], Any]] = {
+    calls: dict[str, Callable[[], Any]] = {
         "explain": lambda: str(model.explain(X)),
         "explain a row": lambda: str(model.explain(row)),
         "margin": lambda: model.margin(X[:5]),
@@ -79,24 +79,24 @@ def questions(
         "check": lambda: bgn.check(X.assign(target=np.asarray(y)), target="target"),
     }
     if classes is None:
-        asked["edit"] = lambda: bgn.edit(model, X, y).forbid(first)
+        calls["edit"] = lambda: bgn.edit(model, X, y).forbid(first)
     if classes:
-        asked["evaluate"] = lambda: bgn.evaluate(model, X, y)
+        calls["evaluate"] = lambda: bgn.evaluate(model, X, y)
     for form in ("text", "latex", "markdown", "html"):
-        asked[f"equation in {form}"] = partial(model.equation, form)
+        calls[f"equation in {form}"] = partial(model.equation, form)
     for name in sorted({*TARGETS} - {"onnx"}):
-        asked[f"export to {name}"] = partial(TARGETS[name].write, model)
+        calls[f"export to {name}"] = partial(TARGETS[name].write, model)
     if classes is None:
-        asked["plots"] = lambda: plotted(model, X, first)
-    asked |= served(model, X, y, aim)
-    return asked
+        calls["plots"] = lambda: plotted(model, X, first)
+    calls |= served(model, X, y, aim)
+    return calls
 
 
 def as_terms(model: Any) -> Any:
     """Return a model's questions: as a table where there are several scores."""
     if model.network_.link != "softmax":
         return bgn.as_terms(model)
-    return [bgn.as_terms(each) for each in outputs_of(model)]
+    return [bgn.as_terms(output) for output in outputs_of(model)]
 
 
 def plotted(model: Any, X: pd.DataFrame, column: str) -> None:
@@ -148,17 +148,17 @@ def case(number: int, folder: Path) -> list[str]:
     try:
         model = make(**settings).fit(X, y)
     except Exception as error:
-        return [f"{about}: fit: {told(error)}"]
+        return [f"{about}: fit: {described(error)}"]
     wrong = []
-    asked = questions(model, X, y, folder, rng) | {"file": lambda: through_file(model, X, folder)}
-    for name, ask in asked.items():
+    calls = uses(model, X, y, folder, rng) | {"file": lambda: through_file(model, X, folder)}
+    for name, ask in calls.items():
         try:
             ask()
         except BadRequest as error:
-            wrong.append(f"{about}: {name}: {told(error)}")
+            wrong.append(f"{about}: {name}: {described(error)}")
         except Exception as error:
             if not allowed(name, error):
-                wrong.append(f"{about}: {name}: {told(error)}")
+                wrong.append(f"{about}: {name}: {described(error)}")
     return wrong
 
 
@@ -175,7 +175,7 @@ def allowed(name: str, error: Exception) -> bool:
     return isinstance(error, ValueError | TypeError) and any(part in str(error) for part in REFUSED.get(name, ()))
 
 
-def told(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {str(error)[:250]} ({Path(place.filename).name}:{place.lineno})"
 
@@ -197,10 +197,10 @@ def main() -> int:
     reader.add_argument("--first", "--seed", type=int, default=0)
     args = reader.parse_args()
     wrong, started = 0, time.perf_counter()
-    for _, found in cases(args.first, args.cases):
-        wrong += bool(found)
-        for each in found:
-            print(each, flush=True)
+    for _, problems in cases(args.first, args.cases):
+        wrong += bool(problems)
+        for problem in problems:
+            print(problem, flush=True)
     print(f"{args.cases} cases, {wrong} wrong, {time.perf_counter() - started:.0f} s")
     return 1 if wrong else 0
 

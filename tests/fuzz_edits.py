@@ -22,7 +22,7 @@ from tests.networks import TABLE, random_network, town, town_rows
 
 def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     """Return an editor after one random change; a ValueError says that this one cannot be."""
-    lines = len(bgn.as_terms(editor.network).terms)
+    lines = len(bgn.as_terms(editor.network).rules)
     n, m = (int(rng.integers(1, max(lines, 1) + 1)) for _ in range(2))
     value = float(rng.choice([0.0, 1.0, -2.5, 0.1, 3.25, rng.normal(), 1e6 * rng.normal()]))
     names = editor.network.names
@@ -32,10 +32,10 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     if kind == 0:
         return editor.threshold(n, value)
     if kind == 1:
-        return editor.amount(n, value)
+        return editor.coef(n, value)
     if kind == 2:
-        words = [*(category for each in TABLE.columns for category in each.categories or ()), None]
-        return editor.category(n, words[int(rng.integers(len(words)))], bool(rng.integers(2)))
+        categories = [*(category for column in TABLE.columns for category in column.categories or ()), None]
+        return editor.category(n, categories[int(rng.integers(len(categories)))], bool(rng.integers(2)))
     if kind == 3:
         return editor.drop(n, bool(rng.integers(2)))
     if kind == 4:

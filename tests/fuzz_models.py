@@ -60,13 +60,13 @@ def originals(folder: Path) -> list[bytes]:
     by_hand = Network.of_layers([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
     nothing = Network.of_layers([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"
-    found = [kept.read_bytes() for kept in sorted(KEPT.glob("version*.json"))]
+    models = [kept.read_bytes() for kept in sorted(KEPT.glob("version*.json"))]
     for model in (flat, deep, two, three, by_hand, nothing):
         bgn.save(model, path)
-        found.append(path.read_bytes())
+        models.append(path.read_bytes())
     figures = {"test": {"r2": 0.5, "mse": 0.1}}
     bgn.save(shell, path, units={"rooms": "m", "price": "k$"}, figures=figures, preparation=preparation)
-    return [*found, path.read_bytes()]
+    return [*models, path.read_bytes()]
 
 
 # -- damage ----------------------------------------------------------------------------------------------------
@@ -85,15 +85,15 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the way to every value in a file."""
     yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield from places(each, (*path, key))
+    for key, inside in inner:
+        yield from places(inside, (*path, key))
 
 
 def _spot(content: Any, dice: random.Random, wanted: type | tuple[type, ...] = object) -> tuple[Any, Any]:
     """Return a random place, as what holds it and its key; every depth is as likely as another."""
-    found = [path for path in places(content, ("root",)) if isinstance(_at(content, path[1:]), wanted)]
-    depth = dice.choice(sorted({len(path) for path in found}))
-    path = dice.choice([path for path in found if len(path) == depth])
+    spots = [path for path in places(content, ("root",)) if isinstance(_at(content, path[1:]), wanted)]
+    depth = dice.choice(sorted({len(path) for path in spots}))
+    path = dice.choice([path for path in spots if len(path) == depth])
     return ({"root": content}, "root") if len(path) == 1 else (_at(content, path[1:-1]), path[-1])
 
 
@@ -204,8 +204,8 @@ def other_tokens(raw: bytes, dice: random.Random) -> bytes:
     marks = b"""{ } [ ] , : " null true NaN -Infinity 1e999 0x1 \\u0000""".split()
     data = raw
     for _ in range(dice.randint(1, 4)):
-        found = [k for k, byte in enumerate(data) if byte in b'{}[],:"']
-        spot = dice.choice(found or [0])
+        tokens = [k for k, byte in enumerate(data) if byte in b'{}[],:"']
+        spot = dice.choice(tokens or [0])
         new = dice.choice(marks) * dice.choice([0, 1, 1, 2, 40])
         data = data[:spot] + new + data[spot + dice.randint(0, 1) :]
     return data
@@ -305,8 +305,8 @@ def use(path: Path, tally: Tally, report: bool) -> None:
         if history is not None:
             assert repr(history)
             for layer, grown in enumerate(history.paths):
-                for width in {0, 1, len(grown) - 1} & set(range(len(grown))):
-                    assert np.isfinite(history.network(width, layer).predict(rows)).all()
+                for size in {0, 1, len(grown) - 1} & set(range(len(grown))):
+                    assert np.isfinite(history.network(size, layer).predict(rows)).all()
         if report and 1 <= network.n_inputs <= 50 and network.link == "identity":
             tally.reports += 1
             try:
@@ -320,7 +320,7 @@ def use(path: Path, tally: Tally, report: bool) -> None:
     if file.preparation is not None and report:
         tally.shell += 1
         for command in (["predict", path, KEPT / "table.csv"], ["show", path], ["path", path]):
-            ended = CliRunner().invoke(shell, [str(word) for word in command])
+            ended = CliRunner().invoke(shell, [str(argument) for argument in command])
             assert ended.exit_code in (0, 1)
             assert ended.exception is None or isinstance(ended.exception, SystemExit), ended.exception
 
@@ -351,14 +351,14 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    found = run(options.cases, options.seed)
+    counts = run(options.cases, options.seed)
     print(
-        f"{found.cases} damaged model files: {found.loaded} loaded and predicted, "
-        f"{found.reports} of them in a report, {found.shell} by the shell"
+        f"{counts.cases} damaged model files: {counts.loaded} loaded and predicted, "
+        f"{counts.reports} of them in a report, {counts.shell} by the shell"
     )
-    print(f"longest message: {found.longest_message} characters")
-    print(f"slowest: {found.slowest:.2f} s of processor time ({found.slow_case})")
-    print(f"most memory of a case: {found.peak / 1024:.0f} MiB ({found.peak_case})")
+    print(f"longest message: {counts.longest_message} characters")
+    print(f"slowest: {counts.slowest:.2f} s of processor time ({counts.slow_case})")
+    print(f"most memory of a case: {counts.peak / 1024:.0f} MiB ({counts.peak_case})")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,9 @@ def random_row(schema: Schema, rng: np.random.Generator) -> list[float]:
     return row
 
 
-def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float], gaps: set[int], most: int) -> Oblique:
+def random_condition(
+    schema: Schema, rng: np.random.Generator, factors: list[float], missing: set[int], most: int
+) -> Oblique:
     """A question about up to `most` columns, whose threshold some row sits on more often than not."""
     count = int(rng.integers(1, min(most, len(schema.columns)) + 1))
     columns = tuple(sorted(rng.choice(len(schema.columns), count, replace=False).tolist()))
@@ -72,12 +74,12 @@ def random_neuron(schema: Schema, rng: np.random.Generator, factors: list[float]
     threshold = float(projection.values(row)[0])
     if rng.random() < 0.3:
         threshold += float(rng.choice([0.5, -0.5, 1e-9, rng.normal()]))
-    if not gaps & set(columns):
+    if not missing & set(columns):
         return Oblique(projection, threshold)
     if len(columns) > 1 and rng.random() < 0.5:
         counted = tuple(
-            schema.columns[j].typical if isinstance(each, float) else float(rng.choice(factors))
-            for j, each in zip(columns, coefficients, strict=True)
+            schema.columns[j].typical if isinstance(value, float) else float(rng.choice(factors))
+            for j, value in zip(columns, coefficients, strict=True)
         )
         return Oblique(Projection(columns, coefficients, counted), threshold)
     return Oblique(projection, threshold, bool(rng.integers(2)))
@@ -88,45 +90,46 @@ def random_network(rng: np.random.Generator, depth: int | None = None, most: int
     names = "abcd"[: int(rng.integers(1, most + 1))]
     schema = Schema(tuple(random_column(name, rng, numbers) for name in names), target="y")
     factors = FACTORS[str(rng.choice(["whole", "whole", "decimal", "decimal", "spread"]))]
-    gaps = {j for j in range(len(schema.columns)) if rng.random() < 0.2}
-    width = int(rng.choice([1, 1, 2, 3, 4]))
-    layers = [Layer.of([random_neuron(schema, rng, factors, gaps, most) for _ in range(width)], len(schema.columns))]
+    missing = {j for j in range(len(schema.columns)) if rng.random() < 0.2}
+    size = int(rng.choice([1, 1, 2, 3, 4]))
+    conditions = [random_condition(schema, rng, factors, missing, most) for _ in range(size)]
+    layers = [Layer.of(conditions, len(schema.columns))]
     for _ in range((depth or int(rng.choice([1, 1, 1, 1, 2, 3]))) - 1):
-        below, width = width, int(rng.integers(1, 3))
-        layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (width, below)), rng.choice([0.3, -0.3, 0.0], width)))
-    weights = rng.choice(WEIGHTS, width) * rng.choice([1.0, 1.0, 1.0, 1e6, 1e-6], width)
+        below, size = size, int(rng.integers(1, 3))
+        layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (size, below)), rng.choice([0.3, -0.3, 0.0], size)))
+    weights = rng.choice(WEIGHTS, size) * rng.choice([1.0, 1.0, 1.0, 1e6, 1e-6], size)
     return Network.of_layers(layers, weights, float(rng.choice([0.0, 1.0, 10.0])), schema=schema)
 
 
 def extremes_hold(network: Network, sure: bool = True) -> None:
     """The lowest and the highest prediction are attained, and are those of all rows; not proven only if not `sure`."""
-    found, size = bgn.extremes(network, "seen", max_seconds=60), 3e-12 * float(np.abs(network.output_weights).sum())
+    ends, size = bgn.extremes(network, "seen", max_seconds=60), 3e-12 * float(np.abs(network.output_weights).sum())
     low, high = range_of(network, read_domain(network, "seen", True))
-    assert found.proven or not sure, found
-    if not found.proven:
+    assert ends.proven or not sure, ends
+    if not ends.proven:
         return
-    for value, row in ((found.low, found.low_row), (found.high, found.high_row)):
+    for value, row in ((ends.low, ends.low_row), (ends.high, ends.high_row)):
         assert network.predict(np.array([row], dtype=None if network.schema.all_numbers else object))[0] == value
-    assert found.low <= low + size, (found, low, high)
-    assert found.high >= high - size, (found, low, high)
+    assert ends.low <= low + size, (ends, low, high)
+    assert ends.high >= high - size, (ends, low, high)
 
 
 def certificates_hold(network: Network, sure: bool = True) -> None:
     """What a column is said to do is what all rows show, and the rows given show what is said against it."""
     domain, size = read_domain(network, "seen", True), 3e-12 * float(np.abs(network.output_weights).sum())
-    for name, told in bgn.certify(network, within="seen", max_seconds=60).items():
+    for name, answer in bgn.certify(network, within="seen", max_seconds=60).items():
         column = network.names.index(name)
-        if told.direction in ("unordered", "unknown"):
+        if answer.direction in ("unordered", "unknown"):
             ordered = network.schema.columns[column].categories is None or network.schema.columns[column].ordered
-            assert (told.direction == "unknown") == ordered, told
-            assert told.direction == "unordered" or network.depth > 1 or not sure, told
+            assert (answer.direction == "unknown") == ordered, answer
+            assert answer.direction == "unordered" or network.depth > 1 or not sure, answer
             continue
         fall, rise = moves(network, domain, column) if column in network.features_used else (0.0, 0.0)
-        assert told.direction not in ("increasing", "constant") or fall <= size, (told, fall, rise)
-        assert told.direction not in ("decreasing", "constant") or rise <= size, (told, fall, rise)
+        assert answer.direction not in ("increasing", "constant") or fall <= size, (answer, fall, rise)
+        assert answer.direction not in ("decreasing", "constant") or rise <= size, (answer, fall, rise)
         if sure:
-            assert told.rise >= rise - size, (told, rise)
-            assert told.fall >= fall - size, (told, fall)
+            assert answer.rise >= rise - size, (answer, rise)
+            assert answer.fall >= fall - size, (answer, fall)
 
 
 def random_bounds(column: Column, rng: np.random.Generator) -> tuple[object, object]:
@@ -172,12 +175,12 @@ def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
     values = [network.predict(table_rows_of(network, np.array([random_row(schema, rng)])))[0] for _ in range(6)]
     (x,) = table_rows_of(network, row[np.newaxis])
     now = network.predict(np.array([x], dtype=object))[0]
-    aim = float(rng.choice([each for each in values if each != now] or values)) + float(rng.choice([0.0, 0.0, 1e-3]))
+    aim = float(rng.choice([value for value in values if value != now] or values)) + float(rng.choice([0.0, 0.0, 1e-3]))
     up = bool(now < aim)
     options["at_least" if up else "at_most"] = aim
 
-    def wanted(found: np.ndarray) -> np.ndarray:
-        return found >= aim if up else found <= aim
+    def wanted(predicted: np.ndarray) -> np.ndarray:
+        return predicted >= aim if up else predicted <= aim
 
     answer = bgn.counterfactual(network, x, max_seconds=60, **options)
     changes, cost = cheapest_listed(network, row, wanted, prices, fewest, fill, most, still, bounds)
@@ -199,25 +202,25 @@ def counterfactual_holds(rng: np.random.Generator, sure: bool = True) -> None:
 def margin_holds(rng: np.random.Generator) -> None:
     """No sample of any region has another prediction nearer than the distance that is called exact."""
     schema = Schema(tuple(Column(name, seen=(-6.0, 6.0), typical=0.0) for name in "abc"[: int(rng.integers(1, 4))]))
-    width, depth = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    size, depth = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
     factors = FACTORS[str(rng.choice(["whole", "decimal"]))]
-    layers = [Layer.of([random_neuron(schema, rng, factors, set(), 3) for _ in range(width)], len(schema.columns))]
+    layers = [Layer.of([random_condition(schema, rng, factors, set(), 3) for _ in range(size)], len(schema.columns))]
     if depth == 2:
-        layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (2, width)), rng.choice([0.3, -0.3], 2)))
+        layers.append(Layer(rng.choice([1.0, -1.0, 0.6, 0.0], (2, size)), rng.choice([0.3, -0.3], 2)))
     network = Network.of_layers(layers, rng.choice(WEIGHTS, layers[-1].width), 1.0, schema=schema)
     x = np.array([random_row(schema, rng)])
-    found, own = bgn.margin(network, x), network.predict(x)[0]
-    if not found.exact[0]:
+    distances, own = bgn.margin(network, x), network.predict(x)[0]
+    if not distances.exact[0]:
         return
     samples = np.concatenate([np.array(some) for some in cells(network, read_domain(network, "all", True))])
     other = samples[np.abs(network.predict(samples) - own) > 1e-9]
     nearest = np.linalg.norm(other - x, axis=1).min(initial=np.inf)
-    assert found.euclidean[0] <= nearest + 1e-7, (found.euclidean[0], nearest, x, network.layers[0].neurons)
-    for end, side in ((found.up, 1), (found.down, -1)):
+    assert distances.euclidean[0] <= nearest + 1e-7, (distances.euclidean[0], nearest, x, network.layers[0].neurons)
+    for end, side in ((distances.up, 1), (distances.down, -1)):
         for j in range(len(schema.columns)):
             alone = (np.delete(other, j, axis=1) == np.delete(x, j, axis=1)).all(axis=1)
-            beside = other[alone & (side * (other[:, j] - x[0, j]) > 0), j]
-            assert (side * beside >= side * end[0, j]).all(), (end, side, j)
+            further = other[alone & (side * (other[:, j] - x[0, j]) > 0), j]
+            assert (side * further >= side * end[0, j]).all(), (end, side, j)
             if np.isfinite(end[0, j]):
                 moved = x.copy()
                 moved[0, j] = end[0, j]

@@ -25,8 +25,8 @@ from tests.round_trips import bits, scratch, through_a_file
 def column(kind: str, rows: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Return a column, or the several of a word, of the kind asked for."""
     if kind == "one-hot":
-        words = rng.integers(0, 3, rows)
-        return [(words == word).astype(float) for word in range(3)]
+        texts = rng.integers(0, 3, rows)
+        return [(texts == text).astype(float) for text in range(3)]
     made = {
         "yes or no": lambda: rng.integers(0, 2, rows).astype(float),
         "few values": lambda: rng.integers(-1, 3, rows).astype(float),
@@ -43,15 +43,15 @@ KINDS = ("yes or no", "few values", "one-hot", "rounded", "fine", "constant")
 def table(seed: int, kinds: tuple[str, ...], rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a table of columns of these kinds, and targets with ties."""
     rng = np.random.default_rng(seed)
-    X = np.column_stack([each for kind in kinds for each in column(kind, rows, rng)])
+    X = np.column_stack([column for kind in kinds for column in column(kind, rows, rng)])
     y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=rows)
     return X, y.round(rng.integers(0, 4)) if rng.random() < 0.5 else y
 
 
-def same_report(model: Any, found: Any, X: Any, y: Any) -> None:
+def same_report(model: Any, again: Any, X: Any, y: Any) -> None:
     """Compare the pages about two models, letter by letter, but for settings that no file can hold."""
-    model.set_params(**found.get_params())
-    pages = [render(Facts.of(each, X, y, None, None), PageSettings()) for each in (model, found)]
+    model.set_params(**again.get_params())
+    pages = [render(Facts.of(fitted, X, y, None, None), PageSettings()) for fitted in (model, again)]
     assert pages[0] == pages[1]
 
 
@@ -97,10 +97,10 @@ def case(number: int, seed: int, folder: Path) -> str:
     elif kind == "default":
         model = BGNRegressor(random_state=int(rng.integers(100)))
     model.fit(given, y, **more)
-    found = through_a_file(model, folder)
-    np.testing.assert_array_equal(found.predict(given), model.predict(given))
+    again = through_a_file(model, folder)
+    np.testing.assert_array_equal(again.predict(given), model.predict(given))
     if number % 5 == 0:
-        same_report(model, found, X if kind == "on disk" else given, y)
+        same_report(model, again, X if kind == "on disk" else given, y)
     if kind == "simplified":
         simple = bgn.simplify(model.network_, X, y, max_loss=0.1)
         bgn.save(simple.network, folder / "simple.json")
@@ -112,13 +112,13 @@ def run(cases: int, seed: int = 0) -> Counter[str]:
     """Try `cases` fits; return how many there were of each kind."""
     with scratch() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for number in range(cases):
             try:
-                found[case(number, seed, Path(folder))] += 1
+                counts[case(number, seed, Path(folder))] += 1
             except Exception as error:
                 raise AssertionError(f"seed {seed}, case {number}: {type(error).__name__}: {error}") from error
-        return found
+        return counts
 
 
 def main() -> None:
@@ -127,9 +127,9 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    found = run(options.cases, options.seed)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-    print(f"{found.total()} fits saved and loaded, {found.total()} equal: {kinds}")
+    counts = run(options.cases, options.seed)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    print(f"{counts.total()} fits saved and loaded, {counts.total()} equal: {kinds}")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from bgn.cli.app import bgn as program
 from bgn.persist import read
 
 SECONDS = 300  # of one case; a hang ends the process with every thread's stack
-MOST_TOLD = 1000  # letters in a line on standard error
+LONGEST_LINE = 1000  # letters in a line on standard error
 ODD = (
     "", " ", "NA", "nan", "inf", "-inf", "1e308", "-1e308", "1e-320", "1e400", "-0", "0x1F", "0xFFFFFFFFFFFFFFFFF",
     "1,5", "1_000", "9" * 40, "1" * 400, "--1", "1e", "\u0661\u0662", "true", "Yes", "2020-02-30",
@@ -241,7 +241,7 @@ def run(folder: Path, arguments: list[str], outputs: list[str]) -> int:
         raise done.exception
     lines = done.stderr.splitlines()
     assert done.exit_code in (0, 1, 2), done.stderr
-    assert all(len(line) <= MOST_TOLD for line in lines), max(map(len, lines))
+    assert all(len(line) <= LONGEST_LINE for line in lines), max(map(len, lines))
     assert "Traceback" not in done.stderr
     if done.exit_code == 1:
         assert len([line for line in lines if not line.startswith("note: ")]) >= 1, done.stderr
@@ -329,17 +329,17 @@ def main() -> int:
     wrong, codes, started, slowest = 0, dict[str, int](), time.perf_counter(), (0.0, 0)
     last = started
     faulthandler.dump_traceback_later(SECONDS, exit=True)
-    for number, found in cases(args.first, args.cases):
+    for number, problems in cases(args.first, args.cases):
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         now = time.perf_counter()
         slowest, last = max(slowest, (now - last, number)), now
-        if isinstance(found, BaseException):
+        if isinstance(problems, BaseException):
             wrong += 1
-            print(f"case {number}: {type(found).__name__}: {str(found)[:300]}", flush=True)
+            print(f"case {number}: {type(problems).__name__}: {str(problems)[:300]}", flush=True)
             if args.cases == 1:
-                raise found
+                raise problems
         else:
-            codes[json.dumps(found)] = codes.get(json.dumps(found), 0) + 1
+            codes[json.dumps(problems)] = codes.get(json.dumps(problems), 0) + 1
     faulthandler.cancel_dump_traceback_later()
     seconds, (longest, slow) = time.perf_counter() - started, slowest
     print(f"{args.cases} cases, {wrong} wrong, {seconds:.0f} s; the slowest, {slow}, {longest:.1f} s")

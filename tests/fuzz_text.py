@@ -170,11 +170,11 @@ def case(seed: int, folder: Path) -> str:
     path.write_bytes(raw)
     try:
         opened = open_table(str(path))
-        found = opened.read(opened.names)
+        rows = opened.read(opened.names)
     except InputError:
         fitted(path)
         return "refused"
-    compare(raw, opened.names, found.to_pydict(), found.num_rows, opened.reading)
+    compare(raw, opened.names, rows.to_pydict(), rows.num_rows, opened.reading)
     checked = bgn.check(path, "y" if "y" in opened.names else None)
     assert str(checked)
     assert checked._repr_html_()
@@ -193,10 +193,10 @@ def fitted(path: Path) -> str:
 def compare(raw: bytes, names: tuple[str, ...], values: dict[str, list[Any]], rows: int, met: FileReading) -> None:
     """Compare all that was read with what the slow reader says."""
     text, utf8 = decoded(raw)
-    told = "\n".join(met.notes)
-    assert utf8 or "not UTF-8" in told
-    header = min((records(text, separator)[0] for separator in ",;\t|"), key=lambda each: each.count("") - len(each))
-    separator = next(each for each in ",;\t|" if records(text, each)[0] == header)
+    notes = "\n".join(met.notes)
+    assert utf8 or "not UTF-8" in notes
+    header = min((records(text, separator)[0] for separator in ",;\t|"), key=lambda mark: mark.count("") - len(mark))
+    separator = next(mark for mark in ",;\t|" if records(text, mark)[0] == header)
     lines = records(text, separator)[1:]
     if len(header) > 1:
         assert len(lines) == rows, (len(lines), rows)
@@ -206,17 +206,17 @@ def compare(raw: bytes, names: tuple[str, ...], values: dict[str, list[Any]], ro
     for name in names if len(header) > 1 else ():
         written = ways.get(name) or (Numerals(name, met.decimal) if met.decimal != "." else None)
         if written is not None and any(isinstance(value, float) for value in values[name]):
-            said = f"column {name!r}: " in told
+            said = f"column {name!r}: " in notes
             assert said or all(plain_number(line[places[name]]) is not None for line in lines if line[places[name]]), (
                 name
             )
-        infinite = "numbers beyond what a float can hold" in told
+        infinite = "numbers beyond what a float can hold" in notes
         for line, value in zip(lines, values[name], strict=True):
             cell = line[places[name]]
             plain = agrees(cell, value, None, infinite)
             assert plain or (written is not None and agrees(cell, value, written, infinite)), (name, cell, value)
-            assert value is not None or not cell.strip() or repr(cell.strip())[:20] in told, (name, cell)
-            assert "\n" not in cell or not isinstance(value, str) or "line breaks" in told, (name, cell)
+            assert value is not None or not cell.strip() or repr(cell.strip())[:20] in notes, (name, cell)
+            assert "\n" not in cell or not isinstance(value, str) or "line breaks" in notes, (name, cell)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[int, str | BaseException]]:

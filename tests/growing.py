@@ -26,11 +26,11 @@ def table(rows=300, seed=0, columns=6):
 def same(history, expected):
     """True when two histories hold the same steps and networks, to the bit; only the clock may differ."""
 
-    def told(each):
-        steps = [replace(record, seconds=0.0) for record in each.records]
-        return repr(steps), [each.network(w, k) for k, path in enumerate(each.paths) for w in range(len(path))]
+    def plain(part):
+        steps = [replace(record, seconds=0.0) for record in part.records]
+        return repr(steps), [part.network(w, k) for k, path in enumerate(part.paths) for w in range(len(path))]
 
-    return told(history) == told(expected)
+    return plain(history) == plain(expected)
 
 
 ties = st.integers(-3, 3).map(float)

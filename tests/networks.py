@@ -30,21 +30,21 @@ NASTY = [
 
 
 def random_network(
-    width: int, names: list[str], seed: int = 0, second: int = 0, target: str | None = "demand"
+    size: int, names: list[str], seed: int = 0, second: int = 0, target: str | None = "demand"
 ) -> bgn.Network:
     """A network as growth leaves them, of one layer or two."""
     rng = np.random.default_rng(seed)
-    weights = np.zeros((width, len(names)))
+    weights = np.zeros((size, len(names)))
     for k, row in enumerate(weights):
         columns = rng.choice(len(names), size=min(1 + k % 2, len(names)), replace=False)
         row[columns] = rng.normal(size=len(columns)).round(3)
         row[columns[0]] = rng.choice([-1.0, 1.0])
-    layers = [bgn.Layer(weights, rng.normal(size=width))]
+    layers = [bgn.Layer(weights, rng.normal(size=size))]
     if second:
-        above = np.zeros((second, width))
-        for row in above:
-            row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
-        layers.append(bgn.Layer(above, np.full(second, 0.25)))
+        later = np.zeros((second, size))
+        for row in later:
+            row[rng.choice(size, size=2, replace=False)] = [1.0, -0.5]
+        layers.append(bgn.Layer(later, np.full(second, 0.25)))
     outputs = rng.normal(size=layers[-1].width)
     network = bgn.Network.of_layers(layers, outputs, 3.0, names, target)
     seasons = {name: ("season", name.partition(" = ")[2]) for name in names if name.startswith("season = ")}
@@ -70,18 +70,18 @@ def problems(draw, max_features=4, depth=1):
         X[0] = background[-1]
     layers, inputs = [], np.vstack([X, background])
     for _ in range(depth):
-        width = draw(st.integers(1, 4))
-        weights = np.zeros((width, inputs.shape[1]))
+        size = draw(st.integers(1, 4))
+        weights = np.zeros((size, inputs.shape[1]))
         for row in weights:
             read = rng.permutation(inputs.shape[1])[: rng.integers(1, max_features + 1)]
             row[read] = rng.choice([1.0, -1.0, 0.1, 0.3, -0.7, rng.normal()], len(read))
         # Half of the thresholds lie exactly on a row's projection, mixed rows included.
         mixed = np.array([rng.permuted(column) for column in inputs.T]).T
-        on = Layer(weights, np.zeros(width)).project(mixed)[rng.integers(len(inputs), size=width), np.arange(width)]
-        bias = -np.where(rng.random(width) < 0.5, on, on + rng.normal(size=width))
+        on = Layer(weights, np.zeros(size)).project(mixed)[rng.integers(len(inputs), size=size), np.arange(size)]
+        bias = -np.where(rng.random(size) < 0.5, on, on + rng.normal(size=size))
         layers.append(Layer(weights, bias))
         inputs = layers[-1].fire(inputs)
-    return Network.of_layers(layers, rng.normal(size=width), rng.normal()), X, background
+    return Network.of_layers(layers, rng.normal(size=size), rng.normal()), X, background
 
 
 CATEGORIES = ("Lille", "Nice", "Rome")
@@ -90,7 +90,7 @@ POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may
 
 
 @st.composite
-def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=NUMBERS):
+def mixed_networks(draw, missing=True, linear=False, one_number=False, numbers=NUMBERS):
     """A network on two numbers and two categories; with `one_number` it has one output and no link."""
     schema = Schema(
         (
@@ -102,7 +102,7 @@ def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=N
         target="price",
     )
 
-    def neuron():
+    def condition():
         columns = tuple(sorted(draw(st.sets(st.integers(0, 3), max_size=3))))
         coefficients = tuple(
             draw(numbers.filter(bool)) if categories is None else tuple(draw(numbers) for _ in categories)
@@ -110,15 +110,15 @@ def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=N
         )
         return Oblique(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if missing else None)
 
-    first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
+    first = Layer.of([condition() for _ in range(draw(st.integers(1, 4)))], 4)
     deeper = draw(st.booleans())
     layers = [first, Layer(np.array(draw(st.lists(numbers, min_size=first.width, max_size=first.width)))[None], [0.5])]
     layers = layers if deeper else [first]
-    width, K = layers[-1].width, None if one_number else draw(st.sampled_from([None, 3]))
-    shape = (width,) if K is None else (width, K)
+    size, K = layers[-1].width, None if one_number else draw(st.sampled_from([None, 3]))
+    shape = (size,) if K is None else (size, K)
     weights = np.array(draw(st.lists(numbers, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))))
     lines = np.zeros((4, *shape[1:]))
-    lines[[0, 2]] = 0.25 if slopes else 0.0
+    lines[[0, 2]] = 0.25 if linear else 0.0
     link = "softmax" if K else "identity" if one_number else draw(st.sampled_from(["identity", "logistic"]))
     base = 1.5 if K is None else np.arange(K) / 2.0
     return with_linear_terms(Network.of_layers(layers, weights.reshape(shape), base, schema=schema, link=link), lines)
@@ -127,9 +127,9 @@ def mixed_networks(draw, missing=True, slopes=False, one_number=False, numbers=N
 def mixed_rows(missing=True):
     """Raw rows of such a network's table."""
     number = st.one_of(NUMBERS, st.none()) if missing else NUMBERS
-    word = st.sampled_from([*CATEGORIES, None, "never seen"] if missing else list(CATEGORIES))
+    category = st.sampled_from([*CATEGORIES, None, "never seen"] if missing else list(CATEGORIES))
     owner = st.sampled_from([True, False, None] if missing else [True, False])
-    return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
+    return st.lists(st.tuples(number, category, number, owner).map(list), min_size=1, max_size=6)
 
 
 TABLE = Schema(
@@ -164,34 +164,34 @@ def table_networks(draw, depth=1, complete=None, most=4):
             return tuple(map(float, range(len(categories))))
         return tuple(draw(st.sampled_from([0.0, 0.0, 1.0, -2.6])) for _ in categories)
 
-    def neuron():
+    def condition():
         columns = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))))
         coefficients, threshold = tuple(map(part, columns)), draw(_CUTS)
         if complete >= set(columns):
             return Oblique(Projection(columns, coefficients), threshold)
         if len(columns) > 1:
             coefficients = tuple(  # some ask of a number whether it is there, and no more
-                0.0 if isinstance(each, float) and j not in complete and draw(st.integers(0, 3)) == 0 else each
-                for j, each in zip(columns, coefficients, strict=True)
+                0.0 if isinstance(own, float) and j not in complete and draw(st.integers(0, 3)) == 0 else own
+                for j, own in zip(columns, coefficients, strict=True)
             )
             missing = tuple(
                 TABLE.columns[j].typical
-                if isinstance(each, float) and each
-                else draw(st.sampled_from([0.0, each[0] if isinstance(each, tuple) else -2.6, 0.7]))
-                for j, each in zip(columns, coefficients, strict=True)
+                if isinstance(own, float) and own
+                else draw(st.sampled_from([0.0, own[0] if isinstance(own, tuple) else -2.6, 0.7]))
+                for j, own in zip(columns, coefficients, strict=True)
             )
             return Oblique(Projection(columns, coefficients, missing), threshold)
         if draw(st.integers(0, 3)) == 0 and TABLE.columns[columns[0]].categories is None:
             return Oblique(Projection(columns, (0.0,)), 1.0, missing=True)
         return Oblique(Projection(columns, coefficients), threshold, draw(st.booleans()))
 
-    layers = [Layer.of([neuron() for _ in range(draw(st.integers(1, most)))], 5)]
+    layers = [Layer.of([condition() for _ in range(draw(st.integers(1, most)))], 5)]
     for _ in range(depth - 1):
         below = layers[-1].width
         weights = draw(st.lists(st.sampled_from([1.0, -1.0, 0.6, 0.0]), min_size=2 * below, max_size=2 * below))
         layers.append(Layer(np.reshape(weights, (2, below)), [0.3, -0.3]))
-    width = layers[-1].width
-    outputs = draw(st.lists(st.sampled_from([1.5, -2.0, 0.25, -0.75, 3.0]), min_size=width, max_size=width))
+    size = layers[-1].width
+    outputs = draw(st.lists(st.sampled_from([1.5, -2.0, 0.25, -0.75, 3.0]), min_size=size, max_size=size))
     return Network.of_layers(layers, outputs, 10.0, schema=TABLE), complete
 
 
@@ -202,11 +202,11 @@ def class_networks(draw, depth=1, n_classes=None, most=4):
     n_classes = n_classes or draw(st.integers(2, 4))
     number = st.sampled_from([1.5, -2.0, 0.25, -0.75, 1.0, 0.0])
     columns = n_classes if n_classes > 2 else 1
-    width = network.widths[-1]
-    weights = np.array(draw(st.lists(number, min_size=width * columns, max_size=width * columns)))
+    size = network.widths[-1]
+    weights = np.array(draw(st.lists(number, min_size=size * columns, max_size=size * columns)))
     base = draw(st.lists(number, min_size=columns, max_size=columns))
     schema = replace(network.schema, target="grown", classes=("no", "yes", "maybe", "never")[:n_classes])
-    parts = {"link": "softmax", "output_weights": weights.reshape(width, columns), "base": base}
+    parts = {"link": "softmax", "output_weights": weights.reshape(size, columns), "base": base}
     if n_classes == 2:
         parts = {"link": "logistic", "output_weights": weights, "base": base[0]}
     return network.changed(**parts, schema=schema), complete
@@ -214,8 +214,8 @@ def class_networks(draw, depth=1, n_classes=None, most=4):
 
 def chances(network, X):
     """The probabilities of all classes, one column per class."""
-    found = network.predict(X)
-    return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
+    scores = network.predict(X)
+    return scores if scores.ndim == 2 else np.stack([1.0 - scores, scores], axis=1)
 
 
 def winners(network, X):
@@ -227,17 +227,17 @@ def winners(network, X):
 def table_rows(complete=(), least=1, most=6):
     """Raw rows of such a network's table; the columns `complete` have no gaps."""
     number = st.sampled_from([-2.6, -1.0, 0.0, 0.5, 1.0, 1.7, 2.0, 3.25, 4.3])
-    words = [st.sampled_from(column.categories) for column in TABLE.columns if column.categories is not None]
-    columns = [number, words[0], st.integers(0, 5).map(float), words[1], words[2]]
+    categories = [st.sampled_from(column.categories) for column in TABLE.columns if column.categories is not None]
+    columns = [number, categories[0], st.integers(0, 5).map(float), categories[1], categories[2]]
     missing = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
     pairs = enumerate(zip(columns, missing, strict=True))
-    cells = [each if j in complete else st.one_of(each, each, gap) for j, (each, gap) in pairs]
+    cells = [present if j in complete else st.one_of(present, present, missing) for j, (present, missing) in pairs]
     return st.lists(st.tuples(*cells).map(list), min_size=least, max_size=most).map(_objects)
 
 
 def town() -> Network:
     """A network on that table with questions of every kind; of grade and owner no question sees a gap."""
-    asked = [
+    conditions = [
         Oblique(Projection((0,), (1.0,)), 1.7, missing=True),
         Oblique(Projection((0,), (0.0,)), 1.0, missing=True),
         Oblique(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
@@ -247,17 +247,18 @@ def town() -> Network:
         Oblique(Projection((2, 3), (1.0, (0.0, 2.0)), missing_as=(2.0, 0.0)), 3.0),
         Oblique(Projection((3,), ((0.0, 1.0),)), 1.0),
     ]
-    return Network.of_layers([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
+    weights = [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25]
+    return Network.of_layers([Layer.of(conditions, 5)], weights, 20.0, schema=TABLE)
 
 
 def town_rows(count: int, seed: int = 0) -> np.ndarray:
     """Raw rows of that table, with gaps in all its columns and levels never seen."""
     rng = np.random.default_rng(seed)
     columns = [rng.uniform(-3, 6, count).round(2).astype(object), rng.integers(0, 6, count).astype(float)]
-    words = [
+    texts = [
         rng.choice(np.array(column.categories, dtype=object), count) for column in TABLE.columns if column.categories
     ]
-    rows = np.column_stack([columns[0], words[0], columns[1].astype(object), words[1], words[2]])
+    rows = np.column_stack([columns[0], texts[0], columns[1].astype(object), texts[1], texts[2]])
     rows[rng.random(rows.shape) < 0.12] = None
     rows[rng.random(count) < 0.05, 1] = "Berlin"
     return rows
@@ -267,8 +268,8 @@ def _objects(rows):
     return np.array(rows, dtype=object).reshape(len(rows), 5)
 
 
-def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
-    return random_network(width, names, seed, second, target)
+def network_of(names: list[str], size: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
+    return random_network(size, names, seed, second, target)
 
 
 def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -283,13 +284,13 @@ def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarra
 def grown() -> History:
     """A history by hand: one column cut in 1, 2, 3, 4 places, with a replacement at width 2 and a second layer."""
     records, path = [], [Snapshot((), (), 2.5, 4.0, 4.0)]
-    for width in range(1, 5):
-        cuts = np.arange(1, width + 1) / (width + 1)
-        neurons = tuple(Oblique(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
-        path.append(Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width))
-        records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
-        if width == 2:
-            records.append(Record(0, width, "replacement", 0, 1.0 / width, 2.0 / width, 0.5 / width, 0.1 * width))
+    for size in range(1, 5):
+        cuts = np.arange(1, size + 1) / (size + 1)
+        conditions = tuple(Oblique(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
+        path.append(Snapshot(conditions, (1.0 / size,) * size, 2.5, 1.0 / size, 2.0 / size))
+        records.append(Record(0, size, "addition", size - 1, 1.1 / size, math.nan, 0.5 / size, 0.1 * size))
+        if size == 2:
+            records.append(Record(0, size, "replacement", 0, 1.0 / size, 2.0 / size, 0.5 / size, 0.1 * size))
     schema = Schema.of_numbers(2, ("a", "b"), "demand")
     records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
     second = path[0], Snapshot(path[1].neurons, (1.0,), 2.5, 0.2, 0.6)

@@ -31,10 +31,10 @@ NAMES = names()
 def numbers(chance: np.random.Generator, rows: int) -> np.ndarray:
     """Make up whole numbers of seven digits. The lowest, the median and the highest, which files and pages tell, are
     round and so frequent that any large part of the rows has the same; the others differ."""
-    found = 1_000_003 + 9 * np.sort(chance.choice(888_000, rows, replace=False))
-    found[: rows // 20], found[-rows // 20 :] = 1_000_000, 9_000_000
-    found[rows // 3 : -rows // 3] = 5_000_000
-    return chance.permutation(found)
+    secrets = 1_000_003 + 9 * np.sort(chance.choice(888_000, rows, replace=False))
+    secrets[: rows // 20], secrets[-rows // 20 :] = 1_000_000, 9_000_000
+    secrets[rows // 3 : -rows // 3] = 5_000_000
+    return chance.permutation(secrets)
 
 
 def patients(rows: int = 200, seed: int = 0) -> pd.DataFrame:
@@ -42,8 +42,8 @@ def patients(rows: int = 200, seed: int = 0) -> pd.DataFrame:
     chance = np.random.default_rng(seed)
     name = np.array(NAMES)[chance.permutation(np.arange(rows) % len(NAMES))]
     table = pd.DataFrame({
-        "key": [f"{each}-{k}" for k, each in enumerate(name)],
-        "mail": [f"{each}.{k}@example.org" for k, each in enumerate(name)],
+        "key": [f"{text}-{k}" for k, text in enumerate(name)],
+        "mail": [f"{text}.{k}@example.org" for k, text in enumerate(name)],
         "doctor": chance.permutation(name),
         "income": numbers(chance, rows),
         "number": numbers(chance, rows),
@@ -65,21 +65,21 @@ class Secrets:
     @classmethod
     def of(cls, table: pd.DataFrame) -> Secrets:
         """Return the names, and the numbers that are neither the lowest nor the median nor the highest."""
-        told = {1_000_000, 5_000_000, 9_000_000}
-        numbers = {int(value) for column in ("income", "number") for value in table[column]} - told
+        known = {1_000_000, 5_000_000, 9_000_000}
+        numbers = {int(value) for column in ("income", "number") for value in table[column]} - known
         return cls(tuple(name.lower().encode() for name in NAMES), frozenset(numbers))
 
-    def told_by(self, content: bytes) -> list[str]:
+    def secrets_in(self, content: bytes) -> list[str]:
         """Return which of them some bytes tell, however they are packed: as text, or as floats."""
-        found = set[str]()
+        secrets = set[str]()
         for layer in layers(content):
             small = layer.lower()
-            found |= {name.decode() for name in self.names if name in small}
-            written = {int(each.replace(b",", b"")) for each in _SEVEN_DIGITS.findall(layer)}
-            found |= {str(number) for number in self.numbers & written}
+            secrets |= {name.decode() for name in self.names if name in small}
+            written = {int(digits.replace(b",", b"")) for digits in _SEVEN_DIGITS.findall(layer)}
+            secrets |= {str(number) for number in self.numbers & written}
             for form in ("<d", "<f"):
-                found |= {f"{number} as float" for number in self.numbers if struct.pack(form, number) in layer}
-        return sorted(found)
+                secrets |= {f"{number} as float" for number in self.numbers if struct.pack(form, number) in layer}
+        return sorted(secrets)
 
 
 def layers(content: bytes) -> Iterator[bytes]:

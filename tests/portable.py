@@ -140,8 +140,8 @@ def digests(names: Iterable[str] = FITS) -> dict[str, str]:
 
 def vectors(names: str = "") -> str:
     """NumPy's names for the vector instructions that it chooses here, from some name on."""
-    found: list[str] = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
-    return " ".join(name for name in found if not names or name.startswith(tuple(names.split())))
+    extensions: list[str] = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    return " ".join(name for name in extensions if not names or name.startswith(tuple(names.split())))
 
 
 def settings() -> dict[str, dict[str, str]]:
@@ -156,12 +156,13 @@ def settings() -> dict[str, dict[str, str]]:
         {"NPY_DISABLE_CPU_FEATURES": vectors(), "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"},
         {"NUMBA_CPU_NAME": "generic"},
     ]
-    return threads | {" ".join(map("=".join, each.items())): each for each in (*torch, *blas, *plain)}
+    return threads | {" ".join(map("=".join, setting.items())): setting for setting in (*torch, *blas, *plain)}
 
 
 def oldest() -> dict[str, str]:
     """All settings at once that need nothing compiled anew."""
-    return {key: value for each in settings().values() for key, value in each.items() if not key.startswith("NUMBA")}
+    merged = {key: value for setting in settings().values() for key, value in setting.items()}
+    return {key: value for key, value in merged.items() if not key.startswith("NUMBA")}
 
 
 @contextlib.contextmanager

@@ -23,8 +23,8 @@ def category(column: str, values: tuple[Any, ...], fill: Any = None) -> Columns:
 
 def date(column: str, parts: tuple[str, ...], form: str | None = None, fill: Any = None, zone: Any = None) -> Columns:
     """Parts of a date."""
-    found = {"kind": "date", "column": column, "parts": [*parts], "format": form, "zone": zone}
-    return earlier.columns_made_of(found | {"fill": None if fill is None else [*fill]}, "")
+    encoding = {"kind": "date", "column": column, "parts": [*parts], "format": form, "zone": zone}
+    return earlier.columns_made_of(encoding | {"fill": None if fill is None else [*fill]}, "")
 
 
 def prepared(*raw: Columns, decimal: str = ".", written: Any = ()) -> Preparation:

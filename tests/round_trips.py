@@ -27,7 +27,8 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def bits(network: Network) -> tuple[Any, ...]:
     """Return everything in a network, to the bit."""
-    parts = [(neuron, [number.hex() for number in neuron.projection.numbers]) for neuron in network.layers[0].neurons]
+    conditions = network.layers[0].neurons
+    parts = [(condition, [number.hex() for number in condition.projection.numbers]) for condition in conditions]
     parts += [array.tobytes() for layer in network.layers[1:] for array in (layer.weights, layer.bias)]
     return (network.schema, *parts, network.output_weights.tobytes(), np.asarray(network.base).tobytes(), network.link)
 
@@ -35,10 +36,10 @@ def bits(network: Network) -> tuple[Any, ...]:
 def timeless(history: Any) -> str:
     """Return what a file keeps of a history, in a form that compares NaN with NaN."""
     if hasattr(history, "members"):
-        kept = (history.best_layer, history.best_width, history.stopped)
+        kept = (history.best_layer, history.best_size, history.stopped)
         return repr([*kept, *map(timeless, history.members)])
     paths = [
-        [{**vars(each), "output_weights": each.output_weights.tolist()} for each in path] for path in history.paths
+        [{**vars(step), "output_weights": step.output_weights.tolist()} for step in path] for path in history.paths
     ]
     kept = [replace(record, seconds=0.0, member=0) for record in growth._thinned(history.records)]
     return repr({**vars(history), "records": kept, "paths": paths})
@@ -48,37 +49,37 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     """Return a fitted model as it comes back from a file; anything but its equal is an error."""
     path = Path(folder) / "model.json"
     bgn.save(model, path)
-    found = bgn.load(path)
+    again = bgn.load(path)
     kept = KeptCategories.of(model.network_)  # rare categories of columns that are not asked about stay behind
     network, history = kept.network(model.network_), kept.history(model.history_)
-    assert type(found) is (BGNClassifier if hasattr(model, "classes_") else BGNRegressor)
+    assert type(again) is (BGNClassifier if hasattr(model, "classes_") else BGNRegressor)
     if hasattr(model, "classes_"):
-        assert repr(found.classes_) == repr(model.classes_)
-    assert bits(found.network_) == bits(network)
-    assert repr(found.network_) == repr(network)
-    assert found.network_.members == model.network_.members
-    assert found.n_features_in_ == model.n_features_in_
-    assert list(getattr(found, "feature_names_in_", ())) == list(getattr(model, "feature_names_in_", ()))
+        assert repr(again.classes_) == repr(model.classes_)
+    assert bits(again.network_) == bits(network)
+    assert repr(again.network_) == repr(network)
+    assert again.network_.members == model.network_.members
+    assert again.n_features_in_ == model.n_features_in_
+    assert list(getattr(again, "feature_names_in_", ())) == list(getattr(model, "feature_names_in_", ()))
     settings = model.get_params()
     written = {name: plain_setting(value) for name, value in settings.items()}  # sets are lists there
-    assert {name: plain_setting(value) for name, value in found.get_params().items()} == {
-        name: written[name] for name in found.get_params()
+    assert {name: plain_setting(value) for name, value in again.get_params().items()} == {
+        name: written[name] for name in again.get_params()
     }
     lost = {name for name, value in settings.items() if value is not None and written[name] is None}
     assert lost <= {"random_state", "callbacks", "cv", "client"}
-    if type(model) is type(found) and all(
-        type(value) is type(getattr(found, name)) and not isinstance(value, list) for name, value in settings.items()
+    if type(model) is type(again) and all(
+        type(value) is type(getattr(again, name)) and not isinstance(value, list) for name, value in settings.items()
     ):
-        assert repr(found) == repr(model)
+        assert repr(again) == repr(model)
     if growth.history_out(history) is None:
-        assert not hasattr(found, "history_")
-        return found
-    assert timeless(found.history_) == timeless(history)
-    assert repr(found.history_).partition("steps")[2] == repr(model.history_).partition("steps")[2]
+        assert not hasattr(again, "history_")
+        return again
+    assert timeless(again.history_) == timeless(history)
+    assert repr(again.history_).partition("steps")[2] == repr(model.history_).partition("steps")[2]
     for layer, path_of_layer in enumerate(history.paths):
-        for width in range(len(path_of_layer)):
-            assert bits(found.history_.network(width, layer)) == bits(history.network(width, layer))
-    return found
+        for size in range(len(path_of_layer)):
+            assert bits(again.history_.network(size, layer)) == bits(history.network(size, layer))
+    return again
 
 
 def checked(fit: Callable[..., Any], folder: str | Path) -> Callable[..., Any]:

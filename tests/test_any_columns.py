@@ -18,17 +18,17 @@ from tests.fuzz_columns import cases
 
 @pytest.mark.parametrize("first", [18, 52])  # categories without levels beside others; classes and numbers
 def test_every_function_takes_every_kind_of_column(first: int) -> None:
-    assert [wrong for _, found in cases(first, 3) for wrong in found] == []
+    assert [wrong for _, problems in cases(first, 3) for wrong in problems] == []
 
 
 @pytest.mark.exhaustive
-def test_every_function_takes_every_kind_of_column_beside_every_other() -> None:
-    assert [wrong for _, found in cases(1000, 60) for wrong in found] == []
+def test_every_function_takes_every_pair_of_kinds_of_columns() -> None:
+    assert [wrong for _, problems in cases(1000, 60) for wrong in problems] == []
 
 
 @pytest.mark.filterwarnings("ignore:.*too many to learn from")
 @pytest.mark.parametrize("kind", ["empty category", "unused categories", "ordered and empty", "crowded text"])
-def test_a_category_without_levels_is_always_missing(kind: str, tmp_path: Path) -> None:
+def test_a_column_without_categories_is_always_missing(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = table([kind, "number"], rng)
     y = X["number 1"] + rng.normal(0, 0.1, len(X))
@@ -53,8 +53,8 @@ def test_text_that_is_crowded_among_training_rows_alone(tmp_path: Path) -> None:
     X.assign(y=(X.a > 0) * 2.0 + rng.normal(0, 0.1, 120)).to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.json"
     small = ("--size", "2", "--max-terms", "2", "--max-linear", "0", "--folds", "0")
-    told = call("fit", tmp_path / "t.csv", "-t", "y", *small, "-o", model, "--report", tmp_path / "r.html").err
-    assert told.count("A fit leaves it out") == 1
+    done = call("fit", tmp_path / "t.csv", "-t", "y", *small, "-o", model, "--report", tmp_path / "r.html").err
+    assert done.count("A fit leaves it out") == 1
     assert [column.name for column in bgn.load(model).network_.schema.columns] == ["a"]
     for command in (("show",), ("certify",), ("predict", tmp_path / "t.csv", "-o", tmp_path / "p.csv")):
         call(command[0], model, *command[1:])
@@ -126,15 +126,15 @@ def test_a_linear_term_says_what_a_missing_value_counts_as() -> None:
     assert "missing b" not in model.equation()
 
 
-def test_the_linear_model_knows_the_commonest_levels_of_many() -> None:
+def test_the_linear_model_knows_the_commonest_categories_of_many() -> None:
     """30,000 rows with 10,000 levels would be 2.4 GB of 0 and 1."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 10_000, 3000).astype(float)
     codes[::3] = rng.integers(9_990, 10_000, 1000)
     schema = Schema((Column("a"), Column("city", categories=tuple(map(str, range(10_000))))))
     rows = np.column_stack([rng.normal(size=3000), codes])
-    found = as_numbers(schema, rows, rows)
-    assert found.shape == (3000, 1 + MOST_CATEGORIES)
-    assert (found[:, -10:].sum(axis=0) == np.bincount(codes.astype(int))[-10:]).all()
+    columns = as_numbers(schema, rows, rows)
+    assert columns.shape == (3000, 1 + MOST_CATEGORIES)
+    assert (columns[:, -10:].sum(axis=0) == np.bincount(codes.astype(int))[-10:]).all()
     few = Schema((Column("city", categories=("a", "b", "c")),))
     np.testing.assert_array_equal(as_numbers(few, np.array([[0.0], [2.0]]), rows[:, :1]), [[1, 0, 0], [0, 0, 1]])

@@ -112,7 +112,7 @@ def test_a_row_of_weight_two_is_the_row_twice():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"y": np.zeros(20)}, "1 class"),
         ({"y": np.full(20, np.inf)}, "infinity"),
@@ -125,9 +125,9 @@ def test_a_row_of_weight_two_is_the_row_twice():
         ({"y": pd.date_range("2020", periods=20)}, "dates"),
     ],
 )
-def test_what_cannot_be_learnt_is_refused(arguments, told):
+def test_what_cannot_be_trained_on_is_refused(arguments, message):
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         BGNClassifier(**QUICK).fit(X, **arguments)
 
 
@@ -157,7 +157,7 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 0).astype(np.int64)
-    found = []
+    models = []
     for kind, penalty in ((Logistic, ridge), (Softmax, 2 * ridge)):
         loss = kind.over(0.0, 1.0, 300)
         rows = MemoryEngine(part_of(np.ascontiguousarray(X.T), y, None, loss), loss)
@@ -172,11 +172,11 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
         for _ in range(20):
             thorough = rule._refitted(rows, thorough, thoroughly=True)
         scores = loss.grid.value(-rows.part._gap(thorough.output))
-        found.append(scores if loss.outputs == 1 else scores[1] - scores[0])
-    np.testing.assert_allclose(1 / (1 + np.exp(-found[0])), 1 / (1 + np.exp(-found[1])), atol=1e-6)
+        models.append(scores if loss.outputs == 1 else scores[1] - scores[0])
+    np.testing.assert_allclose(1 / (1 + np.exp(-models[0])), 1 / (1 + np.exp(-models[1])), atol=1e-6)
 
 
-def test_every_width_is_kept_and_numbers_are_short():
+def test_every_size_is_kept_and_numbers_are_short():
     X, y = load_iris(return_X_y=True)
     model = BGNClassifier(max_terms=5, max_linear=0, random_state=0).fit(X, y)
     small = model.with_terms(2)
@@ -192,7 +192,7 @@ def test_the_regressor_tells_of_targets_that_look_like_classes():
         bgn.BGNRegressor(**QUICK).fit(X, y)
 
 
-def test_a_class_of_one_row_is_told_of():
+def test_a_class_of_one_row_is_warned_of():
     X, y = table(2)
     with pytest.warns(UserWarning, match="7 in one row"):
         model = BGNClassifier(**QUICK).fit(X, np.where(np.arange(len(y)) == 3, 7, y))

@@ -34,7 +34,7 @@ def test_methods_are_the_functions(model: Any, houses: tuple[pd.DataFrame, pd.Se
     X, y = houses
     assert model.equation() == bgn.equation(model)
     np.testing.assert_array_equal(model.explain(X, X).values, bgn.shap_values(model, X, background=X).values)
-    np.testing.assert_array_equal(model.effect("rooms", X).categories, bgn.effect(model, "rooms", X).categories)
+    np.testing.assert_array_equal(model.effect("rooms", X).values, bgn.effect(model, "rooms", X).values)
     np.testing.assert_array_equal(model.margin(X[:5]).distance, bgn.margin(model, X[:5]).distance)
     assert repr(model.counterfactual(X.iloc[0], at_least=500)) == repr(
         bgn.counterfactual(model, X.iloc[0], at_least=500)
@@ -80,7 +80,7 @@ def test_a_pipeline_does_not_compare_with_scaled_rows(houses: tuple[pd.DataFrame
 def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
     simple, predicted = bgn.simplify(model, X, y, points=5), model.predict(X)
     changes = model.counterfactual(X.iloc[int(predicted.argmin())], at_least=float(predicted.max()))
-    found = {
+    results_by_name = {
         "effect": model.effect("rooms"), "levels": model.effect("city"), "pair": model.effect(("rooms", "city")),
         "shap": model.explain(X), "importance": model.importance(), "margin": model.margin(X),
         "changes": changes, "extremes": model.extremes(),
@@ -91,20 +91,20 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
         "groups": bgn.intervals(model, X, y, groups=X["rooms"] >= 4),
     }  # fmt: skip
     plain = bgn.Network.of_layers([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
-    (found["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
-    found["certificate"] = found["certificates"]["rooms"]
-    found["fidelity"] = bgn.distill(model, X, y, max_terms=2, random_state=0).fidelity_
-    return found
+    (results_by_name["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
+    results_by_name["certificate"] = results_by_name["certificates"]["rooms"]
+    results_by_name["fidelity"] = bgn.distill(model, X, y, max_terms=2, random_state=0).fidelity_
+    return results_by_name
 
 
 def test_every_result_is_a_frame_and_html(model: Any, houses: tuple[pd.DataFrame, pd.Series]) -> None:
-    for name, found in results(model, *houses).items():
-        frame, shown = found.to_frame(), found._repr_html_()
+    for name, result in results(model, *houses).items():
+        frame, shown = result.to_frame(), result._repr_html_()
         assert len(frame) > 0, name
         assert "<table" in shown, name
         assert "<script" not in shown
         rows = len(re.findall(r"<tr>", shown)) - 1
-        if isinstance(found, Tabular):
+        if isinstance(result, Tabular):
             assert rows == min(50, len(frame)), name
 
 

@@ -65,7 +65,7 @@ def printed(process):
     return out.strip()
 
 
-def test_code_is_kept_and_found_again(folder):
+def test_code_is_kept_and_loaded_again(folder):
     assert [hits(folder), hits(folder)] == [0, 2]
 
 
@@ -120,7 +120,7 @@ def test_code_for_other_types_is_not_run(folder):
 def test_two_processes_share_a_cache(folder):
     code = "import numpy as np; from kernels import double; print(double(np.arange(5.0)), double(np.arange(5)))"
     both = [python(code, folder / "cache", SOURCES, folder) for _ in range(2)]
-    assert [printed(each) for each in both] == ["20.0 20"] * 2
+    assert [printed(process) for process in both] == ["20.0 20"] * 2
     assert hits(folder) in (1, 2)  # of two indexes written at once one stays
 
 
@@ -150,9 +150,9 @@ def test_a_change_in_a_kernel_reaches_those_that_call_it(folder):
         "@compiled\ndef call(x):\n    return add(x)\n"
     )
     code = "from bgn.explain.outer import call; print(call(1), sum(call.stats.cache_hits.values()))"
-    found = [printed(python(code, folder / "cache", folder)) for _ in range(2)]
+    outputs = [printed(python(code, folder / "cache", folder)) for _ in range(2)]
     inner.write_text(inner.read_text().replace("x + 1", "x + 2"))
-    assert [*found, printed(python(code, folder / "cache", folder))] == ["2 0", "2 1", "3 0"]
+    assert [*outputs, printed(python(code, folder / "cache", folder))] == ["2 0", "2 1", "3 0"]
 
 
 def test_a_number_in_a_call_compiles_nothing_anew(tmp_path, monkeypatch):

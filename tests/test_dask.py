@@ -76,7 +76,7 @@ def two(client):
 def arrays(*columns, edges=(0, 7, 7, 90, 300)):
     """Dask arrays in uneven partitions, one of them empty."""
     sizes = tuple(np.diff(edges).tolist())
-    return [da.from_array(each, chunks=(sizes, *each.shape[1:])) for each in columns]
+    return [da.from_array(column, chunks=(sizes, *column.shape[1:])) for column in columns]
 
 
 def frame(X, y, partitions=4, **more):
@@ -131,7 +131,7 @@ def test_partitions_of_unknown_length_weights_float32_and_persisted_rows(two):
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     keep = X[:, 1] > 0.2
     expected = BGNRegressor(**SMALL).fit(X[keep], y[keep], weight[keep])
-    dX, dy, dw = (each[da.from_array(keep, chunks=60)] for each in arrays(X, y, weight, edges=range(0, 301, 60)))
+    dX, dy, dw = (array[da.from_array(keep, chunks=60)] for array in arrays(X, y, weight, edges=range(0, 301, 60)))
     assert np.isnan(dX.shape[0])
     model = DaskBGNRegressor(**SMALL).fit(dX, dy, dw)
     assert same(model.history_, expected.history_)
@@ -189,12 +189,12 @@ def test_columns_of_parquet_files_stay_together(two, parquet, case):
     whole = whole[whole["b"] > 0.2] if case == "filtered" else whole
     local = BGNRegressor(**SMALL).fit(whole[names], whole["target"], whole["weight"])
     model = DaskBGNRegressor(**SMALL).fit(X, y, weight)
-    errors = [[r.train_mse for r in each.history_.records] for each in (model, local)]
+    errors = [[r.train_mse for r in one.history_.records] for one in (model, local)]
     assert errors[0] == errors[1]
-    there, *beside = (np.asarray(each.compute()) for each in (X, y, weight))  # in an order that is Dask's own
+    there, *others = (np.asarray(one.compute()) for one in (X, y, weight))  # in an order that is Dask's own
     there = pd.DataFrame(there, columns=names)
     np.testing.assert_array_equal(model.predict(X).compute(), local.predict(there))
-    assert model.score(X, y, weight) == local.score(there, *beside)
+    assert model.score(X, y, weight) == local.score(there, *others)
 
 
 def test_parquet_files_name_their_target(two, parquet):
@@ -208,9 +208,9 @@ def test_parquet_files_name_their_target(two, parquet):
         model = DaskBGNRegressor(**SMALL).fit(rows, target="target", columns=few, eval_set=eval_set)
         assert same(model.history_, local.history_)
     assert model.score(rows, target="target") == local.score(whole, target="target")
-    beside = rows.assign(predicted=model.predict(rows[few])).compute()
-    np.testing.assert_array_equal(beside["predicted"], local.predict(whole[few]))
-    np.testing.assert_array_equal(beside["target"], whole["target"])
+    joined = rows.assign(predicted=model.predict(rows[few])).compute()
+    np.testing.assert_array_equal(joined["predicted"], local.predict(whole[few]))
+    np.testing.assert_array_equal(joined["target"], whole["target"])
 
 
 def test_conventions(two):
@@ -343,7 +343,7 @@ def killing(client, monkeypatch, phases):
 
     def submit(self, what, function, shares, *arguments):
         futures = calls(self, what, function, shares, *arguments)
-        layer = sum(each == "measure" for each in done)
+        layer = sum(call == "measure" for call in done)
         done.append(what)
         if (what, layer) in phases:
             phases.remove((what, layer))
@@ -410,8 +410,8 @@ def lonely(request, tmp_path):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
         options = ["--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        found = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": found}, **quiet)
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": path}, **quiet)
         try:
             client.wait_for_workers(1, timeout=120)
             yield client, worker
@@ -507,7 +507,7 @@ def test_a_pass_that_takes_too_long(two):
         DaskBGNRegressor(**SMALL).fit(dX.map_blocks(slow, meta=X[:0]), dy)
 
 
-def test_rows_answer_alike_whatever_was_asked_before():
+def test_rows_answer_alike_whatever_was_requested_before():
     """A worker that starts afresh, one that was asked already, and one that fell behind tell the same."""
     rng = np.random.default_rng(0)
     columns, target = rng.normal(size=(3, 50)), rng.integers(-1000, 1000, 50)
@@ -515,22 +515,22 @@ def test_rows_answer_alike_whatever_was_asked_before():
     rows, behind = (HeldRows(columns, target, None, loss) for _ in range(2))
     part, standing = Part(columns, target, None, loss), Standing()
     for step in range(200):
-        slot, width = int(rng.integers(0, 12)), len(standing.slots)
-        neuron = Oblique(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
-        output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
-        put = (RowPart.put, min(slot, width), neuron)
-        moved = (RowPart.move, slot % max(width, 1), 0)
-        kinds = [put, (RowPart.settle, output), (RowPart.largest,), (CellPart.regions, width), moved]
-        request = Request(*(kinds[step % 5] if width else put))
+        slot, n_slots = int(rng.integers(0, 12)), len(standing.slots)
+        condition = Oblique(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        output = Output(rng.integers(-9, 9, rng.integers(0, n_slots + 1)), int(rng.integers(-9, 9)))
+        put = (RowPart.put, min(slot, n_slots), condition)
+        moved = (RowPart.move, slot % max(n_slots, 1), 0)
+        kinds = [put, (RowPart.settle, output), (RowPart.largest,), (CellPart.regions, n_slots), moved]
+        request = Request(*(kinds[step % 5] if n_slots else put))
         expected = request.put_to(part)
         if request.method is not RowPart.move:
             fresh = pickle.loads(pickle.dumps(rows))
             several = [rows, rows, fresh, *([behind] if rng.random() < 0.1 else [])]
-            told = [each.reply(standing, request) for each in several]
+            replies = [part.reply(standing, request) for part in several]
             # No matter what was there.
             old = request.method is RowPart.put and request.arguments[0] >= len(standing.output.weights)
-            for each in told:
-                np.testing.assert_equal(each[:2] if old else each, expected[:2] if old else expected)
+            for reply in replies:
+                np.testing.assert_equal(reply[:2] if old else reply, expected[:2] if old else expected)
         standing = standing.after(request)
 
 
@@ -578,7 +578,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_few_whole_numbers_and_rare_classes_are_asked_about_on_a_cluster(two, tmp_path):
+def test_few_whole_numbers_and_rare_classes_are_warned_of_on_a_cluster(two, tmp_path):
     x = np.arange(120.0)
     kind = pd.Series(np.where(x < 50, "low", "high"), dtype=object)
     kind[[3, 80]], kind[[5, 90]] = "odd", "rare"

@@ -25,7 +25,7 @@ class Teacher:
         return 2 * (X[:, 0] > 0.3) + 1.0 * (X[:, 1] > -0.2)
 
 
-def test_what_two_questions_say_is_learnt_exactly():
+def test_what_two_rules_say_is_fitted_exactly():
     X, truth = rows()
     y = truth + np.random.default_rng(1).normal(size=len(truth))
     small = bgn.distill(Teacher(), X, y, max_terms=2, random_state=0, shrinkage=0.0, validation_fraction=0)
@@ -51,19 +51,19 @@ def test_test_rows_of_ones_own_are_not_learned_from():
     assert whole.network_ == small.network_
 
 
-def test_fidelity_is_of_rows_that_were_not_learnt_from():
+def test_fidelity_is_of_test_rows():
     """From the definition, on rows that the teacher is asked about after the seeded permutation."""
     X, _ = rows()
     small = bgn.distill(Teacher(), X, max_terms=1, random_state=3)
     held = np.sort(np.random.default_rng(3).permutation(200)[:40])
-    wanted, found = Teacher().predict(X[held]), small.predict(X[held])
+    wanted, predicted = Teacher().predict(X[held]), small.predict(X[held])
     assert small.fidelity_.r2 == pytest.approx(
-        1 - ((wanted - found) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum()
+        1 - ((wanted - predicted) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum()
     )
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [3, 5], ["a", "b", "c"]])
-def test_classes_are_learnt_from_probabilities(labels):
+def test_classes_are_fitted_to_probabilities(labels):
     X, score = rows()
     y = np.array(labels)[np.digitize(score + X[:, 2], [1.0, 2.5][: len(labels) - 1])]
     large = LogisticRegression().fit(X, y)
@@ -121,7 +121,7 @@ def test_in_a_shell(tmp_path):
     done = run(command, ["distill", large, table, "--max-terms", "3", "-o", small])
     assert done.exit_code == 0, done.output
     assert "against the large model on 40 rows" in done.output
-    told = json.loads(run(command, ["distill", large, table, "--max-terms", "3", "--json"]).stdout)
-    assert told["fidelity"]["r2"] > 0.9
+    printed = json.loads(run(command, ["distill", large, table, "--max-terms", "3", "--json"]).stdout)
+    assert printed["fidelity"]["r2"] > 0.9
     assert bgn.load(small).network_.widths == (3,)
     assert run(command, ["predict", small, table, "-o", str(tmp_path / "p.csv")]).exit_code == 0

@@ -190,7 +190,7 @@ def test_numbers_out_of_reach_are_named():
             BGNRegressor().fit(X, y * factor)
 
 
-def number_beside_noise():
+def number_and_noise():
     """A whole number that decides on the target, a column that does not, and the target."""
     rng = np.random.default_rng(0)
     number = rng.integers(0, 4, 200)
@@ -199,8 +199,8 @@ def number_beside_noise():
 
 @pytest.mark.parametrize("direction", ["search", "lasso", "debiased"])
 @pytest.mark.parametrize("start", [1.0, -1.0, 1e16, 1e299])
-def test_neighbouring_floats_are_told_apart(start, direction):
-    number, noise, y = number_beside_noise()
+def test_neighbouring_floats_are_different(start, direction):
+    number, noise, y = number_and_noise()
     for steps in (number, number > 1):
         X = np.column_stack([start + np.spacing(start) * steps, noise])
         model = BGNRegressor(direction=direction, max_terms=4, shrinkage=1.0, random_state=0, cv=None).fit(X, y)
@@ -208,7 +208,7 @@ def test_neighbouring_floats_are_told_apart(start, direction):
 
 
 def test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are(engine):
-    number, noise, y = number_beside_noise()
+    number, noise, y = number_and_noise()
     X = np.column_stack([number * 1e-310, noise])
     with pytest.warns(UserWarning, match=r"X varies in column ('x0'|0) by less than about 1e-308.*Multiply it"):
         model = engine(BGNRegressor(**QUICK), X, y)
@@ -347,7 +347,7 @@ def test_a_network_wants_rows_and_not_their_path(rows_and_files):
         ({"target": "y", "columns": ["a"], "sample_weight": "w"}, "sample_weight must be values or a path to"),
     ],
 )
-def test_what_names_rows_and_columns_is_judged(rows_and_files, arguments, message):
+def test_what_names_rows_and_columns_is_checked(rows_and_files, arguments, message):
     X, y, _ = rows_and_files
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, when=pd.date_range("2020", periods=80))
     with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
@@ -384,7 +384,7 @@ def test_a_frame_with_more_columns_is_scored_by_name(rows_and_files):
         ({"random_state": -1}, "a RandomState or a whole number from 0 to 2**32 - 1; got -1"),
     ],
 )
-def test_threads_and_seeds_are_judged(parameters, message):
+def test_threads_and_seeds_are_checked(parameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         BGNRegressor(**parameters).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
 
@@ -450,7 +450,7 @@ def test_what_is_no_number_is_named(column, target, weight, message):
         BGNRegressor(**QUICK).fit(X, y, weight)
 
 
-def test_masked_rows_are_gaps_and_tables_of_arrow_are_read():
+def test_masked_rows_are_missing_and_tables_of_arrow_are_read():
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
     with pytest.raises(ValueError, match="X has 1 masked values"):
         BGNRegressor.as_in_paper(**QUICK).fit(np.ma.masked_less(X, 1), y)
@@ -490,12 +490,12 @@ def test_a_refit_is_seen_whole_or_not_at_all():
         assert seen.network_.n_inputs == seen.n_features_in_
         named = seen.network_.feature_names is not None
         assert hasattr(seen, "feature_names_in_") == named == (seen.n_features_in_ == 2)
-        told = "expecting 3 features"
+        message = "expecting 3 features"
         try:
             model.score(narrow, y)
         except ValueError as error:
-            told = str(error)
-        assert "expecting 3 features" in told
+            message = str(error)
+        assert "expecting 3 features" in message
 
     other = threading.Thread(target=refit)
     other.start()

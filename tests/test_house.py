@@ -30,45 +30,8 @@ every_source = pytest.mark.parametrize("path", SOURCES, ids=str)
 # -- words ---------------------------------------------------------------------------------------------------------
 
 # A word that no name may have as a part, and what to write instead.
-INSTEAD = {
-    "above": "name what it is",
-    "amount": "coef (weight in text)",
-    "apart": "validation",
-    "asked": "rule, condition, requested",
-    "average": "ensemble",
-    "beside": "rivals, baseline, others",
-    "centre": "center",
-    "colour": "color",
-    "distill": "distill",
-    "each": "what the variable holds",
-    "found": "what the variable holds",
-    "gap": "missing",
-    "judge": "evaluate",
-    "judged": "test, evaluated",
-    "judging": "evaluation",
-    "lead": "name what it is",
-    "learnt": "train, training",
-    "level": "category",
-    "license": "license",
-    "luck": "chance, standard error",
-    "neuron": "rule (the term), condition (the comparison)",
-    "promise": "guarantee, certificate",
-    "question": "rule (the term), condition (the comparison)",
-    "ramp": "linear",
-    "role": "name what it is",
-    "room": "name what it is",
-    "sayable": "printable",
-    "settled": "name what it is",
-    "slope": "linear, linear_coef",
-    "spread": "scale, std",
-    "straight": "linear",
-    "subject": "name what it is",
-    "told": "name what it is (text, rounded, description)",
-    "tries": "attempts, candidates",
-    "width": "n_terms, size",
-    "word": "text, name, category",
-}
-PLURALS = {f"{word}s": word for word in INSTEAD} | {"judges": "judge"}
+INSTEAD = dict(line.split(": ") for line in (ROOT / "tests" / "data" / "words.txt").read_text().splitlines())
+PLURALS = {f"{singular}s": singular for singular in INSTEAD} | {"judges": "judge"}
 
 # Where a word is the right one: the start of a path.
 STUDIES_OF_THE_PAPER = ("accuracy", "bounds", "figures", "housing_model", "pruning", "timing", "trees")
@@ -82,7 +45,7 @@ PAPER = (
     "tests/reference/baselines.py",
     *(f"experiments/{study}.py" for study in STUDIES_OF_THE_PAPER),
 )
-PICTURES = tuple(f"src/bgn/{room}" for room in ("plots", "show", "report", "export", "serve", "cli"))
+PICTURES = tuple(f"src/bgn/{folder}" for folder in ("plots", "show", "report", "export", "serve", "cli"))
 EXCEPTIONS = {
     "neuron": PAPER,  # its word for the units of its networks
     "width": (*PAPER, *PICTURES, "experiments/tables.py"),  # how wide layers are; columns of text, strokes, figures
@@ -123,13 +86,11 @@ NOT_YET = {
     "tests/report",
     "tests/serve",
     "tests/show",
-    "benchmarks",
-    "examples",
 }
 FRAGMENTS_NOT_YET = {"src/bgn/cli/check.py"}
 
 
-def words_of(name: str) -> Iterator[str]:
+def parts_of(name: str) -> Iterator[str]:
     """Yield the parts of a name, in the singular where the list has it."""
     for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name):
         yield PLURALS.get(part.lower(), part.lower())
@@ -156,32 +117,32 @@ def bound(path: Path) -> Iterator[tuple[str, int]]:
 def wrong_names(path: Path) -> list[tuple[str, int, str]]:
     """Return the names of a module that have a word nobody may use: the name, its line, the word."""
     return [
-        (name, line, word)
+        (name, line, part)
         for name, line in bound(path)
         if name not in NOT_OURS
-        for word in words_of(name)
-        if word in INSTEAD and not path.as_posix().startswith(EXCEPTIONS.get(word, ()))
+        for part in parts_of(name)
+        if part in INSTEAD and not path.as_posix().startswith(EXCEPTIONS.get(part, ()))
     ]
 
 
-def room_of(path: Path) -> str:
+def folder_of(path: Path) -> str:
     """Return the folder that a file belongs to: of the package, of the tests, or one beside them."""
     deep = {"src": 3, "tests": 2}.get(path.parts[0], 1)
     return Path(*path.parts[: min(deep, len(path.parts) - 1)]).as_posix()
 
 
 @cache
-def rooms() -> dict[str, list[Path]]:
+def folders() -> dict[str, list[Path]]:
     """Return the files of every room."""
-    by_room = defaultdict(list)
+    by_folder = defaultdict(list)
     for path in TREES:
-        by_room[room_of(path)].append(path)
-    return dict(sorted(by_room.items()))
+        by_folder[folder_of(path)].append(path)
+    return dict(sorted(by_folder.items()))
 
 
-@pytest.mark.parametrize("room", [room for room in rooms() if room not in NOT_YET])
-def test_names_have_the_words_that_readers_use(room):
-    wrong = [(path, line, name, INSTEAD[word]) for path in rooms()[room] for name, line, word in wrong_names(path)]
+@pytest.mark.parametrize("folder", [folder for folder in folders() if folder not in NOT_YET])
+def test_names_are_those_that_readers_use(folder):
+    wrong = [(path, line, name, INSTEAD[part]) for path in folders()[folder] for name, line, part in wrong_names(path)]
     assert not wrong, "\n".join(f"{path}:{line}: {name} -> {instead}" for path, line, name, instead in wrong)
 
 
@@ -300,13 +261,13 @@ def test_no_two_classes_share_a_name():
 
 def report(starts: list[str]) -> None:
     """Print a line per room, and for the paths that start so every name to change and every fragment."""
-    print(f"{'room':24} {'files':>5} {'lines':>6} {'functions':>9} {'of lines':>8} {'to rename':>9}  most")
-    for room, paths in rooms().items():
-        wrong = [word for path in paths for _, _, word in wrong_names(path)]
-        most = ", ".join(f"{word} {count}" for word, count in Counter(wrong).most_common(6))
+    print(f"{'folder':24} {'files':>5} {'lines':>6} {'functions':>9} {'of lines':>8} {'to rename':>9}  most")
+    for folder, paths in folders().items():
+        wrong = [part for path in paths for _, _, part in wrong_names(path)]
+        most = ", ".join(f"{part} {count}" for part, count in Counter(wrong).most_common(6))
         spans = lengths(paths) or [0]
         size = sum(map(lines_of, paths))
-        print(f"{room:24} {len(paths):5} {size:6} {len(spans):9} {mean(spans):8.1f} {len(wrong):9}  {most}")
+        print(f"{folder:24} {len(paths):5} {size:6} {len(spans):9} {mean(spans):8.1f} {len(wrong):9}  {most}")
     spans = lengths(SOURCES)
     size = sum(map(lines_of, SOURCES))
     print(f"src: {len(SOURCES)} files, {size} lines, {len(spans)} functions of {mean(spans):.1f} lines")
@@ -315,8 +276,8 @@ def report(starts: list[str]) -> None:
             print(f"{path}: {lines_of(path)} lines, imported by {reader} alone")
     for path in TREES:
         if starts and path.as_posix().startswith(tuple(starts)):
-            for name, line, word in wrong_names(path):
-                print(f"{path}:{line}: {name} -> {INSTEAD[word]}")
+            for name, line, part in wrong_names(path):
+                print(f"{path}:{line}: {name} -> {INSTEAD[part]}")
 
 
 if __name__ == "__main__":

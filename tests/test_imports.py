@@ -89,10 +89,11 @@ def test_exports_load_nothing_heavy_and_name_the_extra():
     )
     assert fresh(code) == ""
     for write, package in (("to_onnx", "onnx"), ("to_excel", "openpyxl")):
-        made = "from bgn import Layer, Network, export\nnetwork = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
-        asked = f"{made}try: export.{write}(network)\n"
+        made = "from bgn import Layer, Network, export\n"
+        made += "network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
+        attempt = f"{made}try: export.{write}(network)\n"
         extra = {"onnx": "onnx", "openpyxl": "excel"}[package]
-        assert f"bgn's extra {extra!r}" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
+        assert f"bgn's extra {extra!r}" in fresh(f"{attempt}except ImportError as error: print(error)", without=package)
 
 
 def test_the_core_works_without_any_extra(tmp_path):
@@ -158,7 +159,7 @@ def named(tree):
     """Yield what a module imports by a name in a string."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "require")):
-            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
+            yield from (argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant))
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)
@@ -184,7 +185,7 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = bgn.no_such_name
 
 
-def test_require_returns_the_module_asked_for():
+def test_require_returns_the_module():
     import xml.dom.minidom
 
     assert require("xml.dom.minidom", extra="report") is xml.dom.minidom

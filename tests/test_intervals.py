@@ -28,16 +28,16 @@ def rows(count, seed=0):
 
 
 @settings(max_examples=60)
-@given(scores=st.lists(st.floats(0, 100), min_size=1, max_size=400), level=st.floats(0.01, 0.99))
-def test_the_quantile_is_the_definitions(scores, level):
-    found = Calibration.of(np.array(scores)).quantile(level)
-    rank = math.ceil((len(scores) + 1) * level - 1e-9)
+@given(scores=st.lists(st.floats(0, 100), min_size=1, max_size=400), share=st.floats(0.01, 0.99))
+def test_the_quantile_is_the_definitions(scores, share):
+    result = Calibration.of(np.array(scores)).quantile(share)
+    rank = math.ceil((len(scores) + 1) * share - 1e-9)
     exact = sorted(scores)[rank - 1] if rank <= len(scores) else math.inf
     if len(scores) <= 261:
-        assert found == exact
+        assert result == exact
     else:
         kept = ranks_kept(len(scores))
-        assert exact <= found <= sorted(scores)[kept[np.searchsorted(kept, rank)] - 1] if rank <= len(scores) else True
+        assert exact <= result <= sorted(scores)[kept[np.searchsorted(kept, rank)] - 1] if rank <= len(scores) else True
 
 
 @settings(max_examples=15)
@@ -49,9 +49,9 @@ def test_the_rows_that_validate_are_known_again(seed, weighted, share):
     chosen = validating(weight, row_hashes(X.T, y, seed), share)
     with Scratch(1) as scratch:
         source, schema = source_of(BGNRegressor(), RowArguments(X, y, weight), scratch, seed)
-        roles, _ = assign_roles(source, None, share, seed, 1, columns=schema.columns)
+        parts, _ = assign_roles(source, None, share, seed, 1, columns=schema.columns)
         counts = np.ones(120) if weight is None else weight
-        held = 0 if roles.validation is None else roles.validation.total / roles.unit
+        held = 0 if parts.validation is None else parts.validation.total / parts.unit
         assert counts[chosen].sum() == pytest.approx(held, rel=1e-6)
 
 
@@ -85,13 +85,13 @@ def test_without_rows_to_tell_by_it_says_so():
 
 
 def test_the_share_is_kept_overall_and_where_errors_are_large():
-    found = bgn.intervals(LINE, *rows(4000))
+    calibrated = bgn.intervals(LINE, *rows(4000))
     X, y = rows(20_000, 1)
-    ends = found.predict(X, 0.9)
+    ends = calibrated.predict(X, 0.9)
     inside = (y >= ends[:, 0]) & (y <= ends[:, 1])
     assert abs(inside.mean() - 0.9) < 0.02
-    for level in np.unique(LINE.predict(X)):
-        assert abs(inside[LINE.predict(X) == level].mean() - 0.9) < 0.04
+    for predicted in np.unique(LINE.predict(X)):
+        assert abs(inside[LINE.predict(X) == predicted].mean() - 0.9) < 0.04
     flat = bgn.intervals(LINE, *rows(4000), scaled=False).predict(X, 0.9)
     assert np.ptp(flat[:, 1] - flat[:, 0]) < 1e-9
     assert (ends[:, 1] - ends[:, 0]).mean() < (flat[:, 1] - flat[:, 0]).mean()
@@ -100,14 +100,14 @@ def test_the_share_is_kept_overall_and_where_errors_are_large():
 def test_groups_have_their_own():
     X, y = rows(2000)
     groups = np.where(X[:, 0] > 2, "large", "small")
-    found = bgn.intervals(LINE, X, y, groups=groups, scaled=False)
-    assert repr(found) == "Intervals(split, 2,000 rows, 2 groups)"
-    ends = found.predict([[0.5], [0.5]], 0.9, groups=["small", "large"])
+    calibrated = bgn.intervals(LINE, X, y, groups=groups, scaled=False)
+    assert repr(calibrated) == "Intervals(split, 2,000 rows, 2 groups)"
+    ends = calibrated.predict([[0.5], [0.5]], 0.9, groups=["small", "large"])
     assert ends[1, 1] - ends[1, 0] > ends[0, 1] - ends[0, 0]
     with pytest.raises(ValueError, match="groups must be the group of every row"):
-        found.predict(X, 0.9)
+        calibrated.predict(X, 0.9)
     with pytest.raises(ValueError, match="of those that were calibrated"):
-        found.predict([[0.5]], 0.9, groups=["huge"])
+        calibrated.predict([[0.5]], 0.9, groups=["huge"])
 
 
 def test_classes_have_sets():
@@ -118,7 +118,8 @@ def test_classes_have_sets():
     sets = bgn.intervals(yes, X[:1500], y[:1500]).predict(X[1500:], 0.9)
     assert sets.shape == (1500, 2)
     assert abs(sets[np.arange(1500), y[1500:].astype(int)].mean() - 0.9) < 0.12  # two predictions: sets are coarse
-    three = Network.of_layers([Layer([[1.0], [1.0]], [0.5, -0.5])], rng.normal(size=(2, 3)), [0.0, 0.1, 0.2], link="softmax")
+    layer = Layer([[1.0], [1.0]], [0.5, -0.5])
+    three = Network.of_layers([layer], rng.normal(size=(2, 3)), [0.0, 0.1, 0.2], link="softmax")
     labels = np.array([rng.choice(3, p=p) for p in three.predict(X)])
     assert bgn.intervals(three, X, labels).predict(X, 0.8).shape == (3000, 3)
 
@@ -136,14 +137,14 @@ def test_a_classifier_has_sets():
 def test_cv_plus_is_the_definitions():
     X, y = rows(150)
     model = BGNRegressor(max_terms=2, random_state=0).fit(X, y)
-    found = bgn.intervals(model, X, y, cv=5, scaled=False)
-    assert found.method == "cv+"
+    calibrated = bgn.intervals(model, X, y, cv=5, scaled=False)
+    assert calibrated.method == "cv+"
     new = rows(20, 1)[0]
-    ends = found.predict(new, 0.9)
-    centres = np.stack([found.folds[k].predict(new) for k in found.fold_of])
+    ends = calibrated.predict(new, 0.9)
+    centers = np.stack([calibrated.folds[k].predict(new) for k in calibrated.fold_of])
     n = len(y)
-    low = np.sort(centres - found.fold_scores[:, None], axis=0)[math.floor(0.1 * (n + 1)) - 1]
-    high = np.sort(centres + found.fold_scores[:, None], axis=0)[math.ceil(0.9 * (n + 1)) - 1]
+    low = np.sort(centers - calibrated.fold_scores[:, None], axis=0)[math.floor(0.1 * (n + 1)) - 1]
+    high = np.sort(centers + calibrated.fold_scores[:, None], axis=0)[math.ceil(0.9 * (n + 1)) - 1]
     np.testing.assert_array_equal(ends, np.column_stack([low, high]))
     with pytest.raises(ValueError, match="cv needs an estimator"):
         bgn.intervals(LINE, X, y, cv=5)
@@ -206,7 +207,7 @@ def test_the_command_and_the_report(tmp_path):
     assert '"interval":null' in bgn.write_report(model.network_, X, y, tmp_path / "s.html").read_text(encoding="utf-8")
 
 
-def test_folds_tell_where_all_rows_were_learnt_from():
+def test_folds_tell_where_all_rows_were_trained_on():
     """Every row is predicted by the network of the fold that it was left out of, at every width."""
     X, y = rows(300)
     growth = GrowthSettings(max_replacements=0)
@@ -214,11 +215,11 @@ def test_folds_tell_where_all_rows_were_learnt_from():
     model.fit(X, y)
     assert model.history_.cross_validated
     assert model.history_.out_of_fold is None
-    found = model.out_of_fold_
-    assert found.predictions.shape == (300, len(found.predictions[0]))
-    assert sorted(found.targets.tolist()) == pytest.approx(sorted(y.tolist()))
-    for width, snapshot in enumerate(model.history_.paths[0]):
-        loss = np.mean((found.predictions[:, width] - found.targets) ** 2)
+    out_of_fold = model.out_of_fold_
+    assert out_of_fold.predictions.shape == (300, len(out_of_fold.predictions[0]))
+    assert sorted(out_of_fold.targets.tolist()) == pytest.approx(sorted(y.tolist()))
+    for size, snapshot in enumerate(model.history_.paths[0]):
+        loss = np.mean((out_of_fold.predictions[:, size] - out_of_fold.targets) ** 2)
         assert loss == pytest.approx(snapshot.validation_mse, rel=1e-6)
     small = model.with_terms(0)
     assert small.intervals_.network == small.network_
@@ -241,12 +242,12 @@ def test_folds_of_classes_have_sets(classes):
     X = rng.normal(size=(400, 2))
     y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
     model = bgn.BGNClassifier(max_terms=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
-    found = model.out_of_fold_
-    width = model.history_.best_width
-    chances = found.predictions[:, width]
+    out_of_fold = model.out_of_fold_
+    size = model.history_.best_size
+    chances = out_of_fold.predictions[:, size]
     chances = chances if classes == 3 else np.stack([1 - chances, chances], axis=1)
-    loss = -np.log(chances[np.arange(400), found.targets.astype(int)]).mean()
-    assert loss == pytest.approx(model.history_.paths[0][width].validation_loss, rel=1e-3)
+    loss = -np.log(chances[np.arange(400), out_of_fold.targets.astype(int)]).mean()
+    assert loss == pytest.approx(model.history_.paths[0][size].validation_loss, rel=1e-3)
     _, sets = model.predict(X, interval=0.9)
     assert sets[np.arange(400), y].mean() > 0.85  # few different predictions: sets are coarse
 
@@ -265,8 +266,8 @@ def test_the_command_and_the_report_name_sets_of_classes(tmp_path):
     lines = call("predict", tmp_path / "m.json", tmp_path / "d.csv", "--interval", "0.9").out.splitlines()
     assert lines[0] == "prediction,classes"
     labels, sets = model.predict([[2.5], [0.02]], interval=0.9)
-    told = [" | ".join(model.classes_[each]) for each in sets]
-    assert lines[1:] == [f"{label},{some}" for label, some in zip(labels, told, strict=True)]
+    joined = [" | ".join(model.classes_[members]) for members in sets]
+    assert lines[1:] == [f"{label},{some}" for label, some in zip(labels, joined, strict=True)]
     assert lines[2].endswith(",no | yes")
     page = bgn.write_report(model, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
     assert "of the sets hold the true class" in page
@@ -278,11 +279,11 @@ def test_with_rows_of_its_own_the_share_is_as_a_beta_distribution_has_it():
     inside = []
     for seed in range(250):
         X, y = rows(460, seed)
-        found = bgn.intervals(LINE, X[:60], y[:60]).predict(X[60:], 0.9)
-        inside.append(np.mean((y[60:] >= found[:, 0]) & (y[60:] <= found[:, 1])))
-    spread = math.sqrt(0.9 * 0.1 / 62 + 0.9 * 0.1 / 400)
-    assert np.mean(inside) >= 0.9 - 3 * spread / math.sqrt(len(inside))
-    assert np.std(inside) == pytest.approx(spread, rel=0.25)
+        covered = bgn.intervals(LINE, X[:60], y[:60]).predict(X[60:], 0.9)
+        inside.append(np.mean((y[60:] >= covered[:, 0]) & (y[60:] <= covered[:, 1])))
+    deviation = math.sqrt(0.9 * 0.1 / 62 + 0.9 * 0.1 / 400)
+    assert np.mean(inside) >= 0.9 - 3 * deviation / math.sqrt(len(inside))
+    assert np.std(inside) == pytest.approx(deviation, rel=0.25)
 
 
 @pytest.mark.parametrize("cv", [None, 3])

@@ -107,7 +107,7 @@ def test_the_same_network_on_a_cluster(partitions):
         np.testing.assert_array_equal(fitted.predict(rows[list(X.columns)]).compute(), model.predict(X))
 
 
-words = st.sampled_from(["a", "b", "c d", "é", "", "nan", "1"])
+texts = st.sampled_from(["a", "b", "c d", "é", "", "nan", "1"])
 
 
 @st.composite
@@ -115,11 +115,11 @@ def mixed(draw):
     rows = draw(st.integers(12, 40))
     cells = {
         "x": st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6)),
-        "w": st.one_of(st.none(), words),
+        "w": st.one_of(st.none(), texts),
         "b": st.booleans(),
         "d": st.one_of(st.none(), st.dates(datetime.date(1990, 1, 1), datetime.date(2030, 1, 1))),
     }
-    table = {name: draw(st.lists(each, min_size=rows, max_size=rows)) for name, each in cells.items()}
+    table = {name: draw(st.lists(column, min_size=rows, max_size=rows)) for name, column in cells.items()}
     table["w"][0], table["d"][0] = "a", datetime.date(2000, 1, 1)  # of nothing but gaps no library knows what they are
     frame = pd.DataFrame({**table, "x": np.array(table["x"], float), "d": pd.to_datetime(pd.Series(table["d"]))})
     frame["w"] = frame["w"].astype(object)
@@ -149,9 +149,9 @@ def test_growth_measures_the_network_it_returns():
     X, y = houses(400, seed=3)
     model = BGNRegressor(max_terms=12, random_state=0, validation_fraction=0).fit(X, y)
     path = model.history_.paths[0]
-    for width in range(len(path)):
-        error = np.mean((model.history_.network(width).predict(X) - y) ** 2)
-        assert error == pytest.approx(path[width].train_mse, rel=1e-9)
+    for size in range(len(path)):
+        error = np.mean((model.history_.network(size).predict(X) - y) ** 2)
+        assert error == pytest.approx(path[size].train_mse, rel=1e-9)
 
 
 def test_numbers_may_be_categories():
@@ -171,7 +171,7 @@ def test_numbers_may_be_categories():
         assert np.isfinite(model.predict(unseen)).all()
 
 
-def test_a_model_without_gaps_at_fit_predicts_rows_with_some():
+def test_a_model_without_missing_values_at_fit_predicts_rows_with_some():
     X, y = houses()
     X = X[["area", "rooms"]].fillna(100.0)
     model = BGNRegressor(**QUICK).fit(X, y)
@@ -181,7 +181,7 @@ def test_a_model_without_gaps_at_fit_predicts_rows_with_some():
     np.testing.assert_array_equal(model.predict(X.assign(area=np.nan)), model.predict(filled.assign(area=typical)))
 
 
-def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
+def test_hundreds_of_categories_need_no_matrix_of_0_and_1(monkeypatch):
     import bgn.grow.network as growth
 
     kept = []
@@ -194,7 +194,7 @@ def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
     assert model.score(X, y) > 0.5
 
 
-def test_gaps_in_target_and_weights_stay_errors():
+def test_missing_targets_and_weights_stay_errors():
     X, y = houses(60)
     with pytest.raises(ValueError, match="y contains NaN"):
         BGNRegressor().fit(X, y.where(y.index != 3))
@@ -204,8 +204,8 @@ def test_gaps_in_target_and_weights_stay_errors():
 
 def test_grid_search_takes_frames():
     X, y = houses(120)
-    found = GridSearchCV(BGNRegressor(**QUICK), {"max_terms": [1, 3]}, cv=2).fit(X, y)
-    assert found.best_estimator_.network_.widths[0] <= 3
+    search = GridSearchCV(BGNRegressor(**QUICK), {"max_terms": [1, 3]}, cv=2).fit(X, y)
+    assert search.best_estimator_.network_.widths[0] <= 3
 
 
 def as_numbers(X):

@@ -31,8 +31,9 @@ SMALL: dict[str, Any] = {"max_terms": 4, "growth": bgn.GrowthSettings(0), "rando
 
 def tells(*outputs: Path | str | bytes) -> list[str]:
     """Return which secrets there are in files, texts or bytes."""
-    contents = [each.read_bytes() if isinstance(each, Path) else each for each in outputs]
-    return [found for each in contents for found in SECRETS.told_by(each.encode() if isinstance(each, str) else each)]
+    contents = [output.read_bytes() if isinstance(output, Path) else output for output in outputs]
+    as_bytes = [content.encode() if isinstance(content, str) else content for content in contents]
+    return [secret for content in as_bytes for secret in SECRETS.secrets_in(content)]
 
 
 def test_the_search_finds_what_is_packed(tmp_path: Path) -> None:
@@ -116,9 +117,9 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_tells_of_rows_that_it_was_not_asked_about(folder: Path, tmp_path: Path, command: str) -> None:
+def test_no_command_prints_rows_that_it_was_not_given(folder: Path, tmp_path: Path, command: str) -> None:
     places = {"data": folder / "patients.csv", "out": tmp_path / "out.json"}
-    arguments = [places.get(each, each) for each in COMMANDS[command]]
+    arguments = [places.get(argument, argument) for argument in COMMANDS[command]]
     done = call(command, folder / "model.json", *arguments, "--json")
     assert tells(done.out, *tmp_path.iterdir()) == []
 
@@ -130,7 +131,7 @@ def test_no_export_tells_of_rows(folder: Path, tmp_path: Path, target: str) -> N
         pytest.importorskip(needed[target])
     out = tmp_path / "program"
     call("export", folder / "model.json", "--to", target, "-o", out)
-    assert tells(*(each for each in tmp_path.rglob("*") if each.is_file())) == []
+    assert tells(*(path for path in tmp_path.rglob("*") if path.is_file())) == []
     if target in ("sql", "excel", "json-schema"):
         assert out.stat().st_size > 100
 
@@ -140,7 +141,7 @@ def test_a_server_without_rows_answers_about_none(folder: Path, tmp_path: Path) 
     facts = Facts.of(file.model(), TABLE, TABLE["cost"], None, None)
     row = [{"income": 5_000_000, "age": 40, "number": 5_000_000}.get(name) for name in file.network.names]
     app = ModelApp(file, facts, save_to=tmp_path / "edited.json", rows=False)
-    asked: dict[str, Any] = {
+    requests: dict[str, Any] = {
         "row": {"name": "1"}, "predict": {"row": row}, "counterfactual": {"row": row, "at_least": 9.0},
         "edit": {"changes": [{"do": "drop", "question": 1}]},
         "file": {"changes": [{"do": "drop", "question": 1}]}, "save": {"changes": [{"do": "drop", "question": 1}]},
@@ -148,23 +149,23 @@ def test_a_server_without_rows_answers_about_none(folder: Path, tmp_path: Path) 
     with ModelServer(app) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
-        found = {name: over_http(server, name, body) for name, body in asked.items()}
-        found["page"] = over_http(server, None, None)
+        answers = {name: over_http(server, name, body) for name, body in requests.items()}
+        answers["page"] = over_http(server, None, None)
         server.shutdown()
         thread.join()
-    assert tells(*(content for _, content in found.values()), tmp_path / "edited.json") == []
-    assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(found, 200) | {"row": 400}
-    assert b"--no-rows" in found["row"][1]
-    assert b"This page contains no rows of the dataset." in found["page"][1]
+    assert tells(*(content for _, content in answers.values()), tmp_path / "edited.json") == []
+    assert {name: status for name, (status, _) in answers.items()} == dict.fromkeys(answers, 200) | {"row": 400}
+    assert b"--no-rows" in answers["row"][1]
+    assert b"This page contains no rows of the dataset." in answers["page"][1]
 
 
-def over_http(server: ModelServer, question: str | None, body: Any) -> tuple[int, bytes]:
+def over_http(server: ModelServer, name: str | None, body: Any) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
-    if question is None:
+    if name is None:
         connection.request("GET", f"/{server.token}/")
     else:
         headers = {"Content-Type": "application/json"}
-        connection.request("POST", f"/{server.token}/api/{question}", json.dumps(body), headers)
+        connection.request("POST", f"/{server.token}/api/{name}", json.dumps(body), headers)
     answer = connection.getresponse()
     content = answer.read()
     connection.close()
@@ -213,9 +214,9 @@ def test_no_kind_of_model_file_tells_of_rows(tmp_path: Path, kind: str) -> None:
 def contained(page: Path) -> int:
     """Return how many rows of the dataset a page says that it contains, in its header."""
     header = page.read_text(encoding="utf-8").partition("</header>")[0]
-    found = re.search(r"This page contains (no|[\d,]+) rows? of the dataset", header)
-    assert found is not None
-    return 0 if found[1] == "no" else int(found[1].replace(",", ""))
+    count = re.search(r"This page contains (no|[\d,]+) rows? of the dataset", header)
+    assert count is not None
+    return 0 if count[1] == "no" else int(count[1].replace(",", ""))
 
 
 def packed(page: Path) -> int:
@@ -236,15 +237,15 @@ def packed(page: Path) -> int:
             value for j, value in enumerate(data["typical"]) if j not in shown
         ]
     if data["editing"] is not None:
-        assert [each["values"] for each in data["editing"]["rows"]] == [data["typical"], *data["rows"]]
+        assert [row["values"] for row in data["editing"]["rows"]] == [data["typical"], *data["rows"]]
     return len(set(rows["names"]))
 
 
 def script_of(page: Path) -> dict[str, Any]:
     """Return what a page's script reads."""
     text = page.read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(re.findall(r'id="bgn-data">(.*?)</script>', text, re.DOTALL)[0])
-    return found
+    data: dict[str, Any] = json.loads(re.findall(r'id="bgn-data">(.*?)</script>', text, re.DOTALL)[0])
+    return data
 
 
 @pytest.mark.parametrize("held_out", [False, True])

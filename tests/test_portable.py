@@ -38,8 +38,8 @@ def test_networks_have_the_same_bits_where_libraries_choose_other_instructions(n
 
 @given(st.floats(-7, 7))
 def test_turns_are_sines_and_cosines(angle):
-    for found, expected in zip(turn(angle), (math.cos(angle), math.sin(angle)), strict=True):
-        assert found == pytest.approx(expected, rel=2**-51, abs=1e-50)
+    for value, expected in zip(turn(angle), (math.cos(angle), math.sin(angle)), strict=True):
+        assert value == pytest.approx(expected, rel=2**-51, abs=1e-50)
 
 
 def test_logarithms_are_logarithms():

@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)]+)\)", README))
-def test_links_lead_somewhere(target):
+def test_links_have_targets(target):
     assert (ROOT / target).exists()
 
 
@@ -44,10 +44,10 @@ def demo(tmp_path_factory):
 def test_the_demo_is_ahead_of_a_tree_and_a_linear_model_of_its_size(demo):
     printed, _ = demo
     rows = re.findall(r"^    (\S.*?)  +([\d.]+) ± ([\d.]+)$", printed, flags=re.MULTILINE)
-    (ours, spread), tree, line, _, boosted = ((float(mean), float(spread)) for _, mean, spread in rows)
+    (ours, deviation), tree, line, _, boosted = ((float(mean), float(deviation)) for _, mean, deviation in rows)
     assert [name.partition(",")[0] for name, *_ in rows] == ["bgn", "tree", *2 * ["linear model"], "gradient boosting"]
-    for error, other_spread in (tree, line):
-        assert error - ours > 5 * (spread + other_spread)
+    for error, other_deviation in (tree, line):
+        assert error - ours > 5 * (deviation + other_deviation)
     assert boosted[0] < ours  # which the last sentence says
     assert printed.rstrip().splitlines()[-1].startswith("Do not use bgn where")
 
@@ -77,16 +77,16 @@ def test_the_front_figure_is_drawn_from_the_published_runs(tmp_path):
     from experiments.claims import DRAWN
 
     script = runpy.run_path(str(ROOT / "examples" / "front_figure.py"))
-    found = script["errors"]()
+    errors = script["errors"]()
     drawn = ("BGN, our defaults, columns counted", *DRAWN)
     labels = dict(zip(("BGN", "FIGS", "tree", "linear (Lasso)"), drawn, strict=True))
-    for table, families in found.items():
-        for name, (means, spreads) in families.items():
+    for table, families in errors.items():
+        for name, (means, deviations) in families.items():
             published = [number(f"full/peers-equal-{k}", labels[name], table) for k in (5, 10, 20, 40)]
             assert means == pytest.approx(published, rel=1e-9), (table, name)
-            assert all(spread >= 0.0 for spread in spreads)
+            assert all(deviation >= 0.0 for deviation in deviations)
     script["draw"](tmp_path / "front.svg", dark=False)
-    assert (tmp_path / "front.svg").read_text().count('<g id="axes_') == len(found) == 4
+    assert (tmp_path / "front.svg").read_text().count('<g id="axes_') == len(errors) == 4
 
 
 @pytest.mark.parametrize("name", ["front.svg", "front-dark.svg", "front-narrow.svg", "front-narrow-dark.svg"])

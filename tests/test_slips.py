@@ -18,7 +18,7 @@ def mean(values):
     return sum(values, Fraction(0)) / len(values)
 
 
-def neuron(side_plus, side_minus):
+def unit(side_plus, side_minus):
     """Algorithm 1, lines 7 and 8: the output weight and the base of a neuron that splits a residual in two."""
     plus, minus = mean(side_plus), mean(side_minus)
     return (plus - minus) / 2, (plus + minus) / 2
@@ -26,7 +26,7 @@ def neuron(side_plus, side_minus):
 
 def drop(side_plus, side_minus):
     """How much the mean squared residual falls when the neuron is added."""
-    weight, base = neuron(side_plus, side_minus)
+    weight, base = unit(side_plus, side_minus)
     before = [r**2 for r in side_plus + side_minus]
     after = [(r - weight - base) ** 2 for r in side_plus] + [(r + weight - base) ** 2 for r in side_minus]
     return mean(before) - mean(after)
@@ -34,7 +34,7 @@ def drop(side_plus, side_minus):
 
 @given(RESIDUALS, RESIDUALS)
 def test_proposition_2_needs_a_residual_of_mean_zero(side_plus, side_minus):
-    weight, base = neuron(side_plus, side_minus)
+    weight, base = unit(side_plus, side_minus)
     m = len(side_plus) + len(side_minus)
     always = (len(side_plus) * mean(side_plus) ** 2 + len(side_minus) * mean(side_minus) ** 2) / m
     assert drop(side_plus, side_minus) == always
@@ -44,15 +44,15 @@ def test_proposition_2_needs_a_residual_of_mean_zero(side_plus, side_minus):
 
 
 def test_proposition_2_as_printed_fails_on_a_raw_target():
-    weight, base = neuron([Fraction(3)], [Fraction(1)])
+    weight, base = unit([Fraction(3)], [Fraction(1)])
     assert drop([Fraction(3)], [Fraction(1)]) == 5
     assert (weight + base) * (weight - base) == -3
 
 
 @given(RESIDUALS, RESIDUALS)
-def test_the_mean_residual_cannot_judge_a_replacement(side_plus, side_minus):
+def test_the_mean_residual_cannot_evaluate_a_replacement(side_plus, side_minus):
     """Any neuron leaves a residual of mean zero, good or bad; only the mean square tells them apart."""
-    weight, base = neuron(side_plus, side_minus)
+    weight, base = unit(side_plus, side_minus)
     assert mean([r - weight - base for r in side_plus] + [r + weight - base for r in side_minus]) == 0
 
 
@@ -72,12 +72,12 @@ def weight_summed(d, k, q):
 
 
 @pytest.mark.parametrize(("d", "k", "q"), [(d, k, q) for d in range(1, 8) for k in range(1, d + 1) for q in range(k)])
-def test_the_shapley_weight_is_that_of_the_neurons_own_columns(d, k, q):
+def test_the_shapley_weight_is_that_of_a_rules_own_columns(d, k, q):
     assert weight_summed(d, k, q) == Fraction(factorial(q) * factorial(k - q - 1), factorial(k))
 
 
 @pytest.mark.parametrize("d", range(2, 10))
-def test_as_printed_a_neuron_with_one_column_gets_half_its_weight(d):
+def test_as_printed_a_rule_with_one_column_gets_half_its_weight(d):
     assert weight_as_printed(d, 1, 0) == Fraction(1, 2)
     assert weight_summed(d, 1, 0) == 1
 
@@ -101,7 +101,7 @@ def importances(rows, bias):
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=6), st.integers(-3, 3))
-def test_bars_inside_the_pair_average_give_an_upper_bound_of_mean_absolute_shap(rows, bias):
+def test_bars_inside_the_pair_mean_give_an_upper_bound_of_mean_absolute_shap(rows, bias):
     inside, outside = importances(rows, bias)
     assert inside >= outside - 1e-12
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from bgn.inputs.check import check as check
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
-    from bgn.model.readings import as_table as as_table
     from bgn.model.readings import as_terms as as_terms
     from bgn.model.step import step as step
     from bgn.model.term import Linear as Linear
@@ -85,7 +84,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
         "bgn.model.term": "Linear Member Missing Oblique Rule Threshold",
-        "bgn.model.readings": "as_table as_terms",
+        "bgn.model.readings": "as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.page": "write_report",
     },

@@ -448,7 +448,7 @@ class GrownEstimator(BaseEstimator):
     def _recalibrate(self) -> None:
         """Fit the intervals of the network at hand, if there are rows to fit them to."""
         if hasattr(self, "out_of_fold_"):
-            kept, width = self.out_of_fold_, self.history_.best_width
+            kept, width = self.out_of_fold_, self.history_.best_size
             self.intervals_ = of_predictions(self.network_, kept.predictions[:, width], kept.targets)
         elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_
@@ -508,7 +508,7 @@ class GrownEstimator(BaseEstimator):
         arguments.whole("layer", layer, 0, none="the chosen one")
         last = model.history_.best_layer if layer is None else int(layer)
         model.network_ = model.history_.network(int(n_terms), last)
-        model.history_ = replace(model.history_, best_layer=last, best_width=int(n_terms))
+        model.history_ = replace(model.history_, best_layer=last, best_size=int(n_terms))
         model._recalibrate()
         return model
 

@@ -1,4 +1,4 @@
-"""Results that are tables, too: for pandas, and for notebooks."""
+"""Results with columns, as tables of pandas and of notebooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tabular:
         -------
         pandas.DataFrame
         """
-        return require("pandas", extra="cli").DataFrame({name: list(each) for name, each in self._columns().items()})
+        return require("pandas", extra="cli").DataFrame({name: list(values) for name, values in self._columns().items()})
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the first rows of the table below what `repr` says."""
@@ -40,8 +40,8 @@ class Tabular:
         head = "".join(f"<th>{_escaped(name)}</th>" for name in columns)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST])
         more = f"<p>and {len(rows) - _MOST:,} more rows</p>" if len(rows) > _MOST else ""
-        said = _escaped(repr(self).partition("\n")[0])
-        return f"<p>{said}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        first_line = _escaped(repr(self).partition("\n")[0])
+        return f"<p>{first_line}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def _escaped(text: object) -> str:

@@ -224,10 +224,11 @@ def test_shap_values_are_those_of_arrays(inputs):
     expected = shap_values(network, X, background)
     slots = {pair: slot for slot, pair in enumerate(map(tuple, expected.connections.tolist()))}
     for drawn in (background, on_device(background)):
-        means, neurons, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
-        assert np.array_equal(shares.T, expected.connection_values)
-        assert np.array_equal(neurons, expected.term_values)
-        assert np.array_equal(means, network.hidden(background).mean(axis=0))
+        means, worth, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
+        gains = network.gains[expected.connections[:, 1], 0]
+        assert np.array_equal((shares / 40).T * gains, expected.connection_values)
+        assert np.array_equal(worth, network.hidden(X) > 0)
+        assert np.array_equal(means, (network.hidden(background) > 0).mean(axis=0))
 
 
 @needs_gpu

@@ -181,9 +181,9 @@ def test_what_is_explained_is_the_score_and_the_prediction_stands_beside():
     np.testing.assert_array_equal(found.predictions, network.predict(rows))
     assert free.predictions is None
     np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), network.raw_score(rows))
-    gap = bgn.compare_tables(network, rows[:20], rows[20:])
-    assert gap.gap == pytest.approx(network.raw_score(rows[20:]).mean() - network.raw_score(rows[:20]).mean())
-    edited = bgn.edit(network, rows, network.predict(rows)).amount(1, 0.3)
+    shift = bgn.compare_tables(network, rows[:20], rows[20:])
+    assert shift.difference == pytest.approx(network.raw_score(rows[20:]).mean() - network.raw_score(rows[:20]).mean())
+    edited = bgn.edit(network, rows, network.predict(rows)).coef(1, 0.3)
     np.testing.assert_array_equal(edited.network.predict(rows), np.clip(edited.network.raw_score(rows), 0.0, 1.5))
     assert edited.network.bounds == network.bounds
     simple = bgn.simplify(network, rows, network.predict(rows), digits=1).network

@@ -108,10 +108,10 @@ def test_an_effect_on_the_score_is_that_of_the_score():
     for network, label, score in ((churn(), None, outputs_of(churn())[0]), (three(), "c", outputs_of(three())[2])):
         found = bgn.effect(network, "age", background, of=label, scale="score")
         alone = bgn.effect(score, "age", background)
-        np.testing.assert_array_equal(found.levels, alone.levels)
+        np.testing.assert_array_equal(found.values, alone.values)
     opposite = bgn.effect(churn(), "age", background, of="No", scale="score")
     assert opposite.target == "log-odds of price = No"
-    np.testing.assert_allclose(opposite.levels, -bgn.effect(churn(), "age", background, scale="score").levels)
+    np.testing.assert_allclose(opposite.values, -bgn.effect(churn(), "age", background, scale="score").values)
 
 
 @settings(deadline=None, max_examples=50)

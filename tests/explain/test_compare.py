@@ -32,11 +32,11 @@ def by_definition(network, first, second):
 
 
 def adds_up(found):
-    size = 1.0 + np.abs(found.network.output_weights).sum() + np.abs(found.slopes).sum()
-    assert abs(found.gap - (found.means[1] - found.means[0])) <= 1e-12 * size
-    assert abs(found.columns.sum() - found.gap) <= 1e-12 * size
-    assert abs(found.questions.sum() + found.slopes.sum() - found.gap) <= 1e-12 * size
-    np.testing.assert_allclose(found.shares.sum(axis=1), found.questions, rtol=0, atol=1e-12 * size)
+    size = 1.0 + np.abs(found.network.output_weights).sum() + np.abs(found.terms).sum()
+    assert abs(found.difference - (found.means[1] - found.means[0])) <= 1e-12 * size
+    assert abs(found.columns.sum() - found.difference) <= 1e-12 * size
+    assert abs(found.terms.sum() - found.difference) <= 1e-12 * size
+    np.testing.assert_allclose(found.shares.sum(axis=1), found.terms, rtol=0, atol=1e-12 * size)
 
 
 @settings(max_examples=30)
@@ -66,7 +66,7 @@ def test_slopes_links_and_classes():
     steep = with_linear_terms(Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"]), [0.0, 2.0])
     found = compare_groups(steep, X, groups)
     adds_up(found)
-    assert found.slopes[1] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
+    assert found.terms[0] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
     yes = Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"], link="logistic")
     found = compare_groups(yes, X, groups)
     adds_up(found)
@@ -82,7 +82,7 @@ def test_many_rows_add_up_to_the_last_digit():
     network, X = town(), town_rows(70_000)
     found = compare_groups(network, X, rng.integers(0, 2, len(X)))
     assert abs(found.columns.sum() - (found.means[1] - found.means[0])) < 1e-12
-    assert abs(found.questions.sum() - (found.means[1] - found.means[0])) < 1e-12
+    assert abs(found.terms.sum() - (found.means[1] - found.means[0])) < 1e-12
 
 
 def test_groups_by_name_with_gaps_and_of_many():
@@ -90,7 +90,7 @@ def test_groups_by_name_with_gaps_and_of_many():
     X = pd.DataFrame({"a": [0.0, 2.0, 2.0, 0.0], "who": ["x", "y", None, "z"]})
     network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
     found = compare_groups(network, X, "who", between=("x", "y"))
-    assert (found.gap, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
+    assert (found.difference, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
     assert repr(found) == "Comparison(y - x: +2 = a +2)"
     assert found.as_dict()["columns"] == {"a": 2.0}
     with pytest.raises(ValueError, match="between must name two of the groups 'x', 'y', 'z'"):
@@ -107,9 +107,9 @@ def test_the_figure_has_a_bar_per_part():
     ax = bgn.plots.comparison(found, most=3)
     assert ax.get_yticklabels()[-1].get_text().endswith("others")
     assert "mean score of b less that of a" in ax.get_xlabel()
-    bars = bgn.plots.comparison(found, by="questions", most=50).patches
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(found.gap)
-    with pytest.raises(ValueError, match="by must be 'columns' or 'questions'"):
+    bars = bgn.plots.comparison(found, by="terms", most=50).patches
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(found.difference)
+    with pytest.raises(ValueError, match="by must be 'columns' or 'terms'"):
         bgn.plots.comparison(found, by="rows")
 
 
@@ -128,7 +128,7 @@ def test_the_command(tmp_path):
     assert lines[0] == "mean prediction, who = x (2 rows): 2.5"
     assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["gap", "+2"]]
     told = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
-    assert json.loads(told)["gap"] == 1.0
+    assert json.loads(told)["difference"] == 1.0
     text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--terms").out
     assert "rooms ≥ 2" in text
     assert "name a column with --groups" in call("compare", tmp_path / "m.json", tmp_path / "a.csv", code=2).err

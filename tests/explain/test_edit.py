@@ -41,19 +41,19 @@ def test_an_amount_leaves_those_alone_that_answer_no():
     start = edit(HOUSE, ROWS)
     for line in range(1, 5):
         holds = bgn.as_terms(HOUSE).holds(ROWS)[:, line - 1]
-        done = start.amount(line, 7.0)
+        done = start.coef(line, 7.0)
         np.testing.assert_allclose(done.receipt.change[~holds], 0.0, atol=1e-12)
-        np.testing.assert_allclose(done.receipt.change[holds], 7.0 - bgn.as_terms(HOUSE).terms[line - 1].weight)
+        np.testing.assert_allclose(done.receipt.change[holds], 7.0 - bgn.as_terms(HOUSE).rules[line - 1].weight)
         gone = start.drop(line)
         np.testing.assert_allclose(gone.receipt.change[~holds], 0.0, atol=1e-12)
-        np.testing.assert_allclose(start.drop(line, answer=True).receipt.change[holds], 0.0, atol=1e-12)
+        np.testing.assert_allclose(start.drop(line, holds=True).receipt.change[holds], 0.0, atol=1e-12)
         assert gone.network.widths == (3,)
-    assert start.amount(1, 0).network.widths == (3,)
+    assert start.coef(1, 0).network.widths == (3,)
 
 
 def test_levels_change_sides():
     network, rows = town(), town_rows(300)
-    lines = bgn.as_terms(network).terms
+    lines = bgn.as_terms(network).rules
     place = next(k for k, term in enumerate(lines, 1) if term.condition.columns == (1,))
     done = edit(network, rows).category(place, "Rome", True)
     assert "{Lille, Nice, Rome}" in bgn.equation(done.network)
@@ -129,7 +129,7 @@ def test_the_log_goes_with_the_model(tmp_path):
 
 def test_undo_is_the_very_network_and_nothing_is_left_to_undo():
     start = edit(HOUSE, ROWS)
-    done = start.round(1).amount(1, 3).drop(2)
+    done = start.round(1).coef(1, 3).drop(2)
     assert done.undo().undo().undo() is start
     assert start.network is HOUSE
     with pytest.raises(ValueError, match="nothing to undo"):

@@ -37,8 +37,8 @@ def test_steps_equal_the_definition_at_every_breakpoint(problem, column):
     expected = [dependence(network, [column], value, background) for value in values]
     np.testing.assert_allclose(found(values), expected, atol=1e-10)
     assert (np.diff(found.breakpoints) > 0).all()
-    assert (np.diff(found.levels) != 0).all()
-    assert len(found.levels) == len(found.breakpoints) + 1
+    assert (np.diff(found.values) != 0).all()
+    assert len(found.values) == len(found.breakpoints) + 1
 
 
 @settings(deadline=None, max_examples=80)
@@ -56,7 +56,7 @@ def test_pairs_equal_the_definition(problem, first, gap):
     for cell in found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True):
         weights = np.random.default_rng(0).dirichlet(np.ones(len(cell.vertices)), size=5)
         for point in weights @ cell.vertices:
-            assert cell.level == pytest.approx(dependence(network, pair, point, background), abs=1e-9)
+            assert cell.value == pytest.approx(dependence(network, pair, point, background), abs=1e-9)
 
 
 @settings(deadline=None, max_examples=80)
@@ -80,7 +80,7 @@ def test_categories_and_gaps_equal_the_definition(data, missing, first, step):
     if set(pair) == {0, 2}:
         cell = found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True)[0]
         centre = cell.vertices.mean(axis=0)
-        np.testing.assert_allclose(cell.level, dependence(network, pair, centre, background), atol=1e-12 * scale)
+        np.testing.assert_allclose(cell.value, dependence(network, pair, centre, background), atol=1e-12 * scale)
     else:
         with pytest.raises(ValueError, match="cells need two columns of numbers"):
             found.cells()
@@ -106,7 +106,7 @@ def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, s
     if set(pair) == {0, 2}:
         for cell in found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True):
             centre = cell.vertices.mean(axis=0)
-            np.testing.assert_allclose(cell.level, dependence(network, pair, centre, background), atol=1e-10)
+            np.testing.assert_allclose(cell.value, dependence(network, pair, centre, background), atol=1e-10)
 
 
 def test_a_level_never_seen_is_refused_where_gaps_are():
@@ -157,7 +157,7 @@ def test_crossings_that_never_come():
     assert crossings(network.layers[0].neurons[1], 0, rows).tolist() == [-np.inf]
     found = effect(network, 0, rows)
     assert found.breakpoints.tolist() == []
-    assert found.levels.tolist() == [-2.0]
+    assert found.values.tolist() == [-2.0]
 
 
 def test_names_and_refusals():

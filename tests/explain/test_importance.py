@@ -21,10 +21,10 @@ def test_both_kinds_equal_their_definitions(problem, own):
     mean, paper = (importance(network, X, None if own else background, kind=kind) for kind in ("shap", "paper"))
     np.testing.assert_allclose(mean.features, np.abs(expected.sum(axis=2)).mean(axis=0), atol=1e-10)
     np.testing.assert_allclose(mean.connections, np.abs(expected).mean(axis=0), atol=1e-10)
-    np.testing.assert_allclose(mean.neurons, np.abs(expected.sum(axis=1)).mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(mean.terms, np.abs(expected.sum(axis=1)).mean(axis=0), atol=1e-10)
     np.testing.assert_allclose(paper.connections, paper_matrix(network, X, drawn), atol=1e-10)
     np.testing.assert_allclose(paper.features, paper.connections.sum(axis=1), atol=1e-10)
-    np.testing.assert_array_equal(paper.neurons, mean.neurons)
+    np.testing.assert_array_equal(paper.terms, mean.terms)
     assert (paper.connections >= mean.connections - 1e-10).all()
     assert (paper.features >= mean.features - 1e-10).all()
 
@@ -52,7 +52,7 @@ def test_shares_add_up(problem):
     found = importance(network, X, background)
     for absolute, relative in (
         (found.features, found.relative_features),
-        (found.neurons, found.relative_terms),
+        (found.terms, found.relative_terms),
         *zip(found.connections.T, found.relative_connections.T, strict=True),
     ):
         assert relative.sum() == pytest.approx(1.0 if absolute.sum() > 0 else 0.0)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn.report.classes import quality
-from bgn.report.facts import Facts
+from bgn.report.facts import MEASURES, Facts, quality
 from tests.optional import pandas as pd
 
 KINDS = {
@@ -49,13 +48,13 @@ def figures(kind, count):
         "points": [(each := bgn.simplify(model, X, y, points=3)).before, each.after],
         "digits": [(each := bgn.simplify(model, X, y, digits=1)).before, each.after],
         "sizes": np.concatenate([*bgn.frontier(model, X[:60], y[:60], X[60:], y[60:]).errors.values()]).tolist(),
-        "report": [value for each in quality(Facts.of(model, X[:60], y[:60], X[60:], y[60:]))
-                   for value in each.values() if isinstance(value, float)],
+        "report": [rival.evaluation.scores[name] for rival in quality(Facts.of(model, X[:60], y[:60], X[60:], y[60:]))
+                   for name in MEASURES[True]],
         "distilled": [*vars(bgn.distill(model, X, y, max_terms=2, max_linear=0, random_state=0).fidelity_).values()],
         "gap": bgn.compare_groups(model, X, list(y), random_state=0).columns.tolist() if count == 2 else [],
     }  # fmt: skip
     if count == 2:
-        receipt = bgn.edit(model, X, y, cutoff=0.5).amount(1, 0.25).receipt.edit
+        receipt = bgn.edit(model, X, y, cutoff=0.5).coef(1, 0.25).receipt.edit
         found["edit"] = [receipt.before, receipt.after]
     return found
 

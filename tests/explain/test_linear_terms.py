@@ -92,8 +92,6 @@ def test_shap_values_are_those_of_the_definition(network, rows, background):
         assert np.allclose(found.values[k], values, rtol=0, atol=1e-9)
         assert np.allclose(found.base_value, base, rtol=0, atol=1e-9)
     total = found.base_value + found.term_values.sum(axis=1)
-    if found.linear_values is not None:
-        total = total + found.linear_values.sum(axis=1)
     assert np.allclose(total, network.raw_score(rows), rtol=0, atol=1e-9)
     assert found.interaction_values().shape[:3] == (len(rows), 3, 3)
     assert importance(network, rows, background).features.shape == (3,)

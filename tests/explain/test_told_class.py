@@ -12,7 +12,7 @@ import pytest
 
 import bgn
 from bgn.explain.evaluate import evaluation_rows
-from bgn.model.readings import affirmed, as_told, is_turned, swapped
+from bgn.model.readings import find_positive_class, with_positive_second, is_first_positive, swap_classes
 from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows
@@ -30,7 +30,7 @@ from tests.optional import pandas as pd
     ],
 )  # fmt: skip
 def test_words_that_say_yes_are_known(labels: Any, which: int | None) -> None:
-    assert affirmed(labels) == which
+    assert find_positive_class(labels) == which
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +47,13 @@ def _with(schema: Any, classes: tuple[str, str]) -> Any:
 
 
 def test_an_equation_a_card_and_a_drawing_tell_of_yes(network: bgn.Network) -> None:
-    other = swapped(network)
-    assert is_turned(network)
-    assert not is_turned(other)
-    assert swapped(other) == network
+    other = swap_classes(network)
+    assert is_first_positive(network)
+    assert not is_first_positive(other)
+    assert swap_classes(other) == network
     assert bgn.equation(network).startswith("log-odds of gekauft = ja = ")
     assert bgn.equation(network) == bgn.equation(other)
-    assert bgn.scorecard(network).points == bgn.scorecard(as_told(network)).points
+    assert bgn.scorecard(network).points == bgn.scorecard(with_positive_second(network)).points
     assert network._repr_html_() == other._repr_html_()
     assert "gekauft = ja" in network._repr_html_()
 
@@ -62,7 +62,7 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
     card, rows = bgn.scorecard(network), town_rows(300)
     scores = network.raw_score(rows)
     assert (scores == 0).any()  # rows in between
-    totals = np.rint((-scores - float(card.start)) / float(card.unit)).astype(int)
+    totals = np.rint((-scores - float(card.start[0])) / float(card.unit)).astype(int)
     said = np.where(scores > 0, "nein", "ja")
     assert (said[totals >= card.likely_from()] == "ja").all()
     assert (said[totals < card.likely_from()] == "nein").all()
@@ -72,23 +72,23 @@ def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
     judged = evaluation_rows(network, rows, y)
-    turned = judged.turned()
+    turned = judged.swap_classes()
     np.testing.assert_array_equal(
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
     )
     np.testing.assert_allclose(judged.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
-    np.testing.assert_array_equal(turned.turned().predicted, judged.predicted)
+    np.testing.assert_array_equal(turned.swap_classes().predicted, judged.predicted)
 
 
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:
     lines = bgn.equation(network).splitlines()
     editor = bgn.edit(network, town_rows(60), cutoff=0.5)
-    for question in range(1, len(bgn.as_terms(network).terms) + 1):
+    for question in range(1, len(bgn.as_terms(network).rules) + 1):
         done = editor.drop(question)
         kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != question]
         assert [line.split("[")[1] for line in bgn.equation(done.network).splitlines() if "[" in line] == kept
         assert done.network.schema.classes == ("ja", "nein")
-    raised = editor.amount(1, 9.5)
+    raised = editor.coef(1, 9.5)
     assert " 9.5 [" in bgn.equation(raised.network)
     yes = 1.0 - network.predict(town_rows(60)), 1.0 - raised.network.predict(town_rows(60))
     assert (yes[1] >= yes[0] - 1e-12).all()  # an amount raises the probability of yes
@@ -134,6 +134,6 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     facts = Facts.of(fits[0], X, np.where(bought, "ja", "nein"), None, None)
     sets, own = facts.intervals.predict_encoded(facts.rows, 0.9), fits[0].intervals_.predict_encoded(facts.rows, 0.9)
     np.testing.assert_array_equal(sets, own[:, ::-1])
-    np.testing.assert_array_equal(facts.judged_target == 1, bought)
+    np.testing.assert_array_equal(facts.evaluation_target == 1, bought)
     assert bgn.load(model).predict_proba(X).tolist() == fits[0].predict_proba(X).tolist()
     assert io.StringIO(call("predict", model, path).out).readline() == "prediction\n"

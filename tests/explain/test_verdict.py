@@ -15,9 +15,11 @@ from sklearn.preprocessing import StandardScaler
 import bgn
 from bgn.explain.evaluate import LARGER_IS_BETTER, Evaluation, EvaluationRows, evaluate_classes, evaluate_numbers
 from bgn.explain.rivals import is_clearly_larger, paired_difference, verdict
-from bgn.report.classes import MEASURES
+from bgn.report.facts import MEASURES as ALL_MEASURES
 
 SHARE_OF_ONE = 0.317  # of a normal variable beyond one standard deviation
+
+MEASURES = ALL_MEASURES[True]
 
 
 def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[EvaluationRows, EvaluationRows]:

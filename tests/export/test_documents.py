@@ -73,7 +73,7 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
     sheet = openpyxl.load_workbook(io.BytesIO(content))["Scorecard"]
     card = scorecard(network)
     told = [(sheet[f"A{k}"].value, sheet[f"B{k}"].value) for k in range(4, 7)]
-    assert told == [*zip(card.questions, card.points, strict=True)]
+    assert told == [(text, own) for text, (own,) in zip(card.questions, card.points, strict=True)]
     assert sheet.page_setup.fitToHeight == 1
     with pytest.raises(ValueError, match="rows must be a whole number"):
         export.to_excel(network, rows=0)

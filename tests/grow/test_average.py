@@ -123,9 +123,9 @@ def test_widths_of_an_average() -> None:
     model = BGNRegressor(ensemble=2, **SMALL).fit(X, Y)
     small = model.with_terms(2)
     assert small.network_.widths[0] <= 4
-    parts = [member.network(min(2, member.best_width)).predict(X) for member in model.history_.members]
+    parts = [member.network(min(2, member.best_size)).predict(X) for member in model.history_.members]
     assert np.allclose(small.predict(X), np.mean(parts, axis=0), atol=1e-12)
-    assert bits(small.with_terms(model.history_.best_width).network_) == bits(model.network_)
+    assert bits(small.with_terms(model.history_.best_size).network_) == bits(model.network_)
     with pytest.raises(ValueError, match="width must be one that was grown"):
         model.with_terms(7)
 
@@ -206,7 +206,7 @@ def test_explanations_of_two_thousand_questions_add_up() -> None:
     assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
     text = bgn.equation(network, most=3)
     assert text.count("[") == 3
-    assert f"{len(bgn.as_terms(network).terms) - 3} more questions add up to" in text
+    assert f"{len(bgn.as_terms(network).rules) - 3} more questions add up to" in text
     assert network.members is not None
     each = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
     assert np.allclose(np.mean(each, axis=0), explained.values, atol=1e-9)

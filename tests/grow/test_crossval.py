@@ -53,7 +53,7 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
         losses.append([out.sum() * snapshot.validation_loss for snapshot in each.history_.paths[0]])
     expected = np.sum(losses, axis=0) / len(y)
     np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
-    assert model.history_.best_width == int(np.argmin(expected))
+    assert model.history_.best_size == int(np.argmin(expected))
     assert model.history_.n_validation == len(y)
     assert model.history_.stopped == "max_terms"
 
@@ -99,7 +99,7 @@ def test_noise_is_answered_by_its_mean():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
     model = BGNRegressor(random_state=0, growth=GrowthSettings(max_replacements=0)).fit(X, y)
-    assert model.history_.best_width <= 2
+    assert model.history_.best_size <= 2
     assert np.std(model.predict(X)) < 0.5
     assert model.history_.stopped in ("patience", "no gain")  # lines alone, of which there is one per column
 

@@ -181,7 +181,7 @@ def test_history_gives_every_width():
     limits = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(patience=None), "cv": None}
     model = BGNRegressor(**limits, shrinkage=10.0, random_state=0).fit(X, y)
     history = model.history_
-    assert history.network(history.best_width) == model.network_
+    assert history.network(history.best_size) == model.network_
     for width in range(7):
         network = history.network(width)
         assert network.widths == (width,)
@@ -211,8 +211,8 @@ def test_compact_is_no_wider_than_best():
     best = BGNRegressor(max_terms=25, random_state=0, cv=None).fit(X, y)
     compact = BGNRegressor(max_terms=25, select="compact", random_state=0, cv=None).fit(X, y)
     path = best.history_.paths[0]
-    assert compact.history_.best_width < best.history_.best_width
-    chosen, winner = path[compact.history_.best_width], path[best.history_.best_width]
+    assert compact.history_.best_size < best.history_.best_size
+    chosen, winner = path[compact.history_.best_size], path[best.history_.best_size]
     error = winner.validation_deviation / np.sqrt(best.history_.n_validation)
     assert chosen.validation_mse <= winner.validation_mse + error
 
@@ -305,7 +305,7 @@ def test_no_question_is_asked_twice():
     X = rng.integers(0, 2, (500, 4)).astype(float)
     y = 2 * X[:, 0] + X[:, 1]
     model = BGNRegressor(digits=None, random_state=0, cv=None).fit(X, y)
-    assert model.history_.best_width > 2
+    assert model.history_.best_size > 2
     assert model.network_.widths == (2,)
     np.testing.assert_allclose(model.predict(X), y, atol=0.01)
     tiny = BGNRegressor(random_state=0, cv=None).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])

@@ -24,7 +24,7 @@ from tests.reference.model import score
 @given(st.data())
 def test_scores_are_those_of_the_definition(data):
     missing = data.draw(st.booleans())
-    network, table = data.draw(mixed_networks(missing=missing, slopes=not missing)), data.draw(mixed_rows(missing))
+    network, table = data.draw(mixed_networks(missing=missing, linear=not missing)), data.draw(mixed_rows(missing))
     expected = np.array([score(network, row) for row in table])
     found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
@@ -116,7 +116,7 @@ def test_regions_and_bounds_know_categories():
 def test_terms_are_the_network_output_by_output(data):
     missing = data.draw(st.booleans())
     network, table = (
-        data.draw(mixed_networks(missing=missing, slopes=not missing, numbers=POWERS)),
+        data.draw(mixed_networks(missing=missing, linear=not missing, numbers=POWERS)),
         data.draw(mixed_rows(missing)),
     )
     X = np.array(table, dtype=object)
@@ -173,6 +173,6 @@ def test_the_base_alone_is_the_papers_kind(tmp_path):
     assert network.plain
     bgn.save(network, tmp_path / "m.json")
     assert bgn.load(tmp_path / "m.json").predict([[1.0, 2.0]]).tolist() == [3.0]
-    assert bgn.as_terms(network).base == 3.0
+    assert bgn.as_terms(network).intercept == (3.0,)
     with pytest.raises(ValueError, match="X has NaN or infinity"):
         network.predict([[np.nan, 2.0]])

@@ -64,9 +64,9 @@ def equal_neurons() -> BGNRegressor:
 
 def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -> None:
     model = equal_neurons()
-    assert model.network_.widths[-1] < model.history_.best_width
+    assert model.network_.widths[-1] < model.history_.best_size
     found = through_a_file(model, tmp_path)
-    assert found.history_.best_width == model.history_.best_width
+    assert found.history_.best_size == model.history_.best_size
 
 
 def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
@@ -94,7 +94,7 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     X, y = table(0, ("fine", "few values"), 60)
     settings = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(max_replacements=0), "random_state": 0}
     model = BGNRegressor(**settings, select="compact", cv=None).fit(X, y)
-    assert model.history_.best_width < len(model.history_.paths[0]) - 1
+    assert model.history_.best_size < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
     monkeypatch.setattr("bgn.persist.network.MOST_WEIGHTS", model.network_.layers[0].weights.size)
     for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
-from bgn.export.styles import colour
+from bgn.export.styles import color
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.show.curves import histogram
@@ -87,20 +87,20 @@ def test_the_drawing_shares_colours_and_order_with_the_equation() -> None:
     shares = [box.share for box in boxes]
     assert shares == sorted(shares, reverse=True)
     np.testing.assert_allclose(sum(shares), 1.0)
-    for position, term in enumerate(bgn.as_terms(network).terms):
-        assert next(box for box in boxes if box.index == term.neuron).colour == colour(position)
+    for position, term in enumerate(bgn.as_terms(network).rules):
+        assert next(box for box in boxes if box.index == term.index).color == color(position)
     inner = [line for line in draw(network, found).lines if not line.text]
     assert all(0.0 <= line.darkness <= 1.0 for line in inner)
 
 
-@pytest.mark.parametrize("of", ["features", "neurons"])
+@pytest.mark.parametrize("of", ["features", "terms"])
 @pytest.mark.parametrize("width", [5, 30])
 def test_bars_keep_apart(of: str, width: int) -> None:
     network = random_network(width, NASTY)
     assert_apart(bgn.plots.importance(network, table(network), of=of, most=30))
 
 
-@pytest.mark.parametrize("by", ["features", "neurons"])
+@pytest.mark.parametrize("by", ["features", "terms"])
 def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
     network = random_network(30, [f"feature {i}" for i in range(20)])
     rows = table(network)

@@ -24,7 +24,7 @@ def test_bars_and_dots_are_called_by_levels_and_gaps():
     assert {"age is missing", "city = Nice", "rooms = 3", "owner = True", "grade = low"} >= set(shown)
     assert "age is missing" in shown
     assert "city = Nice" in shown
-    assert texts(bgn.plots.waterfall(explanation, row=0, by="neurons"))
+    assert texts(bgn.plots.waterfall(explanation, row=0, by="terms"))
     assert set(texts(bgn.plots.summary(explanation))) == set(network.names)
     assert ink(0.5)
     assert texts(bgn.plots.importance(network, X))

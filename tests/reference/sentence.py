@@ -77,8 +77,18 @@ class Sentence:
     def _yes(self, question: str, columns: dict, number: type) -> np.ndarray:
         """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
         name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
+        if found := re.match(rf"({NUMBER}) (<=?) ({name}) (<=?) ({NUMBER})( or .+ is missing)?$", question):
+            low, below, column, above, high, missing = found.groups()
+            values, mirrored = columns[column], {"<": ">", "<=": ">="}
+            inside = _over(mirrored[below], values, number(low)) & _over(above, values, number(high))
+            return inside | columns.get(_absent(column), np.array(list(map(_gap, values)))) if missing else inside
+        if not self.counted:
+            for glue, other, together in ((" and ", " or ", and_), (" or ", " and ", or_)):
+                parts = _split(question, glue)
+                if len(parts) > 1 and all(_stands_alone(part, name, other) for part in parts):
+                    parts = [part[1:-1] if part.startswith("(") and part.endswith(")") else part for part in parts]
+                    return reduce(together, [self._yes(part, columns, number) for part in parts])
         several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
-        question = re.sub(r"^.+? \(in all rows seen; exactly: (.+ where .+?)\)(?=$|, or |, and | \()", r"\1", question)
         counted = dict(self.counted) if several else {}
         if found := re.search(r" \((a missing .*)\)$", question):
             question, counted = question[: found.start()], counted | _counted(found[1], name)
@@ -118,8 +128,12 @@ class Sentence:
         return self._choice(question, columns, name)
 
     def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
-        """Compare a number, case by case, or a sum."""
-        first, *cases = question.split(", or ")
+        """Compare a number, case by case or with choices that must hold or are enough, or a sum."""
+        first, *others = _split(question, ", or ")
+        cases = [each for each in others if re.match(rf"(?:>=|<=|<|>) {NUMBER}.* where ", each)]
+        enough = [each for each in others if each not in cases]
+        first, *more = _split(first, " or ")
+        first, *needed = _split(first, " and ")
         places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
         found = next(each for each in places if _outside(first, each.start()))  # not the level of a summand
         left, relation, threshold = first[: found.start()], found[1], found[2]
@@ -130,7 +144,17 @@ class Sentence:
                 relation, threshold, where = re.match(rf"(>=|<=|<|>) ({NUMBER}).*? where (.+)$", case).groups()
                 holds = self._choice(where, columns, name)
                 yes = np.where(holds, _over(relation, values, number(threshold)), yes)
-        return np.asarray(yes, dtype=bool)
+        yes = np.asarray(yes, dtype=bool)
+        for each in needed:
+            yes = yes & self._several(each, columns, name)
+        for each in (*more, *enough):
+            yes = yes | self._several(each, columns, name)
+        return yes
+
+    def _several(self, text: str, columns: dict, name: str) -> np.ndarray:
+        """Answer choices, perhaps in brackets, and perhaps how many of them must hold."""
+        inner = text[1:-1] if text.startswith("(") and _outside(text[1:-1], len(text) - 2) else text
+        return self._said(inner, columns, float, name)
 
     def _sum(self, left: str, columns: dict, number: type, name: str) -> np.ndarray:
         parts, place = [], 0
@@ -169,6 +193,16 @@ class Sentence:
             among = words[1:-1].split(", ") if how.endswith("in ") else [words]
         held = [(_word(value) in among) is not ("not" in how) and not _gap(value) for value in columns[column]]
         return np.array(held, dtype=bool)
+
+
+def _stands_alone(text: str, name: str, other: str) -> bool:
+    """Tell whether a text is one condition of a rule: in brackets, or a comparison without "where" and lists."""
+    if len(_split(text, other)) > 1 or len(_split(text, " where ")) > 1 or text.endswith(","):
+        return False
+    compared = rf"(?:{NUMBER} <=? )?(?:{name}) (?:>=|<=|<|>|=|is|in|not in) .+$"
+    return bool(re.match(compared, text)) or (text.startswith("(") and text.endswith(")")) or bool(
+        re.search(rf" (?:>=|<=|<|>) {NUMBER}$", text)
+    )
 
 
 def _absent(name: str) -> tuple[str, str]:

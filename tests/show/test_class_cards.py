@@ -38,7 +38,7 @@ def columns_of(X: np.ndarray) -> dict:
 def test_a_printed_table_of_classes_is_the_network(data, depth):
     network, complete = data.draw(class_networks(depth, n_classes=3))
     X = data.draw(table_rows(complete))
-    np.testing.assert_array_equal(bgn.as_table(network).evaluate(X), network.raw_score(X))
+    np.testing.assert_array_equal(bgn.as_terms(network).evaluate(X), network.raw_score(X))
     printed = read_table(bgn.equation(network), list(TABLE.names), 3)
     assert printed.classes == ["no", "yes", "maybe"]
     found = [[float(each) for each in row] for row in printed.scores(columns_of(X))]
@@ -92,7 +92,7 @@ def test_probabilities_of_a_card_rise_with_the_total():
     model = bgn.BGNClassifier(max_terms=5, max_linear=0, random_state=0).fit(X[:400], y[:400])
     simple = bgn.simplify(model, X[:400], y[:400], points=5, calibrate_on=(X[400:], y[400:]))
     card = bgn.scorecard(simple.network)
-    chances_of = [card.probability(total) for total in range(sum(card.points) + 1)]
+    chances_of = [card.probability(total) for total in range(sum(own for (own,) in card.points) + 1)]
     assert (np.diff(chances_of) > 0).all()
     shown = read_card(str(card), list(X.columns)).chances
     for total, text in shown.items():
@@ -111,7 +111,8 @@ def test_points_of_several_classes_keep_what_is_predicted():
     simple = bgn.simplify(model, X, y, points=5)
     assert np.mean(simple.network.predict(X).argmax(axis=1) == y) >= model.score(X, y) - 0.02
     card = bgn.scorecard(simple.network)
-    totals = card.table.asked.holds(X) @ np.array(card.points) + np.array(card.start)
+    first, *points = card.lines()
+    totals = card.terms.holds(X) @ np.array(points) + np.array(first)
     np.testing.assert_array_equal([card.probabilities(row) for row in totals], simple.network.predict(X))
     rounder = bgn.simplify(model, X, y, digits=2).network
     np.testing.assert_allclose(200 * rounder.output_weights, np.rint(200 * rounder.output_weights), atol=1e-9)
@@ -175,5 +176,3 @@ def test_what_has_no_points_is_refused():
         bgn.simplify(numbers, [[1.0], [2.0]], [1.0, 2.0], points=2, calibrate_on=([[1.0]], [1.0]))
     with pytest.raises(ValueError, match="probability is for cards of two classes"):
         bgn.scorecard(numbers).probability(1)
-    with pytest.raises(ValueError, match=r"Use bgn\.as_terms"):
-        bgn.as_table(numbers)

@@ -22,7 +22,7 @@ RELATIONS = {">=": np.greater_equal, "<": np.less, ">": np.greater, "<=": np.les
 @given(st.one_of(decimals, st.floats(-1e5, 1e5)), st.sampled_from(sorted(RELATIONS)))
 @settings(max_examples=300)
 def test_a_date_parts_the_same_times_as_its_days(value, relation):
-    told = np.datetime64(SINCE.told(value, relation in (">=", "<")).replace(" ", "T"), "us")
+    told = np.datetime64(SINCE.written(value, relation in (">=", "<")).replace(" ", "T"), "us")
     times = told + np.arange(-3, 4).astype("m8[us]")
     asked = RELATIONS[relation]
     assert asked(times, told).tolist() == asked(SINCE.of(times), value).tolist()
@@ -32,7 +32,7 @@ def test_a_date_parts_the_same_times_as_its_days(value, relation):
     st.one_of(st.integers(0, 2399).map(lambda whole: whole / 100), st.floats(0, 24, exclude_max=True)), st.booleans()
 )
 def test_a_clock_parts_the_same_times_as_its_hours(value, up):
-    hours, *rest = map(float, TimePart("sold", "hour").told(value, up).split(":"))
+    hours, *rest = map(float, TimePart("sold", "hour").written(value, up).split(":"))
     us = round(hours * HOUR + sum(part * HOUR / 60 ** (k + 1) for k, part in enumerate(rest)))
     others = range(max(us - 3, 0), us + 4)
     assert [(each / HOUR >= value) if up else (each / HOUR <= value) for each in others] == [
@@ -72,7 +72,7 @@ def test_thresholds_of_dates_are_dates(part, threshold, weight, whole, expected)
         assert expected.split()[-1] in bgn.equation(network, format=format).replace("\\", "")
     signs = expected.replace(">=", "≥")
     assert any(signs in box.label for box in draw(network).boxes) or "1e" in expected  # a long name is shortened
-    (term,) = bgn.as_terms(network).terms
+    (term,) = bgn.as_terms(network).rules
     assert float(term.condition.reading.cases[0].threshold) == threshold
 
 

@@ -104,9 +104,9 @@ def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Ge
         elif j < 5:
             held.append([0.0, 1.0, *gap])
         elif column.whole:
-            held.append([*sorted({np.floor(end) + step for end in ends for step in (-1.0, 0.0, 1.0)}), *gap])
+            held.append([*_seen(column, {np.floor(end) + step for end in ends for step in (-1.0, 0.0, 1.0)}), *gap])
         else:
-            held.append([*sorted({float(np.nextafter(end, way)) for end in ends for way in (-9e9, end, 9e9)}), *gap])
+            held.append([*_seen(column, {np.nextafter(end, way) for end in ends for way in (-9e9, end, 9e9)}), *gap])
     count = int(np.prod([len(each) for each in held]))
     if count <= MOST_STATES:
         rows = list(product(*held))
@@ -114,6 +114,12 @@ def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Ge
         rows = [tuple(one_of(rng, *each) for each in held) for _ in range(MOST_STATES)]
     rows = [row for row in rows if not (row[3] == row[4] == 1.0)]  # one season at a time
     return np.array(rows, dtype=object).reshape(len(rows), len(held))
+
+
+def _seen(column: Column, values: set) -> list[float]:
+    """Values in the range seen, for which conditions are written, its ends among them."""
+    low, high = column.seen
+    return sorted({float(value) for value in values if low <= value <= high} | {low, high})
 
 
 def as_read(X: np.ndarray, text: str) -> dict[str, np.ndarray]:
@@ -136,7 +142,7 @@ def check(seed: int) -> None:
     for asked in model.layers[0].neurons:
         X = states(model, asked, complete, rng)
         fires = model.hidden(X) > 0
-        expected = [fires[:, term.neuron] == (model.output_weights[term.neuron] > 0) for term in terms.terms]
+        expected = [fires[:, term.index] == (model.output_weights[term.index] > 0) for term in terms.rules]
         answers = np.transpose(expected).reshape(len(X), -1)
         said = sentence.answers(as_read(X, text))
         wrong = np.flatnonzero((answers != said).any(axis=1))

@@ -84,33 +84,33 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Means and spreads of the training rows; a column or target that never changes keeps spread 1."""
+    """Means and spreads of the training rows; a column or target that never changes keeps scale 1."""
 
     center: Floats
-    spread: Floats
+    scale: Floats
     target_center: float
-    target_spread: float
+    target_scale: float
 
     @classmethod
     def of(cls, split: Split, scale_target: bool) -> Scaling:
-        """Measure the training rows of a split; raw targets have centre 0 and spread 1."""
-        target = (float(split.y.mean()), float(_spread(split.y))) if scale_target else (0.0, 1.0)
-        return cls(split.X.mean(axis=0), _spread(split.X), *target)
+        """Measure the training rows of a split; raw targets have centre 0 and scale 1."""
+        target = (float(split.y.mean()), float(_scale(split.y))) if scale_target else (0.0, 1.0)
+        return cls(split.X.mean(axis=0), _scale(split.X), *target)
 
     def inputs(self, X: Floats) -> Floats:
         """Return rows in units of the training rows."""
-        return (X - self.center) / self.spread
+        return (X - self.center) / self.scale
 
     def target(self, y: Floats) -> Floats:
         """Return targets in units of the training targets."""
-        return (y - self.target_center) / self.target_spread
+        return (y - self.target_center) / self.target_scale
 
 
-def _spread(values: Floats) -> Floats:
+def _scale(values: Floats) -> Floats:
     """Return standard deviations, 1 where they are nothing but round-off."""
-    spread = np.asarray(values.std(axis=0))
-    flat = spread <= 1e-12 * np.abs(values).max(axis=0)
-    return np.where(flat, 1.0, spread)
+    scale = np.asarray(values.std(axis=0))
+    flat = scale <= 1e-12 * np.abs(values).max(axis=0)
+    return np.where(flat, 1.0, scale)
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,13 +80,13 @@ def fold(
     """
     surrogate = METHODS[trained.config.method]
     pieces, running, mask = trained.pieces()
-    weights = [each[0].numpy().copy() for each in effective_weights(pieces, surrogate, mask)]
-    biases = [np.zeros(len(each)) for each in weights]
+    weights = [layer[0].numpy().copy() for layer in effective_weights(pieces, surrogate, mask)]
+    biases = [np.zeros(len(layer)) for layer in weights]
     output, base = pieces.output[0, 0].numpy().copy(), pieces.base.item()
     if surrogate.levels == (0.0, 1.0):
-        for above, bias in zip(weights[1:], biases[1:], strict=True):
-            bias += above.sum(axis=1) / 2
-            above /= 2
+        for later, bias in zip(weights[1:], biases[1:], strict=True):
+            bias += later.sum(axis=1) / 2
+            later /= 2
         base += output.sum() / 2
         output /= 2
     for k, (layer, bias) in enumerate(zip(weights, biases, strict=True)):
@@ -97,10 +97,10 @@ def fold(
         layer *= scale[:, None]
         bias[:] = scale * (bias - mean) + beta
     scaling = trained.scaling
-    biases[0] -= weights[0] @ (scaling.center / scaling.spread)
-    weights[0] /= scaling.spread
-    output *= scaling.target_spread
-    base = base * scaling.target_spread + scaling.target_center
+    biases[0] -= weights[0] @ (scaling.center / scaling.scale)
+    weights[0] /= scaling.scale
+    output *= scaling.target_scale
+    base = base * scaling.target_scale + scaling.target_center
     if surrogate.levels is None:
         return ReluNetwork(tuple(zip(weights, biases, strict=True)), output, base)
     layers = [Layer(layer, bias) for layer, bias in zip(weights, biases, strict=True)]
@@ -267,7 +267,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
     def _config(self, seed: int) -> Config:
         """Return the parameters as training wants them, or say which is wrong."""
         own = self.get_params(deep=False)
-        named = {each.name: own[each.name] for each in fields(Config) if each.name in own}
+        named = {field.name: own[field.name] for field in fields(Config) if field.name in own}
         widths = tuple(np.atleast_1d(self.hidden_layers).tolist())
         made = {"method": self._method, "seed": seed, "hidden_layers": widths, "scale_target": bool(self.scale_target)}
         return Config(**(named | made))

@@ -171,7 +171,7 @@ def prune_many(
         cut = {i: _cut(last[i], splits[i], ways[i][0], number, models[i].config.seed) for i in going}
         going = [i for i in going if cut[i] is not None]
         if going:
-            start = [each for i in going if (each := cut[i]) is not None]
+            start = [place for i in going if (place := cut[i]) is not None]
             configs = [_slower(last[i], rates[i], ways[i][1], number, models[i].config.seed) for i in going]
             for i, trained in zip(going, train_stack(configs, [splits[i] for i in going], where, start), strict=True):
                 rounds[i].append(trained)

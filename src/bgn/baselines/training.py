@@ -30,8 +30,8 @@ def most_numbers(device: torch.device) -> int:
 
 def masks(models: Sequence[Trained]) -> Tensor | None:
     """Return which parameters of each model are left after pruning; None where all of all are."""
-    found = [torch.from_numpy(each.mask) for each in models if each.mask is not None]
-    return torch.stack(found) if found else None
+    kept = [torch.from_numpy(model.mask) for model in models if model.mask is not None]
+    return torch.stack(kept) if kept else None
 
 
 @dataclass
@@ -84,8 +84,8 @@ class Stack:
             parameters = torch.stack([drawn[c.seed, c.output_init] for c in configs])
             running = Running.start(self.shape).repeat(len(configs), 1)
         else:
-            parameters = torch.stack([torch.from_numpy(each.parameters) for each in start])
-            running = torch.stack([torch.from_numpy(each.running) for each in start])
+            parameters = torch.stack([torch.from_numpy(model.parameters) for model in start])
+            running = torch.stack([torch.from_numpy(model.running) for model in start])
         padding = (0, self.shape.row_length - self.shape.n_parameters)
         parameters, running = nn.functional.pad(parameters, padding).to(device, dtype), running.to(device, dtype)
         mask, kept = None, masks(start)
@@ -153,8 +153,8 @@ class Stack:
         state.first_moment.lerp_(slope, 1 - first)
         state.second_moment.mul_(second).addcmul_(slope, slope, value=1 - second)
         correction = (1 - second**self.steps) ** 0.5
-        spread = torch.sqrt(state.second_moment, out=slope).add_(epsilon * correction)
-        move = torch.div(state.first_moment, spread, out=slope)
+        deviation = torch.sqrt(state.second_moment, out=slope).add_(epsilon * correction)
+        move = torch.div(state.first_moment, deviation, out=slope)
         state.parameters.addcmul_(move, state.rate, value=-correction / (1 - first**self.steps))
         if self.surrogate.binary_weights:
             weights.clamp_(-1, 1)
@@ -183,12 +183,12 @@ def choose_device(device: str) -> torch.device:
     """Return the device of that name, or say why there is none."""
     if device not in ("cpu", "cuda", "auto"):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto'; got {device!r}.")
-    found = torch.cuda.is_available()
-    if device == "cuda" and not found:
+    has_gpu = torch.cuda.is_available()
+    if device == "cuda" and not has_gpu:
         raise RuntimeError(
             "device='cuda' but torch sees no CUDA device. Use device='cpu', or 'auto' to take what is there."
         )
-    return torch.device("cuda" if found and device != "cpu" else "cpu")
+    return torch.device("cuda" if has_gpu and device != "cpu" else "cpu")
 
 
 def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], device: str = "cpu") -> list[Trained]:
@@ -251,8 +251,8 @@ def stack_size(config: Config, split: Split, device: torch.device) -> int:
     if device.type == "cuda":
         torch.cuda.empty_cache()  # what torch keeps for later counts as taken otherwise
         free, _ = torch.cuda.mem_get_info(device)
-        each = 4 * (12 * shape.n_parameters + 8 * rows * shape.n_neurons) + 16 * split.X.size
-        size = max(1, min(size, int(0.7 * (free - 4 * 3 * most_numbers(device)) / each)))
+        bytes_of_model = 4 * (12 * shape.n_parameters + 8 * rows * shape.n_neurons) + 16 * split.X.size
+        size = max(1, min(size, int(0.7 * (free - 4 * 3 * most_numbers(device)) / bytes_of_model)))
     return size
 
 
@@ -331,7 +331,7 @@ def _train(
     place = {id(split): i for i, split in enumerate(distinct)}
     table = [place[id(split)] for split in splits]
     tables = Tables.of(distinct, configs[0].scale_target, device)
-    units = [tables.scalings[i].target_spread ** 2 for i in table]
+    units = [tables.scalings[i].target_scale ** 2 for i in table]
     stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start, dtype)
     progress = [_Progress(config) for config in configs]
     best: dict[int, tuple[Tensor, Tensor]] = {}
@@ -375,17 +375,17 @@ def _final_errors(
     """Return validation and test errors of finished models, in float64, a few models at a time."""
     device = parameters.device
     shape = Shape(tables.train[0].shape[2], config.hidden_layers)
-    each = 1 if device.type == "cpu" else 16
-    found: tuple[list[float], list[float]] = ([], [])
-    for low in range(0, len(table), each):
-        where = torch.tensor(table[low : low + each], device=device)
-        pieces = Pieces(shape, parameters[low : low + each].double())
-        norms = Running(shape, running[low : low + each].double())
-        kept = masks(start[low : low + each])
+    at_once = 1 if device.type == "cpu" else 16
+    errors_by_part: tuple[list[float], list[float]] = ([], [])
+    for low in range(0, len(table), at_once):
+        where = torch.tensor(table[low : low + at_once], device=device)
+        pieces = Pieces(shape, parameters[low : low + at_once].double())
+        norms = Running(shape, running[low : low + at_once].double())
+        kept = masks(start[low : low + at_once])
         mask = None if kept is None else Pieces(shape, kept.to(device, torch.float64))
-        for errors, part in zip(found, (tables.validation, tables.test), strict=True):
+        for errors, part in zip(errors_by_part, (tables.validation, tables.test), strict=True):
             if part is not None:
                 x, y = (tensor[where] for tensor in part)
                 output = network.evaluate(pieces, norms, x, METHODS[config.method], mask, most_numbers(device))
                 errors.extend(output.sub_(y).square_().mean((1, 2)).tolist())
-    return found
+    return errors_by_part

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from decimal import Decimal
 from typing import Any
 
 import click
@@ -75,8 +74,9 @@ def simplify(
         plain |= split.counts | split.test_errors(file.network, simple.network)
         plain["equation"] = bgn.equation(simple.network, units=file.units)
         if card is not None:
-            start: Any = float(card.start) if isinstance(card.start, Decimal) else card.start
-            plain["scorecard"] = {"rules": card.questions, "points": card.points, "start": start}
+            points = card.points if card.classes else [own for (own,) in card.points]
+            start: Any = card.lines()[0] if card.classes else float(card.start[0])
+            plain["scorecard"] = {"rules": card.questions, "points": points, "start": start}
             plain["scorecard"]["unit"] = float(card.unit)
         show_json(plain)
         return
@@ -169,7 +169,7 @@ def _change_category(editor: Editor, line: str, category: str, yes: str, why: st
 # By name: how many arguments follow, and what they do.
 CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
     "threshold": (2, lambda editor, n, value, why: editor.threshold(int(n), float(value), why)),
-    "weight": (2, lambda editor, n, value, why: editor.amount(int(n), float(value), why)),
+    "weight": (2, lambda editor, n, value, why: editor.coef(int(n), float(value), why)),
     "category": (3, _change_category),
     "drop": (1, lambda editor, n, why: editor.drop(int(n), why=why)),
     "merge": (2, lambda editor, n, m, why: editor.merge(int(n), int(m), why=why)),

@@ -30,7 +30,7 @@ from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
 from bgn.export.numbers import number, whole
 from bgn.inputs.errors import InputError
-from bgn.model.readings import is_flag, is_turned
+from bgn.model.readings import is_flag, is_first_positive
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -266,7 +266,7 @@ def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: 
     wanted: dict[str, Any] = {}
     if to is not None:
         wanted["to"] = class_labels(network)[class_number(network, to, "--to")]
-    elif is_turned(network):
+    elif is_first_positive(network):
         wanted["to"] = class_labels(network)[0]
     if at_least is not None or at_most is not None:
         wanted["probability"] = (0.0 if at_least is None else at_least, 1.0 if at_most is None else at_most)

@@ -24,10 +24,9 @@ from bgn.cli.rows import (
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
-from bgn.export.styles import Text
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.network import Network
-from bgn.model.readings import as_terms, as_told
+from bgn.model.readings import as_terms, with_positive_second
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
@@ -70,7 +69,7 @@ def explain(
     bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, rows = file.network, data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
     if row is None:
@@ -179,7 +178,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     bgn effect model.json houses.csv income
     bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, classes, of = file.network, file.network.schema.classes, None
     if network.link == "identity":
         check_no_class(label)
@@ -205,8 +204,8 @@ def _describe_effect(curve: Effect) -> dict[str, Any]:
         effects = curve(np.array(curve.column.categories, dtype=object)).tolist()
         facts["effects"] = dict(zip(map(category_name, curve.column.categories), effects, strict=True))
     else:
-        facts |= {"breakpoints": curve.breakpoints.tolist(), "values": curve.levels.tolist()}
-        facts |= {} if curve.bends is None else {"per_unit": curve.bends.tolist()}
+        facts |= {"breakpoints": curve.breakpoints.tolist(), "values": curve.values.tolist()}
+        facts |= {} if curve.rates is None else {"per_unit": curve.rates.tolist()}
         term = curve.linear
         facts["linear"] = term and {"coef": float(curve.linear_coef), "ends": ends_out(term.low, term.high)}
     return facts | {"missing": curve.missing}
@@ -218,8 +217,8 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
 
     name, unit = quote_name(curve.feature), file.units.get(curve.feature, "")
     mean = f"mean {quote_name(curve.target)}" if file.network.link != "identity" and curve.target else "mean prediction"
-    if curve.nothing:
-        value = people(float(curve.levels[0]), 6)
+    if curve.is_constant:
+        value = people(float(curve.values[0]), 6)
         show(f"The model does not ask about {name}: the {mean} is {value} whatever its value.")
         return
     show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
@@ -232,9 +231,9 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
     for place, value, bar in zip(places, written, drawn, strict=True):
         show(f"  {place:{side}{left}}  {value:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
-        linear = "" if curve.bends is None else ", and so much per unit between them"
+        linear = "" if curve.rates is None else ", and so much per unit between them"
         if curve.linear is not None:
-            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{Text().between(*ends(curve.linear))}"
+            linear = f", and {signed(float(curve.linear_coef), 6)} per unit{ends(curve.linear)}"
         show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{linear} (--json has all)")
 
 
@@ -259,11 +258,10 @@ def compare(
     bgn compare model.json people.csv --groups sex
     bgn compare model.json last_year.csv --with this_year.csv --terms
     """
-    from bgn.explain.compare import told
 
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, output = file.network, output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]
@@ -280,9 +278,9 @@ def compare(
         group = clean(name) if groups is None else f"{quote_name(groups)} = {quote_category(name)}"
         show(f"mean {what}, {group} ({count_of(rows, 'row')}): {people(mean, 6)}")
     labels = term_labels(comparison.network) if terms else [*map(quote_name, comparison.network.names)]
-    parts = told(comparison, dict(enumerate(labels)), "questions" if terms else "columns")
+    parts = comparison.parts(labels, "terms" if terms else "columns")
     lines = [[name, signed(value)] for name, value in parts]
-    show_columns([*lines, ["gap", signed(comparison.gap, 6)]], left=1)
+    show_columns([*lines, ["gap", signed(comparison.difference, 6)]], left=1)
 
 
 def _compare_groups(

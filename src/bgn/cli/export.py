@@ -15,7 +15,7 @@ from bgn.export.plan import plan
 from bgn.export.programs.sql_check import count_differing_rows
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.inputs.errors import InputError
-from bgn.model.readings import is_turned
+from bgn.model.readings import is_first_positive
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -83,7 +83,7 @@ def export(
         sys.stdout.write(str(written))
     else:
         show(f"{target} written to {clean(out)}")
-    if is_turned(file.network):
+    if is_first_positive(file.network):
         second = clean(category_name(class_labels(file.network)[1]))
         note(f"score and probability are those of {second!r}, the second class.")
     for sentence in to_do:

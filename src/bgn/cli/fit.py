@@ -298,7 +298,7 @@ def _open_rows(request: TrainingRequest, options: dict[str, Any]) -> TrainingRow
 
 def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
     """Grow a network, and keep the size that is wanted. Also the rows it was fitted to, or some of them."""
-    from bgn.grow.history import choose_width
+    from bgn.grow.history import choose_size
 
     size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
     model = _make_estimator(rows.classes is not None, options)
@@ -308,9 +308,9 @@ def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any
     kept = rows.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
-    if size is not None and history.best_width > size:
+    if size is not None and history.best_size > size:
         narrow = history.paths[history.best_layer][: size + 1]
-        model = model.with_terms(choose_width(narrow, model.select, history.n_validation))
+        model = model.with_terms(choose_size(narrow, model.select, history.n_validation))
     schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, options["target"], kept.X)
     model.history_ = model.history_.with_schema(schema)
     model.network_ = model.history_.network()

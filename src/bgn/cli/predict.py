@@ -136,7 +136,7 @@ def _decimals(file: ModelFile) -> int:
     if file.network.link != "identity":
         return 6
     terms = as_terms(file.network)
-    weights = [float(terms.base), *(float(term.weight) for term in terms.terms)]
+    weights = [float(terms.intercept[0]), *(term.weight for term in terms.rules)]
     return max(0, *(-int(written(weight).as_tuple().exponent) for weight in weights))
 
 

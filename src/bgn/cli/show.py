@@ -15,7 +15,7 @@ from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
+from bgn.model.readings import Cases, Choice, Count, with_positive_second, outputs_of, swap_classes
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
@@ -48,7 +48,7 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
     file = read_model(model, size)
-    several, network = file.network.link == "softmax", as_told(file.network)
+    several, network = file.network.link == "softmax", with_positive_second(file.network)
     if label is not None:
         if network.link == "identity":
             check_no_class(label)
@@ -56,11 +56,11 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
         if several:
             network = outputs_of(network)[number]
         elif not number:
-            network = swapped(network)
+            network = swap_classes(network)
     if chosen == ["json"]:
         show_json(_describe(replace(file, network=network), digits))
         return
-    written = network if several and label is None else bgn.as_terms(network)
+    written = bgn.as_terms(network)
     show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
     if not chosen and not several:
         percent, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
@@ -109,6 +109,9 @@ def _terms(network: Network) -> dict[str, Any]:
     def choice(one: Choice) -> dict[str, Any]:
         return {"column": one.column, "values": list(one.values), "missing": one.missing}
 
+    def count(of: Count | None) -> dict[str, Any] | None:
+        return None if of is None else {"at_least": of.least, "of": list(map(choice, of.choices))}
+
     def reading(of: Cases | Count | None) -> dict[str, Any]:
         """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
         cases = choices = None
@@ -116,13 +119,14 @@ def _terms(network: Network) -> dict[str, Any]:
             cases = [{"where": list(map(choice, case.where)), "relation": case.relation,
                       "threshold": float(case.threshold)} for case in of.cases]  # fmt: skip
         if isinstance(of, Count):
-            choices = {"at_least": of.least, "of": list(map(choice, of.choices))}
-        return {"cases": cases, "choices": choices}
+            choices = count(of)
+        more = {name: count(getattr(of, name, None)) for name in ("required", "sufficient")}
+        return {"cases": cases, "choices": choices, **more}
 
     terms = bgn.as_terms(network)
-    rules = [(term.weight, term.condition) for term in terms.terms]
+    rules = [(term.weight, term.condition) for term in terms.rules]
     return {
-        "intercept": terms.base,
+        "intercept": float(terms.intercept[0]),
         "terms": [
             {
                 "coef": coef,
@@ -137,8 +141,8 @@ def _terms(network: Network) -> dict[str, Any]:
             for coef, condition in rules
         ],
         "linear": [
-            {"column": term.column, "coef": coef, "ends": ends_out(term.low, term.high)}
-            for term, coef in terms.linear_terms
+            {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
+            for term in terms.linear if term.linear is not None
         ],
     }
 
@@ -153,7 +157,7 @@ def path(model: str, as_json: bool) -> None:
     if file.history is None:
         raise InputError(f"{model} was saved without a history: only fitted estimators have one.")
     history = file.model().history_
-    best = (history.best_layer + 1, history.best_width)
+    best = (history.best_layer + 1, history.best_size)
     rows = [
         {"layer": layer + 1, "n_terms": size, "train": record.train_loss, "validation": record.validation_loss}
         for layer, grown in enumerate(history.paths)
@@ -173,14 +177,14 @@ def path(model: str, as_json: bool) -> None:
     for row in rows:
         size, last = int(row["n_terms"]), len(history.paths[row["layer"] - 1]) - 1
         # All of a few sizes, then fewer and fewer, the last and the chosen one.
-        if size > 10 and size not in {12, 15, *range(20, last, 10 * 2 ** (last > 100)), history.best_width, last}:
+        if size > 10 and size not in {12, 15, *range(20, last, 10 * 2 ** (last > 100)), history.best_size, last}:
             continue
         validation = "" if np.isnan(row["validation"]) else people(row["validation"])
         mark = "chosen" if (row["layer"], size) == best else ""
         lines.append([str(row["layer"])] * deep + [str(size), people(row["train"]), validation, mark])
     show_columns([titles, *lines], left=0)
     kept = file.network.widths[-1] + len(file.network.linear)
-    if not deep and kept < history.best_width:
-        show(f"the model has {kept}: of {history.best_width} grown questions and lines, equal ones became one")
+    if not deep and kept < history.best_size:
+        show(f"the model has {kept}: of {history.best_size} grown questions and lines, equal ones became one")
     more = "" if len(lines) == len(rows) else "; --json has every size"
     show(f"growth ended: {STOP_REASONS.get(history.stopped, history.stopped)}{more}")

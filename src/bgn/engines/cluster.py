@@ -248,9 +248,9 @@ class Standing:
             return replace(self, output=arguments[0])
         if request.method not in (RowPart.put, RowPart.move):
             return self
-        slot, neuron = arguments if request.method is RowPart.put else (arguments[1], self.slots[arguments[0]])
+        slot, rule = arguments if request.method is RowPart.put else (arguments[1], self.slots[arguments[0]])
         slots = [*self.slots, *[None] * (slot + 1 - len(self.slots))]
-        slots[slot] = neuron
+        slots[slot] = rule
         return replace(self, slots=tuple(slots))
 
 
@@ -287,15 +287,15 @@ class HeldRows:
         """The part with the answers of every neuron as it stands."""
         if grown is None or grown[0].below != standing.below:
             part = part_of(*self._rows)
-            for neurons in standing.below:
-                part = part.next_layer(neurons)
+            for rules in standing.below:
+                part = part.next_layer(rules)
             grown = Standing(standing.below), part
         known, part = grown
         held = [*known.slots, *[None] * (len(standing.slots) - len(known.slots))]
         wanted = enumerate(standing.slots)
-        stale = [(slot, neuron) for slot, neuron in wanted if neuron is not None and neuron != held[slot]]
-        for slot, neuron in stale:
-            part.put(slot, neuron)
+        stale = [(slot, rule) for slot, rule in wanted if rule is not None and rule != held[slot]]
+        for slot, rule in stale:
+            part.put(slot, rule)
         if stale:
             part.forget()
         if not part.output.same(standing.output):
@@ -317,8 +317,8 @@ class PartsOnCluster(Parts[CellPart]):
         self._standing = self._standing.after(request)
         return replies
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnCluster:
-        return PartsOnCluster(self._tasks, self._shares, Standing((*self._standing.below, tuple(neurons))))
+    def next_layer(self, rules: Sequence[Oblique]) -> PartsOnCluster:
+        return PartsOnCluster(self._tasks, self._shares, Standing((*self._standing.below, tuple(rules))))
 
 
 class OnCluster(RowSource):
@@ -413,17 +413,17 @@ def schema_on_cluster(
     # What Dask knows of categories before it has read them may not be so.
     decided = (kind if kind.decided_by_type else ColumnKind(kind.name) for kind in types.columns)
     kinds = replace(types, columns=tuple(decided))
-    told = categorical_features
+    categorical = categorical_features
     if types.named:
-        names = tuple(each.name for each in types.columns)
-        chosen = chosen_columns(told, names, len(names))
-        X, told = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.text else None
+        names = tuple(column.name for column in types.columns)
+        chosen = chosen_columns(categorical, names, len(names))
+        X, categorical = X[list(types.undecided)], sorted(names[place] for place in chosen) if types.text else None
     look = dask.delayed(_kinds_of, pure=False)
     if weight is None:
         parts = _delayed(X)
     else:
         parts = _together(tasks, {"X": X, "sample_weight": aligned(X, weight, "sample_weight")})
-    return kinds.merged(*tasks.results("kinds", [look(part, told) for part in parts])).schema(target)
+    return kinds.merged(*tasks.results("kinds", [look(part, categorical) for part in parts])).schema(target)
 
 
 def _kinds_of(rows: Any, categorical_features: Any) -> TableKinds:
@@ -476,37 +476,37 @@ def _labels(y: Any) -> Counter[Label]:
     """How many rows of a partition have each of its different labels."""
     if not len(y):
         return Counter()
-    found = labels_in(y)
-    codes = Classes(found).codes(y).astype(np.intp)
-    return Counter(dict(zip(found, np.bincount(codes, minlength=len(found)).tolist(), strict=True)))
+    labels = labels_in(y)
+    codes = Classes(labels).codes(y).astype(np.intp)
+    return Counter(dict(zip(labels, np.bincount(codes, minlength=len(labels)).tolist(), strict=True)))
 
 
 def _together(tasks: ClusterTasks, tables: dict[str, Any]) -> list[Any]:
     """The rows of X with what belongs to them, partition by partition."""
-    frames = [each for each in tables.values() if not isinstance(each, da.Array)]
-    if len(frames) == len(tables) and len({each.npartitions for each in frames}) == 1:
-        return _delayed(dd.map_partitions(_beside, *frames, **_AS_THEY_ARE, meta=frames[0]._meta))
+    frames = [pieces for pieces in tables.values() if not isinstance(pieces, da.Array)]
+    if len(frames) == len(tables) and len({pieces.npartitions for pieces in frames}) == 1:
+        return _delayed(dd.map_partitions(_side_by_side, *frames, **_AS_THEY_ARE, meta=frames[0]._meta))
     parts = {name: _delayed(table) for name, table in tables.items()}
-    if len({len(each) for each in parts.values()}) > 1:
+    if len({len(pieces) for pieces in parts.values()}) > 1:
         parts = _cut_alike(tasks, parts)
     return list(zip(*parts.values(), strict=True))
 
 
-def _beside(*parts: Any) -> tuple[Any, ...]:
+def _side_by_side(*parts: Any) -> tuple[Any, ...]:
     return parts
 
 
 def _cut_alike(tasks: ClusterTasks, parts: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Columns cut where X is, by counting rows: for numbers of partitions that differ, of lengths that are unknown."""
     count, cut = dask.delayed(len, pure=False), dask.delayed(_cut, pure=False)
-    lengths = iter(tasks.results("lengths", [count(part) for each in parts.values() for part in each]))
-    edges = {name: np.cumsum([0, *(next(lengths) for _ in each)]) for name, each in parts.items()}
+    lengths = iter(tasks.results("lengths", [count(part) for pieces in parts.values() for part in pieces]))
+    edges = {name: np.cumsum([0, *(next(lengths) for _ in pieces)]) for name, pieces in parts.items()}
     alike = {"X": parts["X"]}
-    for name, each in parts.items():
+    for name, pieces in parts.items():
         if edges[name][-1] != edges["X"][-1]:
             raise ValueError(f"X has {edges['X'][-1]} rows and {name} has {edges[name][-1]}.")
         if name != "X":
-            alike[name] = [cut(each[k : m + 1], *ends) for k, m, *ends in _pieces(edges["X"], edges[name])]
+            alike[name] = [cut(pieces[k : m + 1], *ends) for k, m, *ends in _pieces(edges["X"], edges[name])]
     return alike
 
 
@@ -546,13 +546,13 @@ def read_rows(
             f"Partition {number} of X has the columns {names or n_columns}, not {layout.names or layout.n_columns}."
         )
     columns = _numbers_of(X, layout, number) if schema is None else _encoded(X, layout, number, schema)
-    told = layout.name if schema is None else schema.names.__getitem__
+    name_of = layout.name if schema is None else schema.names.__getitem__
     for j, column in enumerate(columns):
         largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
         if largest > LARGEST_VALUE:
             raise ValueError(
-                f"X has a value of {largest:.3g} in column {told(j)!r} of partition {number}; beyond {LARGEST_VALUE:g} "
-                "sums overflow. Rescale the column."
+                f"X has a value of {largest:.3g} in column {name_of(j)!r} of partition {number}; "
+                f"beyond {LARGEST_VALUE:g} sums overflow. Rescale the column."
             )
     target = _column(y if classes is None else classes.codes(y), "y", number, len(X))
     heavy = None if weight is None else _column(weight, "sample_weight", number, len(X))

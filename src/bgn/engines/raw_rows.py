@@ -37,11 +37,11 @@ def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: in
 
 def different(hashes: Hashes) -> Hashes:
     """Each hash once, in order."""
-    found = np.sort(hashes)
-    return found[np.append(True, found[1:] != found[:-1])[: len(found)]]
+    ordered = np.sort(hashes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
-_GAPS_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
+_ROWS_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
 
@@ -59,14 +59,14 @@ class Weights:
 @dataclass(frozen=True)
 class Survey:
     """Rows of positive weight in a block: number, weight, reach of the target, weight by bin of hash, columns with
-    gaps."""
+    missing."""
 
     n_rows: int
     total: int
     low: float
     high: float
     counts: Integers
-    gaps: NDArray[np.bool_]
+    missing: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Plan:
 
     Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose hash is at most `edge`
     validate; of the others those below `limit` are the sample. `coding` turns the table's columns to the engine's.
-    Rows that validate have a loss of their own, `judge`, if there is one; its grids are those of `loss`.
+    Rows that validate have a loss of their own, `validation_loss`, if there is one; its grids are those of `loss`.
     """
 
     seed: int
@@ -84,11 +84,11 @@ class Plan:
     edge: int | None = None
     limit: int | None = None
     coding: Coding | None = None
-    judge: Loss | None = None
+    validation_loss: Loss | None = None
 
     def loss_of(self, held_out: bool) -> Loss:
         """The loss of the rows that learn, or of those that validate."""
-        return self.judge if held_out and self.judge is not None else self.loss
+        return self.validation_loss if held_out and self.validation_loss is not None else self.loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class RawRows(RawBlock):
         y = rows.target
         reach = (float(y.min()), float(y.max())) if len(y) else (math.inf, -math.inf)
         total = len(y) if rows.weight is None else int(rows.weight.sum())
-        return Survey(len(y), total, *reach, self._histogram(rows), self._gaps(rows.columns))
+        return Survey(len(y), total, *reach, self._histogram(rows), self._missing(rows.columns))
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
         rows = self._rows(seed, exponent)
@@ -217,12 +217,12 @@ class RawRows(RawBlock):
     def _histogram(self, rows: _HashedRows) -> Integers:
         return histogram(rows.hashes, rows.weight)
 
-    def _gaps(self, columns: Any) -> NDArray[np.bool_]:
+    def _missing(self, columns: Any) -> NDArray[np.bool_]:
         """Which columns have gaps."""
-        found = np.zeros(len(columns), dtype=bool)
-        for start in range(0, columns.shape[1], _GAPS_AT_ONCE):  # rows of many columns lie together
-            found |= np.isnan(columns[:, start : start + _GAPS_AT_ONCE]).any(axis=1)
-        return found
+        missing = np.zeros(len(columns), dtype=bool)
+        for start in range(0, columns.shape[1], _ROWS_AT_ONCE):  # rows of many columns lie together
+            missing |= np.isnan(columns[:, start : start + _ROWS_AT_ONCE]).any(axis=1)
+        return missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,12 +241,12 @@ def weight_exponent(source: RowSource) -> int:
     Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
     """
     weights = source.ask(RawBlock.weights)
-    check_reach(max(each.largest for each in weights))
-    if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
+    check_reach(max(part.largest for part in weights))
+    if all(part.whole for part in weights) and sum(part.total for part in weights) <= 2**31:
         return 0
-    number = sum(each.positive for each in weights)
-    room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
-    total = math.ldexp(float(sum(source.ask(RawBlock.weigh, room))), -room)
+    number = sum(part.positive for part in weights)
+    bits = _FINE_WEIGHT_BITS - math.frexp(max(part.largest for part in weights))[1]
+    total = math.ldexp(float(sum(source.ask(RawBlock.weigh, bits))), -bits)
     return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]
 
 

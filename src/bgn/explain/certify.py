@@ -12,14 +12,14 @@ import numpy as np
 
 from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
-from bgn.explain.extremes import score_of
+from bgn.explain.extremes import network_of_output
 from bgn.explain.optimize.pieces import cut_column, cut_sums
 from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
 from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.readings import as_told, is_turned, network_of
+from bgn.model.readings import with_positive_second, is_first_positive, network_of
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.term import Oblique, Projection
@@ -148,7 +148,7 @@ def certify(
     >>> certify(network, within={"age": (5, 9), "debt": (0, 4)})["debt"].direction
     'increasing'
     """
-    network = score_of(model, output)
+    network = network_of_output(model, output)
     domain = read_domain(network, within, missing)
     chosen = network.features_used if columns is None else columns_of(network, columns, "columns")
     if not max_seconds > 0:
@@ -389,7 +389,7 @@ def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None =
     network = getattr(model, "network_", None)
     if network is None or network.link == "softmax":
         return []
-    found, turned, network = [], is_turned(network), as_told(network)
+    found, turned, network = [], is_first_positive(network), with_positive_second(network)
     words = network.schema if words is None else words
     classes = words.classes
     what = "the prediction" if classes is None else f"the probability of {quote_category(category_name(classes[1]))}"

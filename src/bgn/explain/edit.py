@@ -1,8 +1,13 @@
-"""A network changed by an expert, step by step, with a receipt for every change and a way back."""
+"""A network changed by an expert, step by step, with a receipt for every change and a way back.
+
+Rules have the numbers of their lines in the equation, where a rule is written such that it adds something when it holds:
+one whose weight is negative is written the other way round. A change keeps rows alone that it does not speak of, and
+sums of decimals are exact.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -10,200 +15,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain import edit as edits
-from bgn.explain.arguments import column_of, value_if_missing, rows_and_target
+from bgn.explain.arguments import column_of, rows_and_target, value_if_missing
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
-from bgn.model.layer import Layer
 from bgn.model.network import Edit, Network, on_gpu
-from bgn.model.numbers import EXACT, written
-from bgn.model.readings import Term, as_terms, as_told, is_turned, network_of, swapped
+from bgn.model.numbers import EXACT, sum_of, written
+from bgn.model.readings import ReadTerm, as_terms, with_positive_second, is_first_positive, network_of, swap_classes
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Oblique, Projection
+from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
-# By neuron, and by which of its columns are shown without gaps.
-Answers = dict[tuple[Oblique, bytes], Bools]
+# Where rules hold, by rule and by which of its columns have missing values filled.
+Holding = dict[tuple[Rule, bytes], Bools]
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Receipt(Tabular):
-    """What a change did to the predictions of given rows.
-
-    Attributes
-    ----------
-    edit : Edit
-        The line of the log.
-    changed : ndarray of int
-        Numbers of the rows whose prediction changed.
-    decisions : ndarray of int or None
-        Numbers of the rows that the cutoff now puts on the other side.
-    change : ndarray, shape (rows,)
-        New predictions less old ones.
-    """
-
-    edit: Edit
-    changed: NDArray[np.int64]
-    decisions: NDArray[np.int64] | None
-    change: Floats
-
-    def _columns(self) -> Columns:
-        edit = self.edit
-        told: dict[str, Any] = {"what": [edit.what], "rows": [edit.rows], "predictions changed": [edit.changed]}
-        return told | {"decisions changed": [edit.decisions], "error before": [edit.before], "after": [edit.after]}
-
-    def __repr__(self) -> str:
-        return f"Receipt({self})"
-
-    def __str__(self) -> str:
-        edit = self.edit
-        error = "" if edit.before is None else f", error {edit.before:.6g} -> {edit.after:.6g}"
-        side = "" if edit.decisions is None else f", {edit.decisions} decisions"
-        return f"{edit.what}: {edit.changed} of {edit.rows} predictions changed{side}{error}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Editor:
-    """A network, the rows that changes are tried on, and what was done so far. Every change returns another editor.
-
-    Attributes
-    ----------
-    network : Network
-        As it is now.
-    log : tuple of Edit
-        All changes so far, those of a model that was edited before included.
-    receipt : Receipt or None
-        What the last change did.
-    """
-
-    network: Network
-    log: tuple[Edit, ...] = ()
-    receipt: Receipt | None = None
-    model_before: Any = None
-    rows: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    target: Floats | None = None
-    cutoff: float | None = None
-    answers: Answers = field(default_factory=dict)
-    predictions: Floats = field(default_factory=lambda: np.empty(0))
-    parent: Editor | None = None
-    gaps: bool = False
-
-    # -- changes ---------------------------------------------------------------------------------------------
-
-    def threshold(self, question: int, value: float, why: str = "") -> Editor:
-        """Return the editor with another threshold in a question of the equation, counted from 1."""
-        return self._done(lambda: self._as_told(edits.threshold, question, value),
-                          f"threshold of {self._told(question)} set to {value:g}", why)  # fmt: skip
-
-    def amount(self, question: int, value: float, why: str = "") -> Editor:
-        """Return the editor with another amount for a question; rows that answer no stay as they are."""
-        return self._done(lambda: self._as_told(edits.amount, question, value),
-                          f"amount of {self._told(question)} set to {value:g}", why)  # fmt: skip
-
-    def category(self, question: int, category: Any, yes: bool, why: str = "") -> Editor:
-        """Return the editor with a level of a category, or its gap (None), answered yes or no by a question."""
-        return self._done(lambda: self._as_told(edits.category, question, category, yes),
-                          f"{self._told(question)} answered {'yes' if yes else 'no'} for {category!r}", why)  # fmt: skip
-
-    def drop(self, question: int, answer: bool = False, why: str = "") -> Editor:
-        """Return the editor without a question, as if it were always answered no, or yes."""
-        return self._done(lambda: self._as_told(edits.drop, question, answer), f"{self._told(question)} dropped", why)
-
-    def merge(self, first: int, second: int, threshold: float | None = None, why: str = "") -> Editor:
-        """Return the editor with two questions about the same sum made one, asked as the first is."""
-        return self._done(lambda: self._as_told(edits.merge, first, second, threshold),
-                          f"{self._told(second)} merged into {self._told(first)}", why)  # fmt: skip
-
-    def add(self, asked: Any, relation: str, value: Any, amount: float, missing: bool = False, why: str = "") -> Editor:
-        """Return the editor with one more question: ``add("age", ">=", 65, 2.5)``, ``add("city", "in", ["Nice"], 1)``.
-
-        Coefficients by column ask of their sum; `missing` is the answer where a column has a gap.
-        """
-        return self._done(lambda: self._as_told(edits.add, asked, relation, value, amount, missing),
-                          f"{asked} {relation} {value} added, worth {amount}", why)  # fmt: skip
-
-    def forbid(self, column: Any, why: str = "") -> Editor:
-        """Return the editor without all questions about a column; each counts as answered as it mostly is."""
-        common = {
-            k: bool(self.answers[key].mean() >= 0.5) for k, key in enumerate(keys(self.network)) if len(self.rows)
-        }
-        return self._done(lambda: edits.forbid(self.network, column, common), f"{column} forbidden", why)
-
-    def round(self, digits: int, why: str = "") -> Editor:
-        """Return the editor with amounts, start and thresholds of so many significant digits."""
-        told = f"rounded to {digits} digit{'s' * (digits != 1)}"
-        return self._done(lambda: self._as_told(edits.round_to, digits), told, why)
-
-    def undo(self) -> Editor:
-        """Return the editor as it was before the last change."""
-        if self.parent is None:
-            raise ValueError("there is nothing to undo: the network is as it was handed over.")
-        return self.parent
-
-    # -- results ---------------------------------------------------------------------------------------------
-
-    @property
-    def model(self) -> Any:
-        """The model as it is now: a network, or the estimator with it; its ``edits_`` are the log."""
-        if self.model_before is None or isinstance(self.model_before, Network):
-            return self.network
-        made = object.__new__(type(self.model_before))
-        gone = ("intervals_", "validation_rows_", "out_of_fold_", "history_")
-        made.__dict__ = {name: value for name, value in vars(self.model_before).items() if name not in gone}
-        made.network_, made.edits_ = self.network, self.log
-        return made
-
-    def __repr__(self) -> str:
-        return f"Editor({len(self.log)} edits, {self.network!r})"
-
-    # -- inside ----------------------------------------------------------------------------------------------
-
-    def _as_told(self, change: Callable[..., Network], *arguments: Any) -> Network:
-        """Return the network after a change of its equation, which may tell of the first of two classes."""
-        turned = is_turned(self.network)
-        found = change(as_told(self.network), *arguments)
-        return swapped(found) if turned else found
-
-    def _told(self, question: int) -> str:
-        edits.line(as_told(self.network), question)
-        return f"question {question}"
-
-    def _done(self, change: Callable[[], Network], what: str, why: str) -> Editor:
-        """Return the editor after a change, with a receipt."""
-        network = change()
-        rows = shown(network, self.rows) if self.gaps else self.rows
-        answers = answered(network, rows, self.answers)
-        predictions = predicted(network, rows, answers)
-        change_of = predictions - self.predictions
-        reach = max(float(abs(each.base) + np.abs(each.output_weights).sum()) for each in (self.network, network))
-        changed = np.flatnonzero(np.abs(change_of) > _ROUNDING * reach)
-        sides = None
-        if self.cutoff is not None:
-            yes = [
-                (1.0 - each if is_turned(network) else each) >= self.cutoff for each in (self.predictions, predictions)
-            ]
-            sides = np.flatnonzero(yes[0] != yes[1])
-        errors = [None if self.target is None else error(network, each, self.target)
-                  for each in (self.predictions, predictions)]  # fmt: skip
-        edit = Edit(what, why, len(self.rows), len(changed), None if sides is None else len(sides), *errors)
-        return replace(
-            self, network=network, log=(*self.log, edit), receipt=Receipt(edit, changed, sides, change_of),
-            answers=answers, predictions=predictions, parent=self,
-        )  # fmt: skip
-
-
 @through_pipelines("X", targets=("y",))
 def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = None) -> Editor:
-    """Return an editor of a model with one hidden layer and one output, in which an expert changes questions.
+    """Return an editor of a model with one hidden layer and one output, in which an expert changes terms.
 
     Parameters
     ----------
     model : Network or fitted estimator
     X : array_like or frame, optional
-        Training rows, on which every change is tried, and from which `forbid` learns what a question mostly answers.
+        Training rows, on which every change is tried, and from which `forbid` takes whether a rule mostly holds.
         Whoever keeps changes because errors on some rows fall has learned from these: leave test rows for the end.
     y : array_like, optional
         The targets of the training rows, for the error: numbers, or labels of the two classes.
@@ -234,51 +71,162 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
         raise ValueError("model must have one hidden layer and one output, a number or two classes, to be edited.")
     if X is None and y is not None:
         raise ValueError("y needs the rows it belongs to; pass X too.")
-    raw, rows, target = np.empty((0, network.n_inputs)), np.empty((0, network.n_inputs)), None
+    encoded, target = np.empty((0, network.n_inputs)), None
     if X is not None:
         if y is None or network.link != "identity":
             rows = rows_of(network, X, "X")
             target = None if y is None else codes_of(network, y, len(rows))
         else:
             rows, target = rows_and_target(network, X, y, "X", "y")
-        raw = rows if on_gpu(X) else network.schema.encode(X, missing=True)
-    answers = answered(network, rows, {})
-    log = tuple(getattr(model, "edits_", ()))
-    gaps = bool(np.isnan(raw).any())
-    return Editor(
-        network, log, None, model, raw, target, cutoff, answers, predicted(network, rows, answers), gaps=gaps,
-    )  # fmt: skip
+        encoded = rows if on_gpu(X) else network.schema.encode(X, missing=True)
+    start = Editor(network, tuple(getattr(model, "edits_", ())), None, model, encoded, target, cutoff)
+    holding, predictions = start._evaluated(network)
+    return replace(start, holding=holding, predictions=predictions)
 
 
-def shown(network: Network, rows: Floats) -> Floats:
-    """Return encoded rows as a network reads them, or say which gaps it has no answer for."""
-    seen = network._rows(rows, encoded=True)
-    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if value_if_missing(network, int(j)) is None]
-    if lost:
-        raise ValueError(
-            f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
-        )
-    return seen
+@dataclass(frozen=True, eq=False, repr=False)
+class Editor:
+    """A network, the rows that changes are tried on, and what was done so far. Every change returns another editor.
+
+    Attributes
+    ----------
+    network : Network
+        As it is now.
+    log : tuple of Edit
+        All changes so far, those of a model that was edited before included.
+    receipt : Receipt or None
+        What the last change did.
+    """
+
+    network: Network
+    log: tuple[Edit, ...] = ()
+    receipt: Receipt | None = None
+    model_before: Any = None
+    rows: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    target: Floats | None = None
+    cutoff: float | None = None
+    holding: Holding = field(default_factory=dict)
+    predictions: Floats = field(default_factory=lambda: np.empty(0))
+    parent: Editor | None = None
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def threshold(self, rule: int, value: float, why: str = "") -> Editor:
+        """Return the editor with another threshold in a rule of the equation, counted from 1."""
+        return self._after(lambda network: _with_threshold(network, rule, value),
+                           lambda: f"threshold of question {rule} set to {value:g}", why)  # fmt: skip
+
+    def coef(self, rule: int, value: float, why: str = "") -> Editor:
+        """Return the editor with another weight for a rule; rows where it does not hold stay as they are."""
+        return self._after(lambda network: _with_coef(network, rule, value),
+                           lambda: f"amount of question {rule} set to {value:g}", why)  # fmt: skip
+
+    def category(self, rule: int, category: Any, holds: bool, why: str = "") -> Editor:
+        """Return the editor with a rule that holds, or does not, for a category, or for a missing value (None)."""
+        return self._after(lambda network: _with_category(network, rule, category, holds),
+                           lambda: f"question {rule} answered {'yes' if holds else 'no'} for {category!r}", why)  # fmt: skip
+
+    def drop(self, rule: int, holds: bool = False, why: str = "") -> Editor:
+        """Return the editor without a rule, as if it never held, or always."""
+        return self._after(lambda network: _without(network, rule, holds), lambda: f"question {rule} dropped", why)
+
+    def merge(self, first: int, second: int, threshold: float | None = None, why: str = "") -> Editor:
+        """Return the editor with two rules about the same sum made one, with the condition of the first."""
+        return self._after(lambda network: _merged(network, first, second, threshold),
+                           lambda: f"question {second} merged into question {first}", why)  # fmt: skip
+
+    def add(
+        self, columns: Any, relation: str, value: Any, coef: float, missing: bool = False, why: str = ""
+    ) -> Editor:
+        """Return the editor with one more rule: ``add("age", ">=", 65, 2.5)``, ``add("city", "in", ["Nice"], 1)``.
+
+        Coefficients by column compare their sum; `missing` is whether it holds where a column is missing.
+        """
+        return self._after(lambda network: _with_rule(network, columns, relation, value, coef, missing),
+                           lambda: f"{columns} {relation} {value} added, worth {coef}", why)  # fmt: skip
+
+    def forbid(self, column: Any, why: str = "") -> Editor:
+        """Return the editor without all terms about a column; a rule counts as holding where it mostly does."""
+        common = {k: bool(self.holding[key].mean() >= 0.5) for k, key in enumerate(_keys(self.network))
+                  if len(self.rows)}  # fmt: skip
+        return self._after(lambda network: _forbidden(network, column, common), lambda: f"{column} forbidden", why, False)
+
+    def round(self, digits: int, why: str = "") -> Editor:
+        """Return the editor with weights, start and thresholds of so many significant digits."""
+        return self._after(lambda network: _rounded(network, digits),
+                           lambda: f"rounded to {digits} digit{'s' * (digits != 1)}", why)  # fmt: skip
+
+    def undo(self) -> Editor:
+        """Return the editor as it was before the last change."""
+        if self.parent is None:
+            raise ValueError("there is nothing to undo: the network is as it was handed over.")
+        return self.parent
+
+    # -- results ---------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Any:
+        """The model as it is now: a network, or the estimator with it; its ``edits_`` are the log."""
+        if self.model_before is None or isinstance(self.model_before, Network):
+            return self.network
+        made = object.__new__(type(self.model_before))
+        gone = ("intervals_", "validation_rows_", "out_of_fold_", "history_")
+        made.__dict__ = {name: value for name, value in vars(self.model_before).items() if name not in gone}
+        made.network_, made.edits_ = self.network, self.log
+        return made
+
+    def __repr__(self) -> str:
+        return f"Editor({len(self.log)} edits, {self.network!r})"
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    def _after(
+        self, change: Callable[[Network], Network], what: Callable[[], str], why: str, as_printed: bool = True
+    ) -> Editor:
+        """Return the editor after a change, with a receipt; changes are of the network as it is printed, whose second
+        class is "yes"."""
+        back = as_printed and is_first_positive(self.network)
+        network = change(with_positive_second(self.network) if back else self.network)
+        network = swap_classes(network) if back else network
+        holding, predictions = self._evaluated(network)
+        difference = predictions - self.predictions
+        reach = max(float(np.abs(one.intercept).sum() + np.abs(one.rule_coef).sum()) for one in (self.network, network))
+        changed = np.flatnonzero(np.abs(difference) > _ROUNDING * reach)
+        decisions = None
+        if self.cutoff is not None:
+            old, now = ((1.0 - values if is_first_positive(network) else values) >= self.cutoff
+                        for values in (self.predictions, predictions))  # fmt: skip
+            decisions = np.flatnonzero(old != now)
+        errors = [None if self.target is None else _error(network, values, self.target)
+                  for values in (self.predictions, predictions)]  # fmt: skip
+        edit = Edit(what(), why, len(self.rows), len(changed), None if decisions is None else len(decisions), *errors)
+        return replace(
+            self, network=network, log=(*self.log, edit), receipt=Receipt(edit, changed, decisions, difference),
+            holding=holding, predictions=predictions, parent=self,
+        )  # fmt: skip
+
+    def _evaluated(self, network: Network) -> tuple[Holding, Floats]:
+        """Return where the rules of a network hold, those known not evaluated again, and what it predicts."""
+        rows = network._rows(self.rows, encoded=True)
+        lost = [network.names[j] for j in np.flatnonzero(np.isnan(rows).any(axis=0))
+                if value_if_missing(network, int(j)) is None]  # fmt: skip
+        if lost:
+            raise ValueError(
+                f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
+            )
+        keys = _keys(network)
+        holding = {key: self.holding[key] if key in self.holding else key[0].holds(rows) for key in keys}
+        scores = network.scores_where((holding[key] for key in keys), len(rows), rows)
+        return holding, network.linked(scores[:, 0])
 
 
-def keys(network: Network) -> list[tuple[Oblique, bytes]]:
-    """Return by what answers are known again."""
-    first, refused = network.layers[0], network.layers[0].refuses_missing
-    return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
+def _keys(network: Network) -> list[tuple[Rule, bytes]]:
+    """Return by what it is known again where rules hold."""
+    refused = network.layers[0].refuses_missing
+    return [(rule, refused[list(rule.columns)].tobytes()) for rule in network.rules]
 
 
-def answered(network: Network, rows: Floats, known: Answers) -> Answers:
-    """Return the answers of all neurons to rows as the network reads them; those known are not asked again."""
-    return {key: known[key] if key in known else key[0].fires(rows) for key in keys(network)}
-
-
-def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
-    """Return what the network predicts, from its answers: the same sums in the same order."""
-    holding = (answers[key] for key in keys(network))
-    return network.linked(network.scores_where(holding, len(rows), rows)[:, 0])
-
-
-def error(network: Network, predictions: Floats, target: Floats) -> float:
+def _error(network: Network, predictions: Floats, target: Floats) -> float:
     """Return the mean squared error, or the mean log loss of a probability."""
     if network.link == "identity":
         return float(np.mean((predictions - target) ** 2))
@@ -286,21 +234,52 @@ def error(network: Network, predictions: Floats, target: Floats) -> float:
     return float(-np.log(chance).mean())
 
 
-# -- The changes that an expert may make to a network, each a function from a network to a network.
+@dataclass(frozen=True, eq=False)
+class Receipt(Tabular):
+    """What a change did to the predictions of given rows.
 
-_RELATIONS = (">=", "<")
+    Attributes
+    ----------
+    edit : Edit
+        The line of the log.
+    changed : ndarray of int
+        Numbers of the rows whose prediction changed.
+    decisions : ndarray of int or None
+        Numbers of the rows that the cutoff now puts on the other side.
+    change : ndarray, shape (rows,)
+        New predictions less old ones.
+    """
+
+    edit: Edit
+    changed: NDArray[np.int64]
+    decisions: NDArray[np.int64] | None
+    change: Floats
+
+    def _columns(self) -> Columns:
+        edit = self.edit
+        changed: dict[str, Any] = {"what": [edit.what], "rows": [edit.rows], "predictions changed": [edit.changed]}
+        return changed | {"decisions changed": [edit.decisions], "error before": [edit.before], "after": [edit.after]}
+
+    def __repr__(self) -> str:
+        return f"Receipt({self})"
+
+    def __str__(self) -> str:
+        edit = self.edit
+        error = "" if edit.before is None else f", error {edit.before:.6g} -> {edit.after:.6g}"
+        side = "" if edit.decisions is None else f", {edit.decisions} decisions"
+        return f"{edit.what}: {edit.changed} of {edit.rows} predictions changed{side}{error}"
 
 
-def line(network: Network, question: Any) -> Term:
-    """Return the term in one line of the equation."""
-    terms = as_terms(network).terms
-    if isinstance(question, bool) or not isinstance(question, int | np.integer) or not 1 <= question <= len(terms):
-        raise ValueError(f"question must be a line of the equation, from 1 to {len(terms)}; got {question!r}.")
-    return terms[int(question) - 1]
+# -- The changes, each a function from a network to a network.
 
 
-def _half(amount: Decimal) -> float:
-    return float(EXACT.divide(amount, Decimal(2)))
+def _line(network: Network, number: Any) -> tuple[ReadTerm, int]:
+    """Return a line of the equation, and the number of its rule among the terms."""
+    lines = as_terms(network).rules
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= len(lines):
+        raise ValueError(f"question must be a line of the equation, from 1 to {len(lines)}; got {number!r}.")
+    line = lines[int(number) - 1]
+    return line, line.place
 
 
 def _finite(value: Any, name: str) -> float:
@@ -309,174 +288,187 @@ def _finite(value: Any, name: str) -> float:
     return float(value)
 
 
-def with_neurons(network: Network, neurons: Iterable[Oblique], weights: Any, base: float) -> Network:
-    """Return a network of one layer with other neurons."""
-    return network.changed(layers=[Layer.of(neurons, network.n_inputs)], output_weights=weights, base=base)
+def _short(value: float, digits: int) -> float:
+    return float(f"{value:.{digits}g}")
 
 
-def _replaced(network: Network, number: int, neuron: Oblique) -> Network:
-    neurons = list(network.layers[0].neurons)
-    neurons[number] = neuron
-    return with_neurons(network, neurons, network.output_weights, network.base)
+def _with_terms(network: Network, terms: Sequence[Term], coef: Any, *added: Decimal) -> Network:
+    """Return a network with other terms, and its intercept with numbers added to it."""
+    intercept = float(sum_of([written(network.intercept[0]), *added]))
+    return network.changed(terms=terms, coef=np.asarray(coef, np.float64).reshape(-1, 1), intercept=intercept)
 
 
-def threshold(network: Network, question: int, value: float) -> Network:
-    """Return the network with another threshold in a question."""
-    term, value = line(network, question), _finite(value, "threshold")
-    neuron = network.layers[0].neurons[term.neuron]
-    factors = [each for each in neuron.projection.coefficients if not isinstance(each, tuple) and each]
+def _replaced(network: Network, number: int, condition: Any) -> Network:
+    """Return a network with another condition in a rule."""
+    terms = list(network.terms)
+    terms[number] = Rule(condition, terms[number].otherwise)  # type: ignore[union-attr]
+    return network.changed(terms=terms)
+
+
+def _part(network: Network, number: int, holds: bool, coef: float | None = None) -> Decimal:
+    """Return what a rule adds where it holds, or does not hold, as the equation writes it."""
+    rule: Any = network.terms[number]
+    own = network.coef[number, 0].item()
+    value = written(own if coef is None else coef)
+    return value if holds is (own > 0) else EXACT.multiply(value, Decimal(int(rule.otherwise)))
+
+
+def _coef_of(rule: Any, gain: Decimal) -> float:
+    """Return the weight with which a rule adds so much more where it holds."""
+    return float(EXACT.divide(gain, Decimal(1 - int(rule.otherwise))))
+
+
+def _condition(network: Network, number: int, line: int) -> Any:
+    conditions = network.terms[number].conditions  # type: ignore[union-attr]
+    if len(conditions) > 1:
+        raise ValueError(f"question {line} has several conditions, which cannot be changed. Drop it and add another.")
+    return conditions[0]
+
+
+def _with_threshold(network: Network, line: int, value: float) -> Network:
+    (printed, number), value = _line(network, line), _finite(value, "threshold")
+    condition = _condition(network, number, line)
+    if isinstance(condition, Threshold):
+        return _replaced(network, number, replace(condition, threshold=value))
+    factors = [] if isinstance(condition, Member | Missing) else _numeric(condition.projection.coefficients)
     if not factors:
-        raise ValueError(f"question {question} asks of no number, and has no threshold. Change the side of a level.")
-    printed = [each for each in term.condition.coefficients if not isinstance(each, tuple) and each]
-    return _replaced(network, term.neuron, replace(neuron, threshold=value * (factors[0] / printed[0]) + 0.0))
+        raise ValueError(f"question {line} asks of no number, and has no threshold. Change the side of a level.")
+    scale = factors[0] / _numeric(printed.condition.coefficients)[0]
+    return _replaced(network, number, replace(condition, threshold=value * scale + 0.0))
 
 
-def amount(network: Network, question: int, value: float) -> Network:
-    """Return the network with another amount for a question; rows that answer no stay as they are."""
-    term, wanted = line(network, question), written(_finite(value, "amount"))
-    weights = network.output_weights.copy()
-    weights[term.neuron] = float(np.sign(weights[term.neuron])) * _half(wanted)
-    moved = EXACT.divide(EXACT.subtract(wanted, term.amount), Decimal(2))
-    base = float(EXACT.add(written(network.base), moved))
+def _numeric(coefficients: Sequence[Any]) -> list[float]:
+    return [factor for factor in coefficients if not isinstance(factor, tuple) and factor]
+
+
+def _with_coef(network: Network, line: int, value: float) -> Network:
+    (_, number), wanted = _line(network, line), written(_finite(value, "amount"))
     if not wanted:
-        return drop(network, question)
-    return network.changed(output_weights=weights, base=base)
+        return _without(network, line)
+    coef = network.coef[:, 0].copy()
+    coef[number] = np.sign(coef[number]) * _coef_of(network.terms[number], wanted)
+    moved = EXACT.subtract(_part(network, number, False), _part(network, number, False, coef[number].item()))
+    return _with_terms(network, network.terms, coef, moved)
 
 
-def drop(network: Network, question: int, answer: bool = False) -> Network:
-    """Return the network without a question, as if it were always answered no, or yes."""
-    term = line(network, question)
-    half = EXACT.divide(term.amount, Decimal(2))
-    base = (EXACT.add if answer else EXACT.subtract)(written(network.base), half)
-    kept = [k for k in range(network.widths[0]) if k != term.neuron]
-    neurons = [network.layers[0].neurons[k] for k in kept]
-    return with_neurons(network, neurons, network.output_weights[kept], float(base))
+def _without(network: Network, line: int, holds: bool = False) -> Network:
+    _, number = _line(network, line)
+    return _only(network, [k for k in range(len(network.terms)) if k != number], _part(network, number, holds))
 
 
-def category(network: Network, question: int, word: Any, yes: bool) -> Network:
-    """Return the network with a level, or with None the gap, of a question about one category on another side."""
-    term = line(network, question)
-    neuron, flipped = network.layers[0].neurons[term.neuron], network.output_weights[term.neuron] < 0
-    fires = bool(yes) is not bool(flipped)
-    if len(neuron.projection.columns) != 1 or (word is None and neuron.missing is None):
-        raise ValueError(f"question {question} must ask of one category, or have an answer for gaps; it does not.")
-    column = network.schema.columns[neuron.projection.columns[0]]
-    if word is None:
-        return _replaced(network, term.neuron, replace(neuron, missing=fires))
-    values = neuron.projection.coefficients[0]
-    if not isinstance(values, tuple) or column.categories is None:
-        raise ValueError(f"question {question} asks of {column.name!r}, a number. Change its threshold.")
-    if word not in column.categories:
-        raise ValueError(f"level must be one of {', '.join(map(repr, column.categories))}; got {word!r}.")
-    there = [value for value in values if (value >= neuron.threshold) == fires]
-    apart = neuron.threshold if fires else neuron.threshold - 1.0
-    value = there[0] if there else apart
-    changed = tuple(value if each == word else old for each, old in zip(column.categories, values, strict=True))
-    return _replaced(
-        network, term.neuron, replace(neuron, projection=replace(neuron.projection, coefficients=(changed,)))
-    )
+def _only(network: Network, kept: list[int], *added: Decimal) -> Network:
+    return _with_terms(network, [network.terms[k] for k in kept], network.coef[kept], *added)
 
 
-def merge(network: Network, first: int, second: int, value: float | None = None) -> Network:
-    """Return the network with two questions about the same sum made one: the first asks, both are worth."""
-    one, other = line(network, first), line(network, second)
-    if one.neuron == other.neuron:
+def _with_category(network: Network, line: int, category: Any, holds: bool) -> Network:
+    _, number = _line(network, line)
+    condition, columns = _condition(network, number, line), network.terms[number].columns
+    holds = bool(holds) is bool(network.coef[number, 0] > 0)
+    if len(columns) != 1 or (category is None and condition.missing is None):
+        raise ValueError(f"question {line} must ask of one category, or have an answer for gaps; it does not.")
+    column = network.schema.columns[columns[0]]
+    if category is None:
+        oblique = replace(condition.as_oblique(), missing=holds)
+        return _replaced(network, number, condition_of(oblique))
+    if not isinstance(condition, Member) or column.categories is None:
+        raise ValueError(f"question {line} asks of {column.name!r}, a number. Change its threshold.")
+    if category not in column.categories:
+        raise ValueError(f"level must be one of {', '.join(map(repr, column.categories))}; got {category!r}.")
+    code = column.categories.index(category)
+    codes = {*condition.categories, code} if holds else {*condition.categories} - {code}
+    return _replaced(network, number, replace(condition, categories=tuple(sorted(codes))))
+
+
+def _merged(network: Network, first: int, second: int, threshold: float | None) -> Network:
+    one, other = _line(network, first)[1], _line(network, second)[1]
+    if one == other:
         raise ValueError(f"questions to merge must be two; got {first} twice.")
-    asked, also = (network.layers[0].neurons[each.neuron] for each in (one, other))
-    opposite = also.projection == _turned(asked.projection)
-    if also.projection != asked.projection and not opposite:
+    own, also = (_condition(network, number, line).as_oblique().projection
+                 for number, line in ((one, first), (other, second)))  # fmt: skip
+    turned = tuple(tuple(-value for value in factor) if isinstance(factor, tuple) else -factor
+                   for factor in own.coefficients)  # fmt: skip
+    opposite = also == replace(own, coefficients=turned)
+    if also != own and not opposite:
         raise ValueError(f"questions {first} and {second} must compare the same sum to be merged; they do not.")
-    weights = [written(float(network.output_weights[each.neuron])) for each in (one, other)]
-    joined = float((EXACT.subtract if opposite else EXACT.add)(*weights))
-    found = network.output_weights.copy()
-    found[one.neuron] = joined
-    kept = [k for k in range(network.widths[0]) if k != other.neuron]
-    merged = with_neurons(network, [network.layers[0].neurons[k] for k in kept], found[kept], network.base)
-    if value is None or not joined:
+    rule, rest = network.terms[one], network.terms[other]
+    a, b = (written(network.coef[number, 0].item()) for number in (one, other))
+    a_else, b_else = (EXACT.multiply(value, Decimal(int(term.otherwise)))  # type: ignore[union-attr]
+                      for value, term in ((a, rule), (b, rest)))  # fmt: skip
+    # What both add where the first holds, and where it does not.
+    holding, elsewhere = EXACT.add(a, b_else if opposite else b), EXACT.add(a_else, b if opposite else b_else)
+    coef = network.coef[:, 0].copy()
+    coef[one] = _coef_of(rule, EXACT.subtract(holding, elsewhere))
+    own_else = EXACT.multiply(written(coef[one].item()), Decimal(int(rule.otherwise)))  # type: ignore[union-attr]
+    kept = [k for k in range(len(network.terms)) if k != other]
+    merged = _with_terms(network, [network.terms[k] for k in kept], coef[kept], EXACT.subtract(elsewhere, own_else))
+    if threshold is None or not coef[one]:
         return merged
-    place = kept.index(one.neuron)
-    lines = [k for k, term in enumerate(as_terms(merged).terms, start=1) if term.neuron == place]
-    return threshold(merged, lines[0], value)
+    lines = [line.place for line in as_terms(merged).rules]
+    return _with_threshold(merged, lines.index(kept.index(one)) + 1, threshold)
 
 
-def _turned(projection: Projection) -> Projection:
-    """Return a projection with all signs turned."""
-    coefficients: tuple[Coefficient, ...] = tuple(
-        tuple(-value for value in each) if isinstance(each, tuple) else -each for each in projection.coefficients
-    )
-    return replace(projection, coefficients=coefficients)
-
-
-def add(network: Network, asked: Any, relation: str, value: Any, amount: float, missing: bool = False) -> Network:
-    """Return the network with one more question.
-
-    `asked` is a column, or coefficients by column, whose sum stands in `relation` to the threshold `value`; or a
-    category, with ``"in"`` and levels.
-    """
-    worth = _finite(amount, "amount")
-    sums = dict(asked) if isinstance(asked, Mapping) else {asked: 1.0}
+def _with_rule(network: Network, given: Any, relation: str, value: Any, coef: float, missing: bool) -> Network:
+    """Return the network with one more rule about a column, or coefficients by column, whose sum stands in `relation`
+    to the threshold `value`; or a categorical column, with ``"in"`` and categories."""
+    worth = written(_finite(coef, "amount"))
+    sums = dict(given) if isinstance(given, Mapping) else {given: 1.0}
     columns = [column_of(network, name, "asked") for name in sums]
     kinds = [network.schema.columns[j] for j in columns]
     if relation == "in":
         categories = kinds[0].categories if len(kinds) == 1 else None
         wanted = [value] if isinstance(value, str) else list(value)
-        if categories is None or any(each not in categories for each in wanted):
+        if categories is None or any(category not in categories for category in wanted):
             raise ValueError(f"value must be levels of one category; got {value!r} of {list(sums)}.")
-        projection, cut = Projection(tuple(columns), (tuple(float(each in wanted) for each in categories),)), 1.0
+        coefficients: Any = (tuple(float(category in wanted) for category in categories),)
+        cut = 1.0
     else:
-        if relation not in _RELATIONS or any(kind.categories is not None for kind in kinds):
+        if relation not in (">=", "<") or any(kind.categories is not None for kind in kinds):
             raise ValueError(f"relation must be '>=' or '<' for numbers, 'in' for a category; got {relation!r}.")
-        factors = [_finite(each, "coefficient") for each in sums.values()]
-        if not all(factors):
+        coefficients, cut = tuple(_finite(factor, "coefficient") for factor in sums.values()), _finite(value, "value")
+        if not all(coefficients):
             raise ValueError(f"asked must have coefficients other than 0; got {sums!r}.")
-        projection, cut = Projection(tuple(columns), tuple(factors)), _finite(value, "value")
-    gaps = [value_if_missing(network, j) for j in columns]
-    sees = any(gap is not None and gap != gap for gap in gaps)
-    fires = missing if relation != "<" else not missing
-    neuron = Oblique(projection, cut, fires if sees or (network.layers[0].takes_missing and None in gaps) else None)
-    half = EXACT.divide(written(worth), Decimal(2))
-    weights = np.append(network.output_weights, float(half) if relation != "<" else -float(half))
-    base = float(EXACT.add(written(network.base), half))
-    return with_neurons(network, [*network.layers[0].neurons, neuron], weights, base)
+    missing_as = [value_if_missing(network, j) for j in columns]
+    seen = any(value is not None and value != value for value in missing_as)
+    holds = missing is (relation != "<")
+    has_answer = seen or (network.layers[0].takes_missing and None in missing_as)
+    oblique = Oblique(Projection(tuple(columns), coefficients), cut, holds if has_answer else None)
+    otherwise = 0.0 if network.rules and all(rule.otherwise == 0.0 for rule in network.rules) else -1.0
+    rule = Rule((condition_of(oblique),), otherwise)
+    own = _coef_of(rule, worth) * (1.0 if relation != "<" else -1.0)
+    elsewhere = written(own if relation == "<" else otherwise * own)
+    return _with_terms(network, [*network.terms, rule], [*network.coef[:, 0], own], -elsewhere)
 
 
-def forbid(network: Network, column: Any, answers: Mapping[int, bool] | None = None) -> Network:
-    """Return the network without all questions about a column, and without its slope.
-
-    `answers` says, by neuron, what a question counts as answered with; no unless told.
-    """
-    j = column_of(network, column, "column")
-    kept, base = [], written(network.base)
-    for k, neuron in enumerate(network.layers[0].neurons):
-        if j in neuron.projection.columns:
-            weight = written(float(network.output_weights[k]))
-            yes = (answers or {}).get(k, network.output_weights[k] < 0)
-            base = (EXACT.add if yes else EXACT.subtract)(base, weight)
-        else:
+def _forbidden(network: Network, column: Any, common: Mapping[int, bool]) -> Network:
+    """Return the network without all terms about a column; `common` says, by rule, whether it counts as holding."""
+    j, added, rules = column_of(network, column, "column"), list[Decimal](), iter(range(len(network.rules)))
+    kept = []
+    for k, (term, coef) in enumerate(zip(network.terms, network.coef[:, 0].tolist(), strict=True)):
+        rule = next(rules) if isinstance(term, Rule) else None
+        if j not in term.columns:
             kept.append(k)
-    lines = [k for k, term in enumerate(network.linear) if term.column != j]
-    neurons = [network.layers[0].neurons[k] for k in kept]
-    without = with_neurons(network, neurons, network.output_weights[kept], float(base))
-    return without.with_linear([network.linear[k] for k in lines], network.linear_coef[lines])
+        elif isinstance(term, Rule) and rule is not None:
+            added.append(written(coef if common.get(rule, coef < 0) else term.otherwise * coef))
+    return _only(network, kept, *added)
 
 
-def round_to(network: Network, digits: int) -> Network:
-    """Return the network with amounts, start and thresholds of so many significant digits."""
+def _rounded(network: Network, digits: int) -> Network:
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
-    terms, weights, neurons = as_terms(network), network.output_weights.copy(), list(network.layers[0].neurons)
-    base = written(_short(terms.base, digits))
-    for term in terms.terms:
-        half = written(_half(written(_short(float(term.amount), digits))))
-        weights[term.neuron] = float(np.sign(weights[term.neuron])) * float(half)
-        base = EXACT.add(base, half)
-        neuron = neurons[term.neuron]
-        if any(not isinstance(each, tuple) and each for each in neuron.projection.coefficients):
-            neurons[term.neuron] = replace(neuron, threshold=_short(neuron.threshold, digits))
-    idle = [k for k in range(network.widths[0]) if k not in {term.neuron for term in terms.terms}]
-    kept = [k for k in range(network.widths[0]) if k not in idle]  # questions about nothing are in the base already
-    return with_neurons(network, [neurons[k] for k in kept], weights[kept], float(base))
-
-
-def _short(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
+    terms, coef, lines = list(network.terms), network.coef[:, 0].copy(), as_terms(network)
+    added = [written(_short(float(lines.intercept[0]), digits)), -written(network.intercept[0])]
+    shown = set()
+    for line in lines.rules:
+        number = line.place
+        rule: Any = terms[number]
+        coef[number] = np.sign(coef[number]) * _coef_of(rule, written(_short(float(line.coef[0]), digits)))
+        added.append(-_part(network, number, False, coef[number].item()))
+        shown.add(number)
+        terms[number] = replace(rule, conditions=tuple(
+            condition if isinstance(condition, Member | Missing) or
+            (isinstance(condition, Oblique) and not _numeric(condition.projection.coefficients))
+            else replace(condition, threshold=_short(condition.threshold, digits)) for condition in rule.conditions
+        ))  # fmt: skip
+    # Rules about nothing are in the start already.
+    kept = [k for k, term in enumerate(terms) if k in shown or not isinstance(term, Rule)]
+    return _with_terms(network, [terms[k] for k in kept], coef[kept], *added)

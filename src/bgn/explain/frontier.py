@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.arguments import class_labels
 from bgn.explain.evaluate import evaluate_predictions
 from bgn.explain.rivals import is_clearly_larger, rival_predictions, rows_with_target
-from bgn.explain.arguments import class_labels
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -138,7 +138,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         for name, (rows, target) in given.items():
             predicted = rival_predictions(network.schema, given["training"], rows, classes)
             linear[name] = error(target, predicted["linear" if classes is None else "logistic"])
-    return Frontier(errors, linear, history.best_width, history.cross_validated, loss)
+    return Frontier(errors, linear, history.best_size, history.cross_validated, loss)
 
 
 def history_of(model: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bgn.explain.crossings import after_last
 from bgn.explain.arguments import probabilities_of
+from bgn.explain.crossings import after_last
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, rounded, written
 from bgn.model.step import Floats

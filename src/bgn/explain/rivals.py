@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate import LARGER_IS_BETTER, Evaluation, evaluate_predictions
 from bgn.explain.arguments import class_labels, rows_and_target, rows_of
+from bgn.explain.evaluate import LARGER_IS_BETTER, Evaluation, evaluate_predictions
 from bgn.inputs.target import codes_of
 from bgn.model.network import Network
 from bgn.model.readings import network_of

@@ -1,4 +1,4 @@
-"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.shap`, found where the rows are.
+"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.shap`, made where the rows are.
 
 Operations are those of arrays in the same order, so the bits are the same.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, coalition_counts
+from bgn.explain.shap import Game, Slots, SortedColumns, add_shares, holding_counts
 from bgn.model import gpu
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -22,27 +22,25 @@ from bgn.model.term import Oblique
 def exact_shares(
     network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: Slots
 ) -> tuple[Floats, Floats, Floats]:
-    """Mean answers of the background, what every neuron adds, and the share of every connection; one hidden layer."""
+    """Return how often rules hold in the background, whether they do for every row, and the shares of the connections
+    in counts; of a network of rules, each with one condition on numbers."""
     rows = gpu.table_of(X, network.n_inputs)
     if not isinstance(background, Tensor):
         background = torch.from_numpy(background)
     drawn = gpu.table_of(background.to(rows.device), network.n_inputs)
-    expected = gpu.hidden(network, drawn).sum(dim=0).cpu().numpy() / len(drawn)
-    weights = torch.from_numpy(network.output_weights.copy()).to(rows.device)
-    term_values = (gpu.hidden(network, rows) - torch.from_numpy(expected).to(rows.device)) * weights
+    expected = (gpu.hidden(network, drawn) > 0).sum(dim=0).cpu().numpy() / len(drawn)
+    worth = (gpu.hidden(network, rows) > 0).double().cpu().numpy()
     shares = torch.zeros((len(slots), len(rows)), dtype=torch.float64, device=rows.device)
     sides = _Side(rows), _Side(drawn)
-    m = torch.full((1,), len(drawn), dtype=torch.float64, device=rows.device)
-    for game in (each for each in parts if each.players):
-        neuron = network.layers[0].neurons[game.neurons[0]]
+    for game in (part for part in parts if part.players):
+        condition = network.rules[game.terms[0]].conditions[0].as_oblique()
         for coalition in range(1 << len(game.players)):
-            mean = 2.0 * _counts(neuron, coalition, *sides).double() / m - 1.0
-            add_shares(network, game, coalition, [mean], shares, slots)
-    return expected, term_values.cpu().numpy(), shares.cpu().numpy()
+            add_shares(game, coalition, [_counts(condition, coalition, *sides).double()], shares, slots)
+    return expected, worth, shares.cpu().numpy()
 
 
 class _Side:
-    """Rows on the device; on the host as well once they are asked for there."""
+    """Rows on the device; on the host as well once they are needed there."""
 
     def __init__(self, rows: Tensor) -> None:
         self.rows = rows
@@ -57,26 +55,26 @@ class _Side:
         return self.rows[:, column].double() * weight
 
 
-def _counts(neuron: Oblique, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
-    """What :func:`coalition_counts` says, which is asked where three inputs and more leave two unknown."""
-    columns, weights, threshold = neuron.projection.columns, neuron.projection.factors, neuron.threshold
+def _counts(condition: Oblique, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
+    """Return what :func:`holding_counts` does, which is called where three inputs and more leave two unknown."""
+    columns, weights, threshold = condition.columns, condition.projection.factors, condition.threshold
     unknown = [place for place in range(len(columns)) if not coalition >> place & 1]
     pairs = list(zip(columns, weights, strict=True))
     if len(unknown) == len(columns):
-        fires = _sum([drawn.product(*pair) for pair in pairs]) >= threshold
-        return fires.sum().expand(len(rows.rows))
+        holds = _sum([drawn.product(*pair) for pair in pairs]) >= threshold
+        return holds.sum().expand(len(rows.rows))
     if not unknown:
         return (_sum([rows.product(*pair) for pair in pairs]) >= threshold) * len(drawn.rows)
     if len(unknown) == 1:
         place = unknown[0]
         terms = [rows.product(*pair) for pair in pairs]
         return _searched(terms, place, torch.sort(drawn.product(*pairs[place]))[0], threshold)
-    counts = coalition_counts(neuron, coalition, rows.table, drawn.table)
-    return torch.from_numpy(counts).to(rows.rows.device)
+    known = [column for place, column in enumerate(columns) if place not in unknown]
+    return torch.from_numpy(holding_counts([condition], known, rows.table, drawn.table)).to(rows.rows.device)
 
 
 def _sum(terms: Sequence[Tensor]) -> Tensor:
-    """The terms added from first to last."""
+    """Add up the terms from first to last."""
     total = terms[0]
     for term in terms[1:]:
         total = total + term
@@ -84,11 +82,11 @@ def _sum(terms: Sequence[Tensor]) -> Tensor:
 
 
 def _searched(terms: list[Tensor], place: int, drawn: Tensor, threshold: float) -> Tensor:
-    """Count, for every row, the entries of `drawn`, sorted upwards, that make it fire at `place`: bisection."""
+    """Count, for every row, the entries of `drawn`, sorted upwards, that make it hold at `place`: bisection."""
     low, high = torch.zeros_like(terms[0], dtype=torch.int64), torch.full_like(terms[0], len(drawn), dtype=torch.int64)
     for _ in range(len(drawn).bit_length()):
         middle = (low + high) >> 1
         value = drawn[middle.clamp(max=len(drawn) - 1)]
-        fires = (_sum([*terms[:place], value, *terms[place + 1 :]]) >= threshold) | (low == high)
-        low, high = torch.where(fires, low, middle + 1), torch.where(fires, middle, high)
+        holds = (_sum([*terms[:place], value, *terms[place + 1 :]]) >= threshold) | (low == high)
+        low, high = torch.where(holds, low, middle + 1), torch.where(holds, middle, high)
     return len(drawn) - low

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from bgn.explain.certify import weight_signs, requested_signs
+from bgn.explain.arguments import clipped_network, linear_values, read_codes
+from bgn.explain.certify import requested_signs, weight_signs
 from bgn.explain.points import LogLoss, SquaredError
-from bgn.explain.arguments import clipped_network, read_codes, linear_values
 from bgn.inputs.frames import LARGEST_SQUARED, rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
@@ -120,7 +120,7 @@ def simplify(
     >>> bool((simple.free.predict(rows) == network.predict(rows)).all())
     True
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
-    (5, 3)
+    ((5,), (3,))
     """
     return rounded(model, X, y, requested_signs(model), digits, max_loss, points, calibrate_on)
 

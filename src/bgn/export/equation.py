@@ -1,22 +1,23 @@
-"""The equation of a model in any format, and which formats there are."""
+"""The equation of a model in any format, and which formats there are.
+
+One output is a sum of lines, one per term (:meth:`bgn.export.styles.Text.whole`); several are a table with a line per
+term and a column per class. Both write the same terms, :func:`bgn.as_terms`, in the words of
+:func:`bgn.export.condition.describe`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
-from bgn.export.condition import describe, ends, remarks
-from bgn.export.numbers import aligned, amounts, whole
-from bgn.export.rounded import check_digits, loss, rounded
+from bgn.export.condition import describe, describe_linear, ends, remarks
+from bgn.export.numbers import aligned, check_digits, round_terms, rounding_note, whole
 from bgn.export.styles import Html, Latex, Markdown, PageLayout, Text, Written, layout_of
 from bgn.model.numbers import sum_of
-from bgn.model.readings import Terms, TermTable, as_table, as_terms, as_told, network_of, outputs_of
+from bgn.model.readings import Terms, as_terms, with_positive_second, network_of
 from bgn.pipelines import is_wrapped, see_through
-from bgn.text import count_of, quote_category, quote_name
+from bgn.text import quote_category, quote_name
 
 FORMATS: dict[str, Callable[[], Text]] = {
     "text": Text,
@@ -24,6 +25,8 @@ FORMATS: dict[str, Callable[[], Text]] = {
     "markdown": Markdown,
     "html": Html,
 }
+_LOG_ODDS = "The probability is 1 / (1 + exp(-log-odds)): 50 % at log-odds of 0, 73 % at 1, 88 % at 2, 95 % at 3."
+_SCORES = "The probability of a class is exp(its score) over the sum of exp(score) of all classes."
 
 
 def equation(
@@ -34,15 +37,14 @@ def equation(
     rows: Any = None,
     most: int | None = None,
 ) -> str:
-    """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
+    """Write a model as an equation: an intercept plus weighted terms, the heaviest first.
 
     Numbers are written whole: what is printed, added up by hand, is what the model predicts. For two classes it is the
-    log-odds of the second; for more, one table of questions by classes.
+    log-odds of the second; for more, one table of terms by classes.
 
     Parameters
     ----------
     model : Network, Terms or fitted estimator
-        One with slopes for several classes gets one equation per class.
     format : {"text", "latex", "markdown", "html"}, default "text"
         LaTeX is an ``align*`` that needs amsmath. HTML is one table without scripts.
     digits : int, optional
@@ -53,7 +55,7 @@ def equation(
     rows : array_like or frame, optional
         Rows on which to measure what `digits` costs, such as those that the model was fitted to.
     most : int, optional
-        Questions to write, the heaviest, with what the others add at most; all unless told, and in tables of classes.
+        Rules to write, the heaviest, with what the others add at most [default: all, as in tables of classes].
 
     Returns
     -------
@@ -72,140 +74,79 @@ def equation(
     >>> print(bgn.equation(network, format="latex").splitlines()[2])
     &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
     """
-    _check(format, digits, most)
-    seen = see_through(model) if is_wrapped(model) else None
-    model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
-    outputs = [model] if isinstance(model, Terms) else _outputs(model)
-    if isinstance(outputs, TermTable):
-        return class_table(outputs, format, digits, units, undone, rows)
-    texts = []
-    for terms in outputs:
-        shown, note = _shortened(terms, digits, rows, most)
-        chances = PROBABILITY if len(outputs) > 1 and terms is outputs[-1] else ""
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [chances, note, undone]))))
-        undone = ""  # said once
-    return "\n\n".join(texts)
-
-
-def _check(format: str, digits: int | None, most: int | None) -> None:
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
     check_digits(digits)
     if most is not None and most < 1:
         raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
+    seen = see_through(model) if is_wrapped(model) else None
+    model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
+    terms = model if isinstance(model, Terms) else as_terms(with_positive_second(network_of(model, plain=False)))
+    shown = terms if digits is None else round_terms(terms, digits)
+    notes = ["" if digits is None else rounding_note(terms, shown, digits, rows), undone]
+    if terms.classes:
+        return _write_table(shown, layout_of(format), units, " ".join(filter(None, notes)))
+    if others := () if most is None else shown.rules[most:]:
+        added = sum_of(term.coef[0] for term in others)
+        notes.insert(0, f"{len(others)} more questions add up to {added:f} at most.")
+        shown = replace(shown, terms=(*shown.rules[:most], *shown.linear))
+    return _write_sum(shown, FORMATS[format](), units, " ".join(filter(None, notes)))
 
 
-def _shortened(terms: Terms, digits: int | None, rows: Any, most: int | None) -> tuple[Terms, str]:
-    """Return terms of so many digits, the heaviest of them, and what is to be said of both."""
-    shown = terms if digits is None else rounded(terms, digits)
-    note = "" if digits is None else loss(terms, shown, digits, rows)
-    shown, left = _heaviest(shown, most)
-    return shown, " ".join(filter(None, [left, note]))
-
-
-def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:
-    """Return the first terms, and what is to be said of the others."""
-    others = [] if most is None else terms.terms[most:]
-    if not others:
-        return terms, ""
-    added = sum_of(term.amount for term in others)
-    return replace(terms, terms=terms.terms[:most]), f"{len(others)} more questions add up to {added:f} at most."
-
-
-def _outputs(model: Any) -> list[Terms] | TermTable:
-    """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
-    network = as_told(network_of(model, plain=False))
-    if network.link == "softmax":
-        return as_table(network) if not network.linear else list(map(as_terms, outputs_of(network)))
-    return [as_terms(network)]
-
-
-def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
-    """Write the equation of one output."""
-    base, *amounts = map(style.number, aligned([terms.start, *(term.amount for term in terms.terms)]))
-    conditions = [style.asked(describe(term.condition, terms, style, units)) for term in terms.terms]
-    lines = [("+", amount, condition) for amount, condition in zip(amounts, conditions, strict=True)]
-    for term, weight in terms.linear_terms:
-        sign, slope = style.number("-") if weight < 0 else "+", whole(abs(weight))
-        lines.append((sign, style.number(slope), style.scaled(style.name(terms.names[term.column]), *ends(term))))
+def write_target(terms: Terms, style: Text, units: Mapping[str, str] | None) -> str:
+    """Write the name of the target with its unit."""
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
+    return style.name(terms.target) + (style.prose(f" ({quote_category(unit)})") if unit else "")
+
+
+def write_hidden(terms: Terms, style: Text, units: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """Write the names and the words of the conditions below the last layer."""
     names = terms.hidden_names
+    return [(style.name(names[condition.layer, condition.neuron]), describe(condition, terms, style, units))
+            for layer in terms.hidden for condition in layer]  # fmt: skip
+
+
+def _write_sum(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
+    """Write the equation of one output."""
+    intercept, *weights = map(style.number, aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)]))
+    lines = [("+", weight, style.factor(describe(term, terms, style, units)))
+             for weight, term in zip(weights, terms.rules, strict=True)]  # fmt: skip
+    for term in terms.linear:
+        assert term.linear is not None
+        sign, name = style.number("-") if term.coef[0] < 0 else "+", style.name(terms.names[term.linear.column])
+        lines.append((sign, style.number(whole(abs(term.coef[0]))), style.scaled(name, ends(term.linear, style))))
+    odds = _LOG_ODDS if terms.link == "logistic" else ""
+    notes = [*remarks(terms, style, units), *map(style.prose, filter(None, [odds, note]))]
     return style.whole(
-        Written(
-            target=style.name(terms.target) + (style.words(f" ({quote_category(unit)})") if unit else ""),
-            base=base,
-            lines=lines,
-            hidden=[
-                (style.name(names[each.layer, each.neuron]), describe(each, terms, style, units))
-                for layer in terms.hidden
-                for each in layer
-            ],
-            notes=[*remarks(terms, style, units), *map(style.words, filter(None, [_chance(terms), note]))],
-        )
+        Written(write_target(terms, style, units), intercept, lines, write_hidden(terms, style, units), notes)
     )
 
 
-def _chance(terms: Terms) -> str:
-    """Say how a probability follows from log-odds; nothing for numbers."""
-    if terms.link != "logistic":
-        return ""
-    return "The probability is 1 / (1 + exp(-log-odds)): 50 % at log-odds of 0, 73 % at 1, 88 % at 2, 95 % at 3."
-
-
-# -- Questions by classes: the equation of a network of several classes, each question written once.
-
-PROBABILITY = "The probability of a class is exp(its score) over the sum of exp(score) of all classes."
-
-
-def class_table(
-    table: TermTable, format: str, digits: int | None, units: Mapping[str, str] | None, note: str, rows: Any = None
-) -> str:
-    """Write a table of questions by classes, and how probabilities follow from the scores."""
-    layout, shown = layout_of(format), table if digits is None else _shorter(table, digits)
-    if shown != table:
-        note = " ".join(filter(None, [_told(table, shown, digits or 0, rows), note]))
-    body = [("always", shown.starts), *zip(_questions(shown.asked, layout, units), shown.amounts, strict=True)]
-    written = aligned([each for _, own in body for each in own])
-    numbers = np.array([layout.style.number(each) for each in written], dtype=object).reshape(len(body), -1)
-    words = [layout.style.words("always"), *(question for question, _ in body[1:])]
-    lines = [*remarks(shown.asked, layout.style, units), layout.style.words(PROBABILITY)]
-    lines += [layout.style.words(note)] if note else []
-    return layout.page(table_blocks(shown, layout, units, words, numbers.tolist(), lines, "score"), "equation")
+def _write_table(terms: Terms, layout: PageLayout, units: Mapping[str, str] | None, note: str) -> str:
+    """Write the scores of several classes as a table of terms, and how probabilities follow from them."""
+    style, fixed = layout.style, [terms.intercept, *(term.coef for term in terms.rules)]
+    texts = iter(aligned([number for line in fixed for number in line]))
+    numbers = [[style.number(next(texts)) for _ in line] for line in fixed]
+    numbers += [[style.number(whole(number)) for number in term.coef] for term in terms.linear]
+    lines = [*remarks(terms, style, units), *map(style.prose, filter(None, [_SCORES, note]))]
+    return layout.page(table_blocks(terms, layout, units, numbers, lines, "score"), "equation")
 
 
 def table_blocks(
-    table: TermTable, layout: PageLayout, units: Mapping[str, str] | None, words: Sequence[str],
-    numbers: Sequence[Sequence[str]], lines: Sequence[str], title: str,
+    terms: Terms, layout: PageLayout, units: Mapping[str, str] | None, numbers: Sequence[Sequence[str]],
+    lines: Sequence[str], title: str,
 ) -> list[str]:  # fmt: skip
-    """Write what stands below the questions, the table of questions by classes, and some lines."""
-    style, asked = layout.style, table.asked
-    names = {place: style.name(name) + style.words(": ") for place, name in asked.hidden_names.items()}
-    hidden = [names[each.layer, each.neuron] + describe(each, asked, style, units)
-              for layer in asked.hidden for each in layer]  # fmt: skip
-    target = quote_name(asked.schema.target) if asked.schema.target else "class"
-    head = [style.words(f"{title} of {target} ="), *map(style.category, table.classes)]
-    rows = [[word, *own] for word, own in zip(words, numbers, strict=True)]
+    """Write what stands below the rules, the table of terms by classes, and some lines."""
+    style = layout.style
+    hidden = [f"{name}{style.prose(': ')}{text}" for name, text in write_hidden(terms, style, units)]
+    target = quote_name(terms.schema.target) if terms.schema.target else "class"
+    head = [style.prose(f"{title} of {target} ="), *map(style.category, terms.classes)]
+    rows = [[text, *line] for text, line in zip(line_texts(terms, style, units), numbers, strict=True)]
     return [*([layout.lines(hidden)] if hidden else []), layout.table(head, rows), layout.lines(lines)]
 
 
-def _questions(asked: Terms, layout: PageLayout, units: Mapping[str, str] | None) -> list[str]:
-    """Write the questions, in order."""
-    return [layout.style.words("if ") + describe(term.condition, asked, layout.style, units) for term in asked.terms]
-
-
-def _shorter(table: TermTable, digits: int) -> TermTable:
-    """Return the table with numbers of fewer digits."""
-    flat = [float(each) for own in (table.starts, *table.amounts) for each in own]
-    texts = amounts(flat, [each for each in flat[len(table.starts) :] if each] or flat, digits)
-    numbers = np.array([Decimal(text) for text in texts], dtype=object).reshape(-1, len(table.starts)).tolist()
-    short = rounded(table.asked, digits)
-    return replace(table, asked=short, starts=tuple(numbers[0]), amounts=tuple(map(tuple, numbers[1:])))
-
-
-def _told(table: TermTable, shown: TermTable, digits: int, rows: Any) -> str:
-    """Say that numbers are rounded, and how far scores are off on rows."""
-    said = f"Rounded to {digits} digit{'s' * (digits > 1)}"
-    if rows is None:
-        return f"{said}: rows near a threshold may be answered otherwise."
-    apart = np.abs(shown.evaluate(rows) - table.evaluate(rows))
-    return f"{said}: scores differ by up to {apart.max(initial=0.0):.2g} on {count_of(len(apart), 'row')}."
+def line_texts(terms: Terms, style: Text, units: Mapping[str, str] | None = None) -> list[str]:
+    """Write what the lines of a table of terms are: always, if a rule holds, per unit of a column."""
+    rules = [style.prose("if ") + describe(term, terms, style, units) for term in terms.rules]
+    linear = [describe_linear(term.linear, terms, style) for term in terms.linear if term.linear is not None]
+    return [style.prose("always"), *rules, *linear]

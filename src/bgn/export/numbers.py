@@ -1,14 +1,22 @@
-"""Numbers as people read them: those of a model whole, measured ones rounded."""
+"""Numbers as people read them: those of a model whole or with fewer digits, measured ones rounded, shares in percent.
+
+Fewer digits of a model are its terms with shorter numbers (:func:`round_terms`), and what that costs
+(:func:`rounding_note`).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
-from bgn.model.numbers import EXACT, written
+from bgn.model.numbers import EXACT, sum_of, written
+from bgn.model.readings import ReadCondition, Terms, read
+from bgn.text import count_of
 
 _MOST_PLACES = 12  # decimals that are filled up with zeros
 
@@ -28,7 +36,7 @@ def whole(value: float | Decimal) -> str:
 
 
 def aligned(values: Iterable[Decimal]) -> list[str]:
-    """Write numbers with all their digits, and as many decimals each.
+    """Write numbers with all their digits, and the same number of decimals.
 
     Examples
     --------
@@ -37,7 +45,10 @@ def aligned(values: Iterable[Decimal]) -> list[str]:
     """
     texts = [whole(value) for value in values]
     most = places(texts)
-    return texts if most is None else [_filled(text, most) for text in texts]
+    if not most:
+        return texts
+    parts = [text.partition(".") for text in texts]
+    return [f"{before}.{after:0<{most}}" for before, _, after in parts]
 
 
 def places(texts: Iterable[str]) -> int | None:
@@ -47,15 +58,10 @@ def places(texts: Iterable[str]) -> int | None:
     return None if most > _MOST_PLACES or any("e" in text for text in texts) else most
 
 
-def _filled(text: str, decimals: int) -> str:
-    before, _, after = text.partition(".")
-    return f"{before}.{after:0<{decimals}}" if decimals else before
-
-
 def number(value: float, digits: int) -> str:
     """Write a measured number: whole when it is short, otherwise with `digits` significant digits.
 
-    Digits before the point are never dropped, and halves and numbers up to two digits longer than asked are written
+    Digits before the point are never dropped, and halves and numbers up to two digits longer than `digits` are written
     whole, so that a cut between two integers (1996.5) is not rounded on to one of them.
 
     Examples
@@ -75,19 +81,19 @@ def number(value: float, digits: int) -> str:
     return f"{value:.{max(digits - 1 - size, 0)}f}"
 
 
-def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
+def alike(values: list[float], scale: list[float], digits: int) -> list[str]:
     """Write values alike, so that the largest of `scale` has `digits` digits and the smallest at least one."""
     sizes = [math.floor(math.log10(abs(value))) for value in scale if value and math.isfinite(value)] or [0]
     if not -6 < max(sizes) < 9:
         return [f"{value:.{digits - 1}e}" for value in values]
-    places = min(max(digits - 1 - max(sizes), -min(sizes), 0), 12)
-    nothing = f"{-0.0:.{places}f}"
-    written = [f"{value:.{places}f}" for value in values]
-    return [text[1:] if text == nothing else text for text in written]
+    decimals = min(max(digits - 1 - max(sizes), -min(sizes), 0), 12)
+    nothing = f"{-0.0:.{decimals}f}"
+    texts = [f"{value:.{decimals}f}" for value in values]
+    return [text[1:] if text == nothing else text for text in texts]
 
 
 def plain(value: Decimal) -> str:
-    """Write a decimal with all its digits."""
+    """Write a decimal with all its digits, zeros at its end included."""
     return f"{value:f}" if -7 < value.adjusted() < 16 else f"{value.normalize(EXACT):e}"
 
 
@@ -104,3 +110,86 @@ def percent(probability: float) -> str:
     if probability < 0.001:
         return "below 0.1 %"
     return "above 99.9 %" if probability > 0.999 else f"{probability * 100:.1f} %"
+
+
+def share_of(part: float) -> str:
+    """Write a share of a whole; under half a per cent is not nothing."""
+    return "<1%" if 0.0 < part < 0.005 else f"{100 * part:.0f}%"
+
+
+# -- Fewer digits than a model has, and what they cost.
+
+
+def check_digits(digits: Any) -> None:
+    """Refuse what is no number of digits."""
+    if digits is None or (isinstance(digits, int) and not isinstance(digits, bool) and 1 <= digits <= 17):
+        return
+    raise ValueError(f"digits must be a whole number from 1 to 17, or None to write numbers whole; got {digits!r}.")
+
+
+def round_terms(terms: Terms, digits: int) -> Terms:
+    """Return the terms with numbers of fewer significant digits; digits before the point are never dropped."""
+    values = [float(value) for value in (*terms.intercept, *(value for term in terms.rules for value in term.coef))]
+    scale = [value for value in values[len(terms.intercept) :] if value] or values
+    short = iter(map(Decimal, alike(values, scale, digits)))
+    intercept = tuple(next(short) for _ in terms.intercept)
+    rounded = []
+    for term in terms.terms:
+        if term.linear is not None:
+            coef = tuple(written(_near(float(value), digits)) for value in term.coef)
+        else:
+            coef = tuple(next(short) for _ in term.coef)
+        conditions = tuple(_shorten(condition, terms, digits) for condition in term.conditions)
+        rounded.append(replace(term, coef=coef, conditions=conditions))
+    hidden = tuple(tuple(_shorten(condition, terms, digits) for condition in layer) for layer in terms.hidden)
+    return replace(terms, intercept=intercept, terms=tuple(rounded), hidden=hidden)
+
+
+def _shorten(condition: ReadCondition, terms: Terms, digits: int) -> ReadCondition:
+    """Return a condition with shorter numbers."""
+    coefficients = tuple(
+        tuple(_near(value, digits) for value in coefficient) if isinstance(coefficient, tuple)
+        else _near(coefficient, digits)
+        for coefficient in condition.coefficients
+    )  # fmt: skip
+    missing_as = condition.missing_as
+    missing_as = None if missing_as is None else tuple(_near(number, digits) for number in missing_as)
+    threshold = _near(condition.threshold, digits)
+    shorter = replace(condition, coefficients=coefficients, threshold=threshold, missing_as=missing_as)
+    return read(shorter, terms.schema, terms.complete)
+
+
+def _near(value: float, digits: int) -> float:
+    short = float(f"{value:.{digits - 1}e}")
+    return short if abs(value) < 10.0**digits else float(f"{value:.0f}")
+
+
+def rounding_note(terms: Terms, shorter: Terms, digits: int, rows: Any = None) -> str:
+    """Say that numbers are rounded and how far predictions may be off; nothing where they are not."""
+    if shorter == terms:
+        return ""
+    rounded, several = f"Rounded to {digits} digit{'s' * (digits > 1)}: ", len(terms.intercept) > 1
+    if rows is not None:
+        differences = np.abs(shorter.evaluate(rows) - terms.evaluate(rows))
+        what, most = "scores" if several else "predictions", float(differences.max(initial=0.0))
+        return f"{rounded}{what} differ by up to {_round_up(most)} on {count_of(len(differences), 'row')}."
+    if several:
+        return f"{rounded}rows near a threshold may be answered otherwise."
+
+    def numbers(some: Terms) -> list[Decimal]:
+        return [some.intercept[0], *(term.coef[0] for term in some.rules)]
+
+    pairs = zip(numbers(terms), numbers(shorter), strict=True)
+    most = float(sum_of(EXACT.abs(EXACT.subtract(before, after)) for before, after in pairs))
+    slopes = ", slopes aside" if shorter.linear != terms.linear else ""
+    return (
+        f"{rounded}sums differ by up to {_round_up(most)}{slopes}, and rows near a threshold may be answered otherwise."
+    )
+
+
+def _round_up(value: float) -> str:
+    """Write a difference with two digits, never too small."""
+    short = float(f"{value:.1e}")
+    if short < value:
+        short = float(f"{value + 10.0 ** (np.floor(np.log10(value)) - 1):.1e}")
+    return whole(short)

@@ -46,9 +46,9 @@ class Text:
         """Write what is quoted where it must be."""
         return written
 
-    def words(self, words: str) -> str:
+    def prose(self, text: str) -> str:
         """Write words of our own."""
-        return words
+        return text
 
     def number(self, written: str) -> str:
         """Write a number that is plain text already."""
@@ -62,22 +62,17 @@ class Text:
         """Write one of several cases of a question, best kept on a line."""
         return written
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         """Write a condition as the factor that is 1 where it holds."""
         return f"[{condition}]"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        """Write a column as a factor; where it has ends, between these."""
-        return name if low == high == "" else f"{self.words('per unit of ')}{name}{self.between(low, high)}"
-
-    def between(self, low: str, high: str) -> str:
-        """Write the ends of a line, one of which may be missing."""
-        said = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
-        return self.words(f" ({said})")
+    def scaled(self, name: str, ends: str = "") -> str:
+        """Write a column as a factor; with its ends in brackets, where it has some."""
+        return f"{self.prose('per unit of ')}{name}{ends}" if ends else name
 
     def whole(self, parts: Written) -> str:
         """Lay the equation out."""
-        lines = [f"{name} = {self.asked(condition)}" for name, condition in parts.hidden]
+        lines = [f"{name} = {self.factor(condition)}" for name, condition in parts.hidden]
         if lines:
             lines.append("")
         widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
@@ -98,28 +93,28 @@ class Signs(Text):
         return written.replace("-", "\N{MINUS SIGN}")
 
 
-# -- HTML, and the colours of terms.
+# -- HTML, and the colors of terms.
 
-# Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
+# Told apart with any kind of color vision, and legible on white and on black (Okabe and Ito, then Tol).
+COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
 
 
-def colour(position: int) -> str:
-    """Return the colour of the term at `position`, in every figure and equation; there are ten, then they repeat."""
-    return COLOURS[position % len(COLOURS)]
+def color(position: int) -> str:
+    """Return the color of the term at `position`, in every figure and equation; there are ten, then they repeat."""
+    return COLORS[position % len(COLORS)]
 
 
 @dataclass(frozen=True)
 class Html(Text):
-    """A small HTML table that takes the page's own colours; the coefficients' colours are those of the figures."""
+    """A small HTML table that takes the page's own colors; the coefficients' colors are those of the figures."""
 
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
     def _named(self, written: str) -> str:
         return f"<b>{html.escape(written)}</b>"
 
-    def words(self, words: str) -> str:
-        return html.escape(words)
+    def prose(self, text: str) -> str:
+        return html.escape(text)
 
     def number(self, written: str) -> str:
         return written.replace("-", "\N{MINUS SIGN}")
@@ -127,11 +122,11 @@ class Html(Text):
     def case(self, written: str) -> str:
         return f'<span style="display:inline-block">{written}</span>'
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
+    def scaled(self, name: str, ends: str = "") -> str:
+        return super().scaled(name, ends) if ends else f"times {name}"
 
     def whole(self, parts: Written) -> str:
         cell = '<td style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">'
@@ -139,7 +134,7 @@ class Html(Text):
         rows = [f"{figure.format('transparent', name + ' =')}{cell}{text}</td>" for name, text in parts.hidden]
         rows.append(f"{figure.format('currentColor', parts.base)}{cell}always</td>")
         rows += [
-            f"{figure.format(colour(i), f'{sign} {amount}')}{cell}{factor}</td>"
+            f"{figure.format(color(i), f'{sign} {amount}')}{cell}{factor}</td>"
             for i, (sign, amount, factor) in enumerate(parts.lines)
         ]
         rows += [f"<td></td>{cell}{note}</td>" for note in parts.notes]
@@ -165,10 +160,10 @@ class Latex(Text):
     relations: ClassVar[Mapping[str, str]] = {">=": r"\ge", "<": "<", ">": ">", "<=": r"\le"}
 
     def _named(self, written: str) -> str:
-        return self.words(written)
+        return self.prose(written)
 
-    def words(self, words: str) -> str:
-        return r"\text{" + "".join(_TEX.get(letter, letter) for letter in words) + "}"
+    def prose(self, text: str) -> str:
+        return r"\text{" + "".join(_TEX.get(letter, letter) for letter in text) + "}"
 
     def number(self, written: str) -> str:
         mantissa, _, exponent = written.partition("e")
@@ -177,14 +172,14 @@ class Latex(Text):
     def product(self, coefficient: str, name: str) -> str:
         return rf"{coefficient} \cdot {name}"
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return rf"\mathbf{{1}}_{{\{{{condition}\}}}}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return name if low == high == "" else f"{name}{self.between(low, high)}"
+    def scaled(self, name: str, ends: str = "") -> str:
+        return name + ends
 
     def whole(self, parts: Written) -> str:
-        lines = [f"{name} &= {self.asked(condition)}" for name, condition in parts.hidden]
+        lines = [f"{name} &= {self.factor(condition)}" for name, condition in parts.hidden]
         lines.append(f"{parts.target} &= {parts.base}")
         lines += [rf"&\quad {{}} {sign} {amount} \cdot {factor}" for sign, amount, factor in parts.lines]
         lines += [rf"&\quad {note}" for note in parts.notes]
@@ -201,16 +196,16 @@ class Markdown(Text):
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
     def _named(self, written: str) -> str:
-        return self.words(written)
+        return self.prose(written)
 
-    def words(self, words: str) -> str:
-        return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(words)).replace("\\=", "=")
+    def prose(self, text: str) -> str:
+        return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(text)).replace("\\=", "=")
 
-    def asked(self, condition: str) -> str:
+    def factor(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str, low: str = "", high: str = "") -> str:
-        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
+    def scaled(self, name: str, ends: str = "") -> str:
+        return super().scaled(name, ends) if ends else f"times {name}"
 
     def whole(self, parts: Written) -> str:
         lines = [f"{name} = {condition}  " for name, condition in parts.hidden]
@@ -231,8 +226,8 @@ Cells = Sequence[str]
 class BareLatex(Latex):
     """LaTeX in mathematical mode that needs no package."""
 
-    def words(self, words: str) -> str:
-        written = super().words(words).replace(r"\textquotedbl{}", r"{\char34}")
+    def prose(self, text: str) -> str:
+        written = super().prose(text).replace(r"\textquotedbl{}", r"{\char34}")
         return r"\mbox" + written.removeprefix(r"\text")
 
 

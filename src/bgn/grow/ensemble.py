@@ -58,7 +58,7 @@ class EnsembleHistory(Tabular):
 
     members: tuple[History, ...]
     best_layer: int
-    best_width: int
+    best_size: int
     stopped: str
 
     @classmethod
@@ -114,7 +114,7 @@ class EnsembleHistory(Tabular):
     @cached_property
     def paths(self) -> tuple[tuple[LossesAtWidth, ...], ...]:
         """For the last layer, the mean losses of the networks at every width; each on its own rows."""
-        paths = [each.paths[each.best_layer][: each.best_width + 1] for each in self.members]
+        paths = [each.paths[each.best_layer][: each.best_size + 1] for each in self.members]
         found = []
         for width in range(max(map(len, paths))):
             at = [path[min(width, len(path) - 1)] for path in paths]
@@ -138,17 +138,17 @@ class EnsembleHistory(Tabular):
         """
         if layer not in (None, self.best_layer):
             raise ValueError(f"layer must be {self.best_layer}, the last of an average's; got {layer}.")
-        width, most = self.best_width if width is None else width, len(self.paths[-1]) - 1
+        width, most = self.best_size if width is None else width, len(self.paths[-1]) - 1
         if not 0 <= width <= most:
             raise ValueError(f"width must be one that was grown, 0 to {most}; got {width}.")
-        return mean_of([each.network(min(width, each.best_width)) for each in self.members])
+        return mean_of([each.network(min(width, each.best_size)) for each in self.members])
 
     def with_schema(self, schema: Schema) -> EnsembleHistory:
         """The same with other words for the columns."""
         return replace(self, members=tuple(each.with_schema(schema) for each in self.members))
 
     def __repr__(self) -> str:
-        widths = [each.best_width for each in self.members]
+        widths = [each.best_size for each in self.members]
         return f"EnsembleHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
 
 
@@ -194,7 +194,7 @@ def grow_ensemble(rows: GrowthRows, monitor: Monitor) -> EnsembleHistory:
     found = members.in_turn() if members.together == 1 else members.side_by_side()
     grown = [each for each in found if each is not None]
     if monitor.stopped:
-        grown = [each for each in grown if each.best_width > 0] or grown
+        grown = [each for each in grown if each.best_size > 0] or grown
     if not grown:
         raise KeyboardInterrupt
     return EnsembleHistory.of(grown, monitor.stopped, rows.settings.select)

@@ -195,7 +195,7 @@ class History(Tabular):
     inputs: tuple[Layer, ...]
     n_inputs: int
     best_layer: int
-    best_width: int
+    best_size: int
     stopped: str
     shrinkage: float
     n_validation: int
@@ -241,7 +241,7 @@ class History(Tabular):
         if not 0 <= layer < len(self.paths):
             raise ValueError(f"layer must be between 0 and {len(self.paths) - 1}; got {layer}.")
         path = self.paths[layer]
-        width = self.best_width if width is None else width
+        width = self.best_size if width is None else width
         if not 0 <= width < len(path):
             raise ValueError(f"width must be one that was grown, 0 to {len(path) - 1}; got {width}.")
         snapshot = path[width].distinct() if self.shrinkage else path[width]
@@ -258,9 +258,9 @@ class History(Tabular):
         """The network of linear terms alone that grew beside this one."""
         assert self.linear_alone is not None
         each = self.linear_alone
-        width = choose_width(each.path, select, self.n_validation)
+        width = choose_size(each.path, select, self.n_validation)
         return replace(
-            self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_width=width,
+            self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_size=width,
             stopped=each.stopped, shrinkage=each.shrinkage, linear_alone=None,
         )  # fmt: skip
 
@@ -273,11 +273,11 @@ class History(Tabular):
         widths = [len(path) - 1 for path in self.paths]
         return (
             f"History({len(self.records)} steps, widths up to {widths}, chose layer {self.best_layer} at width "
-            f"{self.best_width}, stopped: {self.stopped})"
+            f"{self.best_size}, stopped: {self.stopped})"
         )
 
 
-def choose_width(path: Sequence[Snapshot | LossesAtWidth], select: str, n_validation: int) -> int:
+def choose_size(path: Sequence[Snapshot | LossesAtWidth], select: str, n_validation: int) -> int:
     """The width that validated best, or the smallest within one standard error of it."""
     best = min(range(len(path)), key=lambda width: path[width].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):

@@ -16,7 +16,7 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.pairs import bins_of
 from bgn.grow.directions.protocol import DirectionFinder, Others
 from bgn.grow.history import Monitor as Monitor
-from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
+from bgn.grow.history import OutOfFold, Record, Snapshot, choose_size
 from bgn.grow.out_of_fold import stretched
 from bgn.grow.refit import OutputRule, State
 from bgn.grow.rounding import Shortener
@@ -314,7 +314,7 @@ class LayerGrowth:
         """True when the validation loss has not fallen for `patience` additions."""
         if self.settings.patience is None or self.rows.validation is None:
             return False
-        return self.state.size - choose_width(self.path, "best", 0) >= self.settings.patience
+        return self.state.size - choose_size(self.path, "best", 0) >= self.settings.patience
 
 
 # -- Questions for several outputs: which contrast of their residuals to look at.

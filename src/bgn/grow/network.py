@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.engines.memory import ThreadPool
 from bgn.engines.protocol import RowSource
-from bgn.grow.history import History, LinearAlone, Record, Snapshot, choose_width
+from bgn.grow.history import History, LinearAlone, Record, Snapshot, choose_size
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.losses import loss_of
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
@@ -91,7 +91,7 @@ def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> 
         grown.append(attempt)
         records += attempt.path.records
         paths.append(attempt.path.path)
-        best = attempt.path.path[choose_width(attempt.path.path, "best", n_validation)]
+        best = attempt.path.path[choose_size(attempt.path.path, "best", n_validation)]
         best = best.distinct() if attempt.penalty else best
         if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
             break
@@ -103,7 +103,7 @@ def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> 
         inputs.append(best.layer(rows.train.n_columns) if inputs else decode(best).layer(len(schema)))
         rows = deeper
     paths[0] = tuple(map(decode, paths[0]))
-    widths = [choose_width(path, settings.select, n_validation) for path in paths]
+    widths = [choose_size(path, settings.select, n_validation) for path in paths]
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],

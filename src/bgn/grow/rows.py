@@ -113,7 +113,7 @@ def assign_roles(
         columns = Schema.of_numbers(len(gaps)).columns
     coding = coding_of(columns, gaps, sample.columns, sample.weight)
     rare = rare_categories(columns, drawn.columns, drawn.weight, 2.0**scaled)
-    plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
+    plan = replace(plan, coding=coding, validation_loss=judging(plan.loss, bounds))
     train = source.engine(plan, False)
     left_out = source.engine(plan, True) if plan.edge is not None else None
     reach = _together_seen(train.seen(), left_out.seen()) if always and left_out is not None else None
@@ -154,11 +154,11 @@ def _plan(
     counts = np.sum([each.counts for each in surveys], axis=0)
     rows = total / 2 ** (exponent or 0)
     alone = alone and not _few_and_often(counts, rows)
-    folds = _folding(cv, rows, len(surveys[0].gaps), validation_fraction) if alone else None
+    folds = _folding(cv, rows, len(surveys[0].missing), validation_fraction) if alone else None
     if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
-    draft, most = _draft_rows(drafted, len(surveys[0].gaps)), SAMPLE_ROWS
+    draft, most = _draft_rows(drafted, len(surveys[0].missing)), SAMPLE_ROWS
     answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, max(most, DRAFTED_FROM * draft) + 1)
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > most:
@@ -166,7 +166,7 @@ def _plan(
         plan = replace(plan, limit=int(smallest[most]))
         if folds is not None:
             raise ValueError(f"cv must be None, or 'auto', where more than {SAMPLE_ROWS} rows are different.")
-    return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0), folds
+    return plan, exponent or 0, np.any([survey.missing for survey in surveys], axis=0), folds
 
 
 def _draft_rows(neurons: int, columns: int) -> int:

@@ -34,9 +34,9 @@ def real(
     """A number between two others."""
     fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(low <= float(value) <= high)
     if not fine or (open_low and value == low) or (open_high and value == high):
-        above = f"above {low:g}" if open_low else f"at least {low:g}"
-        below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
-        raise ValueError(f"{name} must be a number {above}{below}{also}; got {value!r}.")
+        lowest = f"above {low:g}" if open_low else f"at least {low:g}"
+        highest = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
+        raise ValueError(f"{name} must be a number {lowest}{highest}{also}; got {value!r}.")
 
 
 def seed_of(random_state: Any) -> int:
@@ -67,9 +67,9 @@ def threads(n_jobs: Any) -> int:
 def callables(name: str, given: Any) -> tuple[Callable[..., Any], ...]:
     """None, one callable or several, as a tuple."""
     several = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
-    for each in several:
-        if not callable(each):
-            raise ValueError(f"{name} must be callables that take a record; got {each!r}.")
+    for function in several:
+        if not callable(function):
+            raise ValueError(f"{name} must be callables that take a record; got {function!r}.")
     return several
 
 
@@ -149,22 +149,15 @@ def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...]
         return None
     if isinstance(given, str) and given in ("pairwise", "no_interactions"):
         return tuple(map(frozenset, combinations(every, 1 + (given == "pairwise")))) or (frozenset(every),)
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(_not_groups(name, given))
-    groups = []
-    for group in given:
-        if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ValueError(_not_groups(name, given))
-        groups.append(frozenset(_place(name, each, schema) for each in group))
+    sets = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if any(isinstance(group, str) or not isinstance(group, Iterable) for group in sets):
+        raise ValueError(
+            f"{name} must be 'pairwise', 'no_interactions', None, or a list of sets of names or positions of columns, "
+            f"such as [{{0, 1}}, {{2}}]; got {given!r}."
+        )
+    groups = [frozenset(_place(name, key, schema) for key in group) for group in sets]
     rest = frozenset(every) - frozenset().union(*groups)
     return (*groups, rest) if rest else tuple(groups)
-
-
-def _not_groups(name: str, given: Any) -> str:
-    return (
-        f"{name} must be 'pairwise', 'no_interactions', None, or a list of sets of names or positions of columns, such "
-        f"as [{{0, 1}}, {{2}}]; got {given!r}."
-    )
 
 
 def _place(name: str, key: Any, schema: Schema) -> int:

@@ -1,4 +1,4 @@
-"""Dask collections: what can be checked of them without reading a partition."""
+"""Dask collections: what can be checked of them without reading a partition, and what each partition must look like."""
 
 from __future__ import annotations
 
@@ -45,14 +45,27 @@ def layout_of(X: Any, numbers: bool = True) -> Layout:
     if isinstance(X, da.Array):
         if numbers and X.dtype.kind not in "biuf":
             raise ValueError(f"X has dtype {X.dtype}; it must hold numbers. Convert it, as with X.astype(float).")
-        return Layout(_kept(X.dtype), X.shape[1], None)
-    dtypes = X.dtypes
-    for name, dtype in zip(X.columns, dtypes, strict=True):
-        if numbers and (remedy := _why_not(dtype)):
-            raise ValueError(f"Column {name!r} {remedy}")
-    plain = [dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "biuf"]
-    dtype = _kept(np.result_type(*plain)) if plain and len(plain) == len(dtypes) else np.dtype(np.float64)
-    return Layout(dtype, len(dtypes), tuple(X.columns))
+        dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        return Layout(dtype, X.shape[1], None)
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        kind, why = getattr(dtype, "kind", "O"), ""
+        if str(dtype) == "category":
+            why = (
+                "is categorical, and categories may differ from one partition to another. Make them known and encode "
+                "them: dask.dataframe.get_dummies(X.categorize())."
+            )
+        elif kind in "mM":
+            why = "holds dates or durations. Turn it into numbers (for instance days since the first) or leave it out."
+        elif kind not in "biuf":
+            why = (
+                f"has dtype {dtype}, not numbers. Encode it (dask.dataframe.get_dummies(X.categorize())), convert it "
+                "with astype(float), or leave it out."
+            )
+        if numbers and why:
+            raise ValueError(f"Column {name!r} {why}")
+    plain = [dtype for dtype in X.dtypes if isinstance(dtype, np.dtype) and dtype.kind in "biuf"]
+    common = np.result_type(*plain) if plain and len(plain) == len(X.dtypes) else None
+    return Layout(np.dtype(np.float32 if common == np.float32 else np.float64), len(X.dtypes), tuple(X.columns))
 
 
 def no_rows(X: Any) -> Any:
@@ -60,31 +73,8 @@ def no_rows(X: Any) -> Any:
     return X._meta if isinstance(X, dd.DataFrame) else np.empty((0, X.shape[1]), X.dtype)
 
 
-def _kept(dtype: Any) -> Any:
-    """float32 and float64 stay, everything else becomes float64."""
-    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-
-
-def _why_not(dtype: Any) -> str:
-    """Why a column of this dtype cannot be learnt from, and what to do."""
-    kind = getattr(dtype, "kind", "O")
-    if str(dtype) == "category":
-        return (
-            "is categorical, and categories may differ from one partition to another. Make them known and encode them: "
-            "dask.dataframe.get_dummies(X.categorize())."
-        )
-    if kind in "mM":
-        return "holds dates or durations. Turn it into numbers (for instance days since the first) or leave it out."
-    if kind not in "biuf":
-        return (
-            f"has dtype {dtype}, not numbers. Encode it (dask.dataframe.get_dummies(X.categorize())), convert it with "
-            "astype(float), or leave it out."
-        )
-    return ""
-
-
 def aligned(X: Any, other: Any, name: str) -> Any:
-    """A column in partitions like those of X, as far as can be told without reading."""
+    """A column in partitions like those of X, as far as can be known without reading."""
     if not is_collection(other) or other.ndim != 1:
         raise TypeError(
             f"{name} must be a Dask array of one dimension or a Dask series, as X is a collection; got {_kind(other)}."
@@ -94,14 +84,11 @@ def aligned(X: Any, other: Any, name: str) -> Any:
             if X.shape[0] != other.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
             return other.rechunk((X.chunks[0],))
-    elif isinstance(X, dd.DataFrame) and isinstance(other, dd.Series) and _differ(X, other):
+    frames = isinstance(X, dd.DataFrame) and isinstance(other, dd.Series)
+    if frames and X.known_divisions and other.known_divisions and X.divisions != other.divisions:
         remedy = f"{name} = {name}.repartition(divisions=X.divisions)"
         raise ValueError(f"X and {name} have different divisions; align them: {remedy}.")
     return other
-
-
-def _differ(X: Any, other: Any) -> bool:
-    return X.known_divisions and other.known_divisions and X.divisions != other.divisions
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""How text is written: what a user tells about a file, and what was found out about each of its columns of numbers."""
+"""How files are written: what a user says about one, and how each of its columns writes numbers."""
 
 from __future__ import annotations
 
@@ -15,30 +15,11 @@ _MARKS = (
     "(blank)", "(empty)", "(leer)", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#REF!", "#BEZUG!", "#NAME?", "#NUM!",
     "#ZAHL!", "#NULL!", "NaT",
 )  # fmt: skip
-_WORDS = (
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "n.a.",
-    "n. a.",
-    "k.A.",
-    "k. A.",
-    "keine Angabe",
-    "n.d.",
-    "n/d",
-    "s/d",
-    "not available",
-    "missing",
-    "fehlt",
-    "unknown",
-    "unbekannt",
-    "onbekend",
-    "inconnu",
-    "desconocido",
-    "sconosciuto",
-)
-_SPELT = (form(word) for word in _WORDS for form in (str, str.lower, str.upper, str.capitalize))
+_TEXTS = (
+    "N/A", "NA", "NULL", "NaN", "n.a.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "n/d", "s/d",
+    "not available", "missing", "fehlt", "unknown", "unbekannt", "onbekend", "inconnu", "desconocido", "sconosciuto",
+)  # fmt: skip
+_SPELT = (spelt(text) for text in _TEXTS for spelt in (str, str.lower, str.upper, str.capitalize))
 MISSING_VALUES = tuple(dict.fromkeys((*USUAL_MISSING_VALUES, *_MARKS, *_SPELT)))
 """Cells that count as missing unless told otherwise; ``none`` in small letters often is a value, and is one."""
 
@@ -66,8 +47,8 @@ class Numerals:
 
     def __str__(self) -> str:
         marks = {"decimal mark": self.decimal if self.decimal != "." else "", "mark of thousands": self.thousands}
-        said = [f"{name} {mark!r}" for name, mark in marks.items() if mark]
-        return ", ".join([*said, *([f"unit {self.unit!r}"] if self.unit else [])])
+        marks["unit"] = self.unit
+        return ", ".join(f"{name} {mark!r}" for name, mark in marks.items() if mark)
 
 
 PLAIN = Numerals()
@@ -75,7 +56,7 @@ PLAIN = Numerals()
 
 @dataclass(frozen=True)
 class FileFormat:
-    """What a user tells about how a file is written; what is not told is found out.
+    """What a user says about how a file is written; the rest is found out.
 
     Parameters
     ----------
@@ -103,9 +84,9 @@ class FileFormat:
     header: bool | None = None
 
     def marks(self, column: str) -> tuple[str | None, str | None]:
-        """Return the decimal mark and the mark of thousands that were told for a column, None where none was."""
-        told = (self.decimal, self.thousands)
-        decimal, thousands = (each.get(column) if isinstance(each, Mapping) else each for each in told)
+        """Return the decimal mark and the mark of thousands that were given for a column, None where none was."""
+        given = (self.decimal, self.thousands)
+        decimal, thousands = (mark.get(column) if isinstance(mark, Mapping) else mark for mark in given)
         if decimal is None and thousands in (",", "."):
             decimal = "." if thousands == "," else ","
         return decimal, thousands

@@ -271,7 +271,7 @@ class ColumnKind:
             return replace(seen, kinds=kinds, numbers=distinct)
         if isinstance(values, Times):
             spans: tuple[Span, ...] = ()
-            local = in_zone(values.stamps, values.zone)
+            local = in_zone(values.values, values.zone)
             local = local[~np.isnat(local)]
             if len(local):
                 parts = [*(calendar_part(local, part) for part in _VARYING), local.astype(np.int64)]

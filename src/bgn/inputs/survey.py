@@ -266,5 +266,5 @@ def _same_order(column: SurveyedColumn, target: SurveyedColumn, rows: NDArray[np
     for values in (column.numbers[rows][both], target.numbers[rows][both]):
         _, place, count = np.unique(values, return_inverse=True, return_counts=True)
         ranks.append((np.cumsum(count) - count / 2)[place])  # equal values share the middle of theirs
-    both_ranks = np.array(ranks)
+    both_ranks: Any = np.array(ranks)
     return bool(both_ranks.std(axis=1).min() > 0 and abs(np.corrcoef(both_ranks)[0, 1]) >= _SAME_ORDER)

@@ -45,15 +45,7 @@ _CALENDAR: dict[str, Callable[[Stamps], NDArray[Any]]] = {
 
 
 def calendar_part(stamps: Stamps, part: str) -> Floats:
-    """Return the year, month, day, weekday (Monday = 1) or hour (with minutes as a fraction) of times, NaN for a gap.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.model.dates import calendar_part
-    >>> calendar_part(np.array(["2006-01-15T18:30", "NaT"], "M8[us]"), "hour")
-    array([18.5,  nan])
-    """
+    """Return the year, month, day, weekday (Monday = 1) or hour (with minutes as a fraction) of times."""
     return np.where(np.isnat(stamps), np.nan, _CALENDAR[part](stamps))
 
 
@@ -78,7 +70,7 @@ class TimePart:
     >>> from bgn.model.dates import TimePart
     >>> [TimePart("sold", "month").name, TimePart("sold", "days", "2006-01-15").name, TimePart("took", "duration").name]
     ['sold month', 'sold, days since 2006-01-15', 'took (days)']
-    >>> TimePart("opens", "time").name, TimePart("opens", "time").told(8.5)
+    >>> TimePart("opens", "time").name, TimePart("opens", "time").written(8.5)
     ('opens (hours)', '08:30')
     """
 
@@ -102,7 +94,7 @@ class TimePart:
             return calendar_part(local, "hour" if self.part == "time" else self.part)
         return np.where(np.isnat(local), np.nan, (local - np.datetime64(self.first, "us")).astype(np.int64) / DAY)
 
-    def told(self, value: float, up: bool = True) -> str | None:
+    def written(self, value: float, up: bool = True) -> str | None:
         """Return what a person writes for a value; None where that is the number itself.
 
         A value between two microseconds is the later of the two or, with ``up=False``, the earlier: times from the
@@ -111,10 +103,10 @@ class TimePart:
         Examples
         --------
         >>> from bgn.model.dates import TimePart
-        >>> TimePart("sold", "days", "2006-01-15").told(31.0), TimePart("sold", "days", "2006-01-15").told(0.75)
-        ('2006-02-15', '2006-01-15 18:00')
-        >>> [TimePart("sold", part).told(value) for part, value in (("month", 4.0), ("hour", 18.5), ("year", 2011.0))]
-        ['April', '18:30', None]
+        >>> [TimePart("sold", "days", "2006-01-15").written(days) for days in (31.0, 0.75)]
+        ['2006-02-15', '2006-01-15 18:00']
+        >>> TimePart("sold", "month").written(4.0), TimePart("sold", "hour").written(18.5)
+        ('April', '18:30')
         """
         names = _NAMES.get(self.part, ())
         if value in range(1, len(names) + 1):
@@ -130,8 +122,7 @@ class TimePart:
 
 def _reached(value: float, unit: int, up: bool) -> int:
     """Return the first microsecond that is `value` units or more or, with ``up=False``, the last that is not more."""
-    near = round(value * unit)
-    around = range(near - 8, near + 9)  # as `of` divides, in floats
+    around = [round(value * unit) + step for step in range(-8, 9)]  # as `of` divides, in floats
     if up:
         return next(us for us in around if float(us) / unit >= value)
     return next(us for us in reversed(around) if float(us) / unit <= value)
@@ -170,20 +161,20 @@ def in_zone(stamps: Stamps, zone: str | None) -> Stamps:
     """Return what the clocks of a time zone show at times in UTC."""
     if zone in (None, "UTC"):
         return stamps
+
+    def offset(stamp: np.datetime64) -> int:
+        """Return how many microseconds clocks are ahead of UTC."""
+        moment: Any = stamp.item()
+        try:
+            there = moment.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(zone))
+            return int(there.utcoffset() / datetime.timedelta(microseconds=1))
+        except (AttributeError, OverflowError):  # a missing value, or a year that no calendar of Python has
+            return 0
+
     days, place = np.unique(stamps.astype("M8[D]"), return_inverse=True)
-    pairs = ((day, day + np.timedelta64(DAY, "us")) for day in days.astype("M8[us]"))
-    offsets = np.array([[_offset(each, zone) for each in pair] for pair in pairs]).reshape(-1, 2)
+    starts = days.astype("M8[us]")
+    offsets = np.array([[offset(day), offset(day + np.timedelta64(DAY, "us"))] for day in starts]).reshape(-1, 2)
     shift = offsets[place, 0]
     for row in np.flatnonzero((offsets[:, 0] != offsets[:, 1])[place]):  # clocks are changed on that day
-        shift[row] = _offset(stamps[row], zone)
+        shift[row] = offset(stamps[row])
     return stamps + shift.astype("m8[us]")
-
-
-def _offset(stamp: np.datetime64, zone: Any) -> int:
-    """Return how many microseconds clocks are ahead of UTC."""
-    moment: Any = stamp.item()
-    try:
-        there = moment.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(zone))
-        return int(there.utcoffset() / datetime.timedelta(microseconds=1))
-    except (AttributeError, OverflowError):  # a gap, or a year that no calendar of Python has
-        return 0

@@ -1,18 +1,19 @@
-"""A network as ordered yes/no terms: what equations, figures, reports and exports print.
+"""A model as people read it: an intercept, and terms that say in conditions what they compare.
 
-A neuron answers +-1 and is worth ``c`` or ``-c``. Read as a 0/1 question, it adds ``2 |c|`` to the lowest value the
-network can give when its answer is the better one. So every term adds something positive, the largest first, and the
-base is the prediction when no term holds. A neuron whose output weight is negative is asked the other way round
-(``<`` for ``>=``).
+Equations, cards, figures, reports and the comments of exported programs print one and the same reading,
+:func:`as_terms`. The paper's neuron answers +-1 and is worth ``c`` or ``-c``; read as a rule, it adds ``2 |c|`` to the
+lowest score that the network can give. So each rule adds something positive to the output that it moves most, the
+heaviest first, and the intercept is the score where no rule holds. A rule of negative weight is read the other way
+round, ``<`` for ``>=``.
 
-The leading coefficient of a question about numbers is 1 where it can be had without rounding: networks that are grown
-store it as +-1, unless an ordered category leads. Amounts and base are exact decimals: what a network stores is read as
-it is written, and added up by hand. A term holds on exactly the rows where its neuron says so.
+A condition about one number is read as a threshold, which may depend on categories; one about categories alone as a
+choice, or a count of choices; any other one as a sum. Weights and thresholds are exact decimals: a float counts as the
+number that is printed for it. A condition holds on exactly the rows where the network says so. Its words drop what no
+number in the range seen can reach; see :attr:`ReadCondition.simplified`.
 """
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -29,33 +30,52 @@ from bgn.model.network import Ensemble, Network
 from bgn.model.numbers import EXACT, shortest, whole_numbers, written
 from bgn.model.schema import Column, Schema, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Coefficient, Linear, Oblique, Projection
+from bgn.model.term import (
+    MIRRORED,
+    OPPOSITE,
+    RELATIONS,
+    Coefficient,
+    Condition,
+    Linear,
+    Oblique,
+    Projection,
+    Rule,
+    Threshold,
+)
 from bgn.text import Quoted, quote_category, quote_name
 
-# -- A yes/no question as it is asked, and how a person reads it.
-
-_RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
-_MOST_FLOATS = 64  # floats on each side of a difference
+# -- What is read: choices of categories, thresholds of a number, conditions, terms, models.
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A 0/1 column, a category or an answer from the layer below has one of some values.
+    """A 0/1 column, a category or a condition of the layer below has one of some values.
 
     Parameters
     ----------
     column : int
-        Which, as in ``Condition.columns``.
+        Which, as in ``ReadCondition.columns``.
     values : tuple of int
-        0 or 1, or numbers of levels; a single 0 for any value, where a question asks for missing values alone. None
-        for a missing value alone.
+        0 or 1, or numbers of categories; a single 0 for any value, where a condition is about missing values alone.
+        Empty for a missing value alone.
     missing : bool, default False
-        Whether a gap is among them.
+        Whether a missing value is among them.
     """
 
     column: int
     values: tuple[int, ...]
     missing: bool = False
+
+
+@dataclass(frozen=True)
+class Count:
+    """It holds where at least `least` of some choices hold.
+
+    Without choices it is "always" (`least` 0) or "never" (`least` 1).
+    """
+
+    least: int
+    choices: tuple[Choice, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +87,7 @@ class Case:
     where : tuple of Choice
         All of them must hold; none for the case of all other rows, which comes first.
     relation : {">=", "<", ">", "<="}
-        How the number compares when the answer is yes.
+        How the number compares where the condition holds.
     threshold : Decimal
     """
 
@@ -78,45 +98,53 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """A question about the number in `column`: the case whose choices hold decides, otherwise the first."""
+    """The number in `column` is compared: the case whose choices hold decides, otherwise the first.
+
+    Parameters
+    ----------
+    column : int
+    cases : tuple of Case
+    required : Count, optional
+        What must hold as well: where it does not, no number seen reaches the threshold.
+    sufficient : Count, optional
+        What is enough by itself: where it holds, all numbers seen reach the threshold.
+    """
 
     column: int
     cases: tuple[Case, ...]
+    required: Count | None = None
+    sufficient: Count | None = None
+
+    @property
+    def parts(self) -> tuple[Count, ...]:
+        """What holds or must hold beside the number."""
+        return tuple(part for part in (self.required, self.sufficient) if part is not None)
 
 
 @dataclass(frozen=True)
-class Count:
-    """A question about choices: the answer is yes where at least `least` of them hold.
-
-    Without choices it is "always" (`least` 0) or "never" (`least` 1).
-    """
-
-    least: int
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A yes/no question: ``coefficients . inputs`` stands in `relation` to `threshold`.
+class ReadCondition:
+    """A condition: ``coefficients . inputs`` stands in `relation` to `threshold`.
 
     Parameters
     ----------
     layer, neuron : int
-        Which neuron asks, both counted from 0.
+        Which neuron it is read from, both counted from 0.
     columns : tuple of int
-        Inputs the neuron reads, in order: columns of the table for the first layer, neurons of the layer below after.
+        Inputs it reads, in order: columns of the dataset for the first layer, conditions of the layer below after.
     coefficients : tuple of float or tuple of float
-        One per column, the leading one 1 where the network stores it as +-1; of a category one per level.
+        One per column, the leading one 1 where the network stores it as +-1; of a categorical column one per category.
     relation : {">=", "<", ">", "<="}
-        How the sum compares when the answer is yes.
+        How the sum compares where it holds.
     threshold : float
         What the sum is compared with.
     missing : bool or None, default None
-        The answer where a column has a gap; None where gaps are refused, or count as something.
+        Whether it holds where a value is missing; None where missing values are refused, or count as something.
     missing_as : tuple of float or None, default None
-        What a gap counts as, column by column: a value of the column or, for a category, what it adds to the sum.
+        What a missing value counts as, column by column: a value of the column or, for a category, what it adds.
     reading : Cases, Count or None, default None
-        The same question as thresholds of one number, case by case, or as a count of choices; None for a sum.
+        The same condition as thresholds of one number, or as a count of choices; None for a sum.
+    simplified : int or None, default None
+        The column of numbers whose range seen the reading relies on: beyond it the sum decides.
     """
 
     layer: int
@@ -128,172 +156,195 @@ class Condition:
     missing: bool | None = None
     missing_as: tuple[float, ...] | None = None
     reading: Cases | Count | None = None
+    simplified: int | None = None
 
     @property
     def leading(self) -> int | None:
-        """The column in whose units the threshold is; None for questions about categories alone, or about nothing."""
+        """The column in whose units the threshold is; None for conditions about categories alone, or about nothing."""
         if isinstance(self.reading, Cases):
             return self.reading.column
-        return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
+        pairs = zip(self.columns, self.coefficients, strict=True)
+        return next((column for column, coefficient in pairs if coefficient == 1.0), None)
 
     @property
     def takes_missing(self) -> bool:
-        """True where it has an answer for gaps."""
+        """True where it holds or does not for missing values."""
         return self.missing is not None or self.missing_as is not None
 
     @property
-    def gap_answer(self) -> bool | None:
-        """The answer where the one number it is read as a threshold of has a gap; None where it is read otherwise."""
-        if self.missing_as is None or not isinstance(self.reading, Cases) or len(self.reading.cases) > 1:
+    def holds_if_missing(self) -> bool | None:
+        """Whether it holds where the one number that it compares is missing; None where it is read otherwise."""
+        reading = self.reading
+        if self.missing_as is None or not isinstance(reading, Cases) or len(reading.cases) > 1 or reading.parts:
             return self.missing
-        gap, case = self.missing_as[self.columns.index(self.reading.column)], self.reading.cases[0]
-        return bool(_RELATIONS[case.relation](gap, float(case.threshold)))
+        number, case = self.missing_as[self.columns.index(reading.column)], reading.cases[0]
+        return bool(RELATIONS[case.relation](number, float(case.threshold)))
 
     def holds(self, inputs: NDArray[Any]) -> Bools:
-        """Return whether the answer is yes for every row of `inputs` (0/1 answers for layers after the first)."""
+        """Return whether it holds for every row of `inputs` (0 or 1 per condition for layers after the first)."""
         values = Projection(self.columns, self.coefficients, self.missing_as).values(inputs)
-        answers = np.asarray(_RELATIONS[self.relation](values, self.threshold))
-        return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
+        holds = np.asarray(RELATIONS[self.relation](values, self.threshold))
+        return holds if self.missing is None else np.where(np.isnan(values), self.missing, holds)
 
+    @property
+    def fixed(self) -> bool | None:
+        """Whether it holds, where that is the same for every row; None where it is not."""
+        if not self.columns:
+            return bool(self.holds(np.zeros((1, 1)))[0])
+        if not isinstance(self.reading, Count) or self.reading.choices:
+            return None
+        always = self.reading.least == 0
+        return always if self.missing in (None, always) else None
 
-def summed_categories(condition: Condition, place: int) -> list[tuple[Choice, float]]:
-    """Return what the category at a place of `columns` adds to a sum: levels, the gap among them, that add the same.
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices that it names as it is read."""
+        reading = self.reading
+        if isinstance(reading, Cases):
+            choices = [choice for case in reading.cases for choice in case.where]
+            return (*choices, *(choice for part in reading.parts for choice in part.choices))
+        if reading is not None:
+            return reading.choices
+        places = (place for place, coefficient in enumerate(self.coefficients) if isinstance(coefficient, tuple))
+        return tuple(choice for place in places for choice, _ in self.summed_categories(place))
 
-    Examples
-    --------
-    >>> summed_levels(Condition(0, 0, (1, 4), (1.0, (0.0, 2.5, 2.5)), ">=", 3.0, missing_as=(0.0, 2.5)), 1)
-    [(Choice(column=4, values=(1, 2), missing=True), 2.5)]
-    """
-    values = condition.coefficients[place]
-    assert isinstance(values, tuple)
-    gap = 0.0 if condition.missing_as is None else condition.missing_as[place]
-    different = dict.fromkeys(each for each in (*values, gap) if each)
-    categories = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
-    return [(Choice(condition.columns[place], categories[each], each == gap), each) for each in different]
+    @property
+    def named(self) -> set[int]:
+        """The columns that it names as it is read."""
+        if self.reading is None:
+            return set(self.columns)
+        named = {choice.column for choice in self.choices}
+        return named | {self.reading.column} if isinstance(self.reading, Cases) else named
 
+    @property
+    def counted_missing(self) -> list[tuple[int, float]]:
+        """By column, the numbers that a condition about several columns counts as something where they are missing.
 
-def named_choices(condition: Condition) -> tuple[Choice, ...]:
-    """Return the choices that a question names as it is read."""
-    if isinstance(condition.reading, Cases):
-        return tuple(choice for case in condition.reading.cases for choice in case.where)
-    if condition.reading is not None:
-        return condition.reading.choices
-    categories = (place for place, each in enumerate(condition.coefficients) if isinstance(each, tuple))
-    return tuple(choice for place in categories for choice, _ in summed_categories(condition, place))
+        Choices say themselves whether a missing value is among them.
+        """
+        if self.missing_as is None or len(self.named) < 2 or isinstance(self.reading, Count):
+            return []
+        numbers = set(self.columns) if self.reading is None else {self.reading.column}
+        parts = zip(self.columns, self.coefficients, self.missing_as, strict=True)
+        return [(column, number) for column, coefficient, number in parts
+                if column in numbers and not isinstance(coefficient, tuple) and coefficient]  # fmt: skip
 
+    def summed_categories(self, place: int) -> list[tuple[Choice, float]]:
+        """Return what the category at a place of `columns` adds to a sum, with the categories that add the same.
 
-def named_columns(condition: Condition) -> set[int]:
-    """Return the columns that a question speaks of as it is read."""
-    if condition.reading is None:
-        return set(condition.columns)
-    named = {choice.column for choice in named_choices(condition)}
-    return named | {condition.reading.column} if isinstance(condition.reading, Cases) else named
-
-
-def counted_gaps(condition: Condition) -> list[tuple[int, float]]:
-    """Return by column the numbers that a question about several columns counts as something where they are missing.
-
-    Where choices of a column are named, they say themselves whether a missing value is among them.
-    """
-    if condition.missing_as is None or len(named_columns(condition)) < 2 or isinstance(condition.reading, Count):
-        return []
-    counted = set(condition.columns) if condition.reading is None else {condition.reading.column}
-    asked = zip(condition.columns, condition.coefficients, condition.missing_as, strict=True)
-    return [(column, gap) for column, each, gap in asked if column in counted and not isinstance(each, tuple) and each]
-
-
-def offset(threshold: float, case: float) -> float | None:
-    """Return the float to add to a number so that the sum reaches `threshold` exactly from the number `case` on.
-
-    It is the difference of the two, or a float beside it: 15.8 - 5.6 >= 10.2 rounds so that the float before 15.8
-    would do as well. None where no float near the difference does. For a number that counts downwards take ``-case``.
-
-    Examples
-    --------
-    >>> offset(10.0, 15.5), offset(10.2, 15.8)
-    (-5.5, -5.600000000000001)
-    """
-    low = high = float(EXACT.subtract(written(threshold), written(case)))
-    before = float(np.nextafter(case, -np.inf))
-    for _ in range(_MOST_FLOATS):
-        for each in (low, high):
-            if case + each >= threshold > before + each:
-                return each
-        low, high = float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
-    return None
+        Examples
+        --------
+        >>> condition = ReadCondition(0, 0, (1, 4), (1.0, (0.0, 2.5, 2.5)), ">=", 3.0, missing_as=(0.0, 2.5))
+        >>> condition.summed_categories(1)
+        [(Choice(column=4, values=(1, 2), missing=True), 2.5)]
+        """
+        values = self.coefficients[place]
+        assert isinstance(values, tuple)
+        missing = 0.0 if self.missing_as is None else self.missing_as[place]
+        return [
+            (Choice(self.columns[place], tuple(k for k, value in enumerate(values) if value == part), part == missing),
+             part)
+            for part in dict.fromkeys((*values, missing)) if part
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Term:
-    """A condition of the last layer and what it adds to the prediction when it holds.
+class ReadTerm:
+    """What is added to the scores: a rule's coefficients where it holds, or those of a linear term per unit.
 
     Parameters
     ----------
-    amount : Decimal
-        Always above zero.
-    condition : Condition
-        The question.
+    coef : tuple of Decimal
+        One per output. Those of a rule are above zero in the output that it moves most.
+    place : int
+        Which of ``network.terms`` it is.
+    index : int
+        Which of ``network.rules`` or ``network.linear`` it is.
+    conditions : tuple of ReadCondition
+        What a rule compares; empty for a linear term.
+    any_holds : bool, default False
+        Whether one of several conditions is enough, as for a rule that is read the other way round.
+    linear : Linear, optional
+        The linear term.
     """
 
-    amount: Decimal
-    condition: Condition
+    coef: tuple[Decimal, ...]
+    place: int
+    index: int
+    conditions: tuple[ReadCondition, ...] = ()
+    any_holds: bool = False
+    linear: Linear | None = None
 
     @property
     def weight(self) -> float:
-        """The amount as the nearest float."""
-        return float(self.amount)
+        """The coefficient of the first output as the nearest float."""
+        return float(self.coef[0])
 
     @property
-    def neuron(self) -> int:
-        """Row of the neuron in the network's last layer."""
-        return self.condition.neuron
+    def condition(self) -> ReadCondition:
+        """The first condition of a rule."""
+        return self.conditions[0]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The inputs that a rule reads, in order."""
+        return tuple(dict.fromkeys(column for condition in self.conditions for column in condition.columns))
+
+    def holds(self, inputs: NDArray[Any]) -> Bools:
+        """Return whether a rule holds, for every row of `inputs`."""
+        holds = [condition.holds(inputs) for condition in self.conditions]
+        return np.any(holds, axis=0) if self.any_holds else np.all(holds, axis=0)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A network written as a base value plus weighted conditions, the heaviest first.
+    """A model as an intercept plus weighted terms.
 
     Parameters
     ----------
-    start : Decimal
-        The prediction when no term holds: the lowest there is, slopes left aside.
-    terms : tuple of Term
-        By decreasing weight.
-    hidden : tuple of tuple of Condition
-        For deeper networks, the conditions of the layers below the last that can reach the output, layer by layer,
-        each answering 0 or 1 to the layer above.
+    intercept : tuple of Decimal
+        One per output: the score where no rule holds, the lowest there is, linear terms aside.
+    terms : tuple of ReadTerm
+        Rules by decreasing weight, then linear terms.
+    hidden : tuple of tuple of ReadCondition
+        For deeper networks, the conditions of the layers below the last that can reach the output, layer by layer.
     schema : Schema
-        The table's columns, and what is predicted.
-    widths : tuple of int
-        Width of every hidden layer of the network.
-    linear_terms : tuple of (Linear, float)
-        The linear terms and their weights.
+        The dataset's columns, and what is predicted.
     filled : tuple of (int, float or None)
-        Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
-    link : {"identity", "logistic"}
-        What the sum means: the prediction, or log-odds.
+        Columns of which no condition sees a missing value, and what one counts as; None where it is refused.
+    link : {"identity", "logistic", "softmax"}
+        What a sum means: the prediction, log-odds, or the score of a class.
     bounds : (float, float) or None
         What predictions do not go beyond: a sum that does counts as the nearer one.
     """
 
-    start: Decimal
-    terms: tuple[Term, ...]
-    hidden: tuple[tuple[Condition, ...], ...]
+    intercept: tuple[Decimal, ...]
+    terms: tuple[ReadTerm, ...]
+    hidden: tuple[tuple[ReadCondition, ...], ...]
     schema: Schema
-    widths: tuple[int, ...]
-    linear_terms: tuple[tuple[Linear, float], ...] = ()
     filled: tuple[tuple[int, float | None], ...] = ()
     link: str = "identity"
     bounds: tuple[float, float] | None = None
 
     @property
-    def base(self) -> float:
-        """Where the sum starts, as the nearest float."""
-        return float(self.start)
+    def rules(self) -> tuple[ReadTerm, ...]:
+        """The terms that are rules."""
+        return tuple(term for term in self.terms if term.linear is None)
+
+    @property
+    def linear(self) -> tuple[ReadTerm, ...]:
+        """The linear terms."""
+        return tuple(term for term in self.terms if term.linear is not None)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the outputs, where there are several."""
+        several = len(self.intercept) > 1
+        return tuple(map(category_name, self.schema.classes or range(len(self.intercept)))) if several else ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the table's columns."""
+        """Names of the dataset's columns."""
         return self.schema.names
 
     @property
@@ -304,47 +355,35 @@ class Terms:
     @cached_property
     def hidden_names(self) -> dict[tuple[int, int], str]:
         """Names h1, h2, ... of the conditions below the last layer, by layer and neuron."""
-        conditions = (each for layer in self.hidden for each in layer)
-        return {(each.layer, each.neuron): f"h{i}" for i, each in enumerate(conditions, start=1)}
+        hidden = (condition for layer in self.hidden for condition in layer)
+        return {(condition.layer, condition.neuron): f"h{k}" for k, condition in enumerate(hidden, start=1)}
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """All questions, those of the first layer first."""
-        return (*(each for layer in self.hidden for each in layer), *(term.condition for term in self.terms))
+    def conditions(self) -> tuple[ReadCondition, ...]:
+        """All conditions, those of the first layer first."""
+        hidden = (condition for layer in self.hidden for condition in layer)
+        return (*hidden, *(condition for term in self.terms for condition in term.conditions))
 
     @cached_property
     def complete(self) -> frozenset[int]:
-        """The columns of which no question sees a gap."""
+        """The columns of which no condition sees a missing value."""
         return frozenset(column for column, _ in self.filled)
-
-    def may_lack(self, column: int) -> bool:
-        """Tell whether a column had missing values at fit."""
-        return self.schema.columns[column].missing
 
     @cached_property
     def counted_as(self) -> dict[int, float]:
-        """What a gap in a number counts as, by column, where all questions that count it as something agree."""
-        found: dict[int, set[float]] = {}
-        chosen: set[int] = set()  # of these some questions name values and say themselves what a gap is
+        """What a missing number counts as, by column, where all conditions that count it as something agree."""
+        counted: dict[int, set[float]] = {}
+        chosen: set[int] = set()  # columns of which some conditions name values, and so say what a missing one is
         for condition in self.conditions:
-            for column, gap in counted_gaps(condition):
-                found.setdefault(column, set()).add(gap)
-            if condition.layer == 0 and len(named_columns(condition)) > 1:
-                chosen |= {choice.column for choice in named_choices(condition)}
-        agreed = {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1}
-        return {j: gap for j, gap in agreed.items() if j not in self.complete and j not in chosen}
-
-    def inputs(self, rows: Floats) -> Floats:
-        """Return what the last layer reads: the table itself, or the 0/1 answers of the layer below."""
-        for width, conditions in zip(self.widths, self.hidden, strict=False):
-            answers = np.zeros((len(rows), width))
-            for condition in conditions:
-                answers[:, condition.neuron] = condition.holds(rows)
-            rows = answers
-        return rows
+            for column, number in condition.counted_missing:
+                counted.setdefault(column, set()).add(number)
+            if condition.layer == 0 and len(condition.named) > 1:
+                chosen |= {choice.column for choice in condition.choices}
+        agreed = {column: min(numbers) for column, numbers in sorted(counted.items()) if len(numbers) == 1}
+        return {column: number for column, number in agreed.items() if column not in self.complete | chosen}
 
     def holds(self, X: Any) -> Bools:
-        """Return which terms hold.
+        """Return which rules hold.
 
         Parameters
         ----------
@@ -352,14 +391,12 @@ class Terms:
 
         Returns
         -------
-        ndarray of bool, shape (rows, terms)
+        ndarray of bool, shape (rows, rules)
         """
-        rows = self.inputs(self._rows(X))
-        answers = [term.condition.holds(rows) for term in self.terms]
-        return np.stack(answers, axis=1) if answers else np.zeros((len(rows), 0), dtype=bool)
+        return self._holds(self._rows(X))
 
     def evaluate(self, X: Any) -> Floats:
-        """Return base, slopes and the weights of the terms that hold, added up: the network's raw score.
+        """Return intercept and terms added up: the network's raw score.
 
         Parameters
         ----------
@@ -367,24 +404,116 @@ class Terms:
 
         Returns
         -------
-        ndarray of float64, shape (rows,)
+        ndarray of float64, shape (rows,), or (rows, outputs) where there are several
         """
-        numbers = [self.base, *(term.weight for term in self.terms)]
-        # Short decimals are summed as whole numbers: the nearest float of the exact sum, whatever the order.
-        summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
-        total = (summed[0] + self.holds(X) @ summed[1:]) / unit
         rows = self._rows(X)
-        return np.asarray(total + sum(term.values(rows) * weight for term, weight in self.linear_terms))
+        holds, scores = self._holds(rows), np.zeros((len(rows), len(self.intercept)))
+        for output, intercept in enumerate(self.intercept):
+            numbers = list(map(float, [intercept, *(term.coef[output] for term in self.rules)]))
+            # Short decimals are summed as whole numbers: the nearest float of the exact sum, whatever the order.
+            summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
+            total = (summed[0] + holds @ summed[1:]) / unit
+            lines = (term.linear.values(rows) * float(term.coef[output]) for term in self.terms if term.linear)
+            scores[:, output] = total + sum(lines)
+        return scores if len(self.intercept) > 1 else scores[:, 0]
+
+    def _holds(self, rows: Floats) -> Bools:
+        for layer in self.hidden:
+            below = np.zeros((len(rows), max((condition.neuron for condition in layer), default=-1) + 1))
+            for condition in layer:
+                below[:, condition.neuron] = condition.holds(rows)
+            rows = below
+        holds = [term.holds(rows) for term in self.rules]
+        return np.stack(holds, axis=1) if holds else np.zeros((len(rows), 0), dtype=bool)
 
     def _rows(self, X: Any) -> Floats:
-        """Return a table as the questions read it."""
+        """Return a dataset as the conditions read it."""
         rows = self.schema.encode(X, missing=True)
         for column, value in self.filled:
-            gaps = np.isnan(rows[:, column])
-            if value is not None and gaps.any():
+            missing = np.isnan(rows[:, column])
+            if value is not None and missing.any():
                 rows = rows.copy()
-                rows[gaps, column] = value
+                rows[missing, column] = value
         return rows
+
+
+def as_terms(model: Any) -> Terms:
+    """Return a model as an intercept plus weighted terms, as equations print it.
+
+    Rules that can never change the prediction (no weight, or no inputs) do not become terms; those without inputs go
+    into the intercept.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+        The terms of a probability add up to its log-odds; those of several classes to a score per class.
+
+    Returns
+    -------
+    Terms
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, as_terms
+    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> terms = as_terms(network)
+    >>> terms.intercept
+    (Decimal('0.25'),)
+    >>> [(term.weight, term.condition.relation, term.condition.threshold) for term in terms.terms]
+    [(1.0, '>=', 65.5), (0.5, '<', 20.0)]
+    >>> terms.evaluate([[70.0, 10.0], [70.0, 30.0]]), network.predict([[70.0, 10.0], [70.0, 30.0]])
+    (array([1.75, 1.25]), array([1.75, 1.25]))
+    """
+    network = network_of(model, plain=False)
+    filled = unseen_missing(network)
+    intercept = [written(value) for value in network.intercept.tolist()]
+    rules: list[ReadTerm] = []
+    places = {kind: [k for k, term in enumerate(network.terms) if isinstance(term, Rule) is kind] for kind in (True, False)}
+    linear = [
+        ReadTerm(tuple(map(written, coef)), places[False][index], index, linear=term)
+        for index, (term, coef) in enumerate(zip(network.linear, network.linear_coef.tolist(), strict=True))
+        if any(coef)
+    ]
+    for index, (rule, coef) in enumerate(zip(network.rules, network.rule_coef.tolist(), strict=True)):
+        if not any(coef):
+            continue
+        reversed_ = max(coef, key=abs) < 0.0
+        conditions = read_rule(network, index, filled, reversed_)
+        fixed = [None if condition.columns and len(conditions) == 1 else condition.fixed for condition in conditions]
+        varies = not rule.never and reversed_ not in fixed and None in fixed
+        # What it is worth as it is read where it does not hold, and where it does.
+        low, high = (1, int(rule.otherwise)) if reversed_ else (int(rule.otherwise), 1)
+        start = low if varies else int(rule.otherwise) if rule.never or reversed_ in fixed else 1
+        conditions = tuple(part for part, value in zip(conditions, fixed, strict=True) if value is None and varies)
+        exact = [written(weight) for weight in coef]
+        intercept = [EXACT.add(value, weight * start) for value, weight in zip(intercept, exact, strict=True)]
+        if conditions:
+            steps = tuple(EXACT.multiply(Decimal(high - low), weight) for weight in exact)
+            rules.append(ReadTerm(steps, places[True][index], index, conditions, reversed_ and len(conditions) > 1))
+    rules.sort(key=lambda term: -max(map(abs, term.coef)))
+    schema = outputs_of(network)[0].schema
+    if network.link == "softmax":
+        schema = replace(network.schema, target_unit="")
+    terms = (*rules, *linear)
+    return Terms(tuple(intercept), terms, _hidden(network, rules, filled), schema, tuple(filled.items()), network.link,
+                 network.bounds)  # fmt: skip
+
+
+def _hidden(
+    network: Network, rules: Sequence[ReadTerm], filled: dict[int, float | None]
+) -> tuple[tuple[ReadCondition, ...], ...]:
+    """Return the conditions below the last layer that some rule depends on, first layer first."""
+    hidden: list[tuple[ReadCondition, ...]] = []
+    columns = {column for term in rules for column in term.columns}
+    for layer in range(len(network.below) - 1, -1, -1):
+        neurons = network.below[layer].neurons
+        conditions = tuple(_read_condition(network, neurons[k], layer, k, filled) for k in sorted(columns))
+        columns = {column for condition in conditions for column in condition.columns}
+        hidden.insert(0, conditions)
+    return tuple(hidden)
+
+
+# -- Which network a model has, and its outputs one by one.
 
 
 def network_of(model: Any, plain: bool = True) -> Network:
@@ -428,518 +557,393 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     >>> from bgn import Layer, Network
     >>> from bgn.model.readings import outputs_of
     >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
-    >>> [(each.target_name, float(each.predict([[3.0]])[0])) for each in outputs_of(network)]
+    >>> [(output.target_name, float(output.predict([[3.0]])[0])) for output in outputs_of(network)]
     [('score of kind 0', 1.0), ('score of kind 1', 0.5)]
     """
     network = network_of(model, plain=False)
     if network.link == "identity":
         return (network if network.bounds is None else network.changed(bounds=None),)
+    target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
+    names = None if classes is None else [quote_category(category_name(label)) for label in classes]
+    if network.link == "logistic":
+        positive = None if names is None else f"{target or 'class'} = {names[1]}"
+        titles = [Quoted(f"log-odds of {positive or target or 'yes'}")]
+    else:
+        labels, equals = (range(network.n_outputs), "") if names is None else (names, "= ")
+        titles = [Quoted(f"score of {target or 'class'} {equals}{label}") for label in labels]
     return tuple(
         network.changed(
             intercept=intercept, coef=coef, link="identity",
             schema=replace(network.schema, target=title, target_unit="", classes=None),
         )
-        for title, intercept, coef in zip(_titles(network), network.intercept, network.coef.T, strict=True)
+        for title, intercept, coef in zip(titles, network.intercept, network.coef.T, strict=True)
     )  # fmt: skip
 
 
-def _titles(network: Network) -> list[str]:
-    """Return what each output of a network with classes is called."""
-    target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
-    words = None if classes is None else [quote_category(category_name(each)) for each in classes]
-    if network.link == "logistic":
-        named = None if words is None else f"{target or 'class'} = {words[1]}"
-        return [Quoted(f"log-odds of {named or target or 'yes'}")]
-    labels = range(np.size(network.base)) if words is None else words
-    return [Quoted(f"score of {target or 'class'} {'= ' if words is not None else ''}{label}") for label in labels]
+# -- A condition as it is read: first a sum without idle parts whose leading coefficient is 1.
+
+_MOST_FACTORS = 10  # conditions of the layer below whose every combination is tried
 
 
-def as_terms(model: Any) -> Terms:
-    """Return a model as a base value plus weighted yes/no terms.
-
-    Neurons that can never change the prediction (no output weight, or no inputs) do not become terms; those without
-    inputs go into the base.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-        With one output. The terms of a probability add up to its log-odds; :func:`bgn.as_table` is for several
-        classes, and :func:`bgn.model.readings.outputs_of` parts their scores.
-
-    Returns
-    -------
-    Terms
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network, as_terms
-    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
-    >>> terms = as_terms(network)
-    >>> terms.base
-    0.25
-    >>> [(term.weight, term.condition.relation, term.condition.threshold) for term in terms.terms]
-    [(1.0, '>=', 65.5), (0.5, '<', 20.0)]
-    >>> terms.evaluate([[70.0, 10.0], [70.0, 30.0]]), network.predict([[70.0, 10.0], [70.0, 30.0]])
-    (array([1.75, 1.25]), array([1.75, 1.25]))
-    """
-    whole, (network, *others) = network_of(model, plain=False), outputs_of(model)
-    if others:
-        raise ValueError(
-            f"model must have one output; got {1 + len(others)}. Use bgn.as_table(model), or one of "
-            "bgn.model.readings.outputs_of(model)."
-        )
-    last, filled = network.depth - 1, _filled(network)
-    start, terms = written(network.base), []
-    for neuron, weight in enumerate(network.output_weights.tolist()):
-        if weight == 0.0:
-            continue
-        condition, size = condition_of(network, last, neuron, weight < 0, filled), written(abs(weight))
-        if condition.columns:
-            start = EXACT.subtract(start, size)
-            terms.append(Term(EXACT.add(size, size), condition))
-        else:
-            fires = bool(network.layers[last].bias[neuron] >= 0)
-            start = EXACT.add(start, size) if fires is (weight > 0) else EXACT.subtract(start, size)
-    terms.sort(key=lambda term: -term.amount)
-    return Terms(
-        start=start,
-        terms=tuple(terms),
-        hidden=_hidden(network, terms, filled),
-        schema=network.schema,
-        widths=network.widths,
-        linear_terms=tuple(zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)),
-        filled=tuple(filled.items()),
-        link=whole.link,
-        bounds=whole.bounds,
-    )
-
-
-def _filled(network: Network) -> dict[int, float | None]:
-    """Return the columns of which the questions see no gap, and what one counts as; None where it is refused."""
+def unseen_missing(network: Network) -> dict[int, float | None]:
+    """Return the columns of which the rules see no missing value, and what one counts as; None where it is refused."""
     refused = np.flatnonzero(network.layers[0].refuses_missing).tolist()
     return {column: network.schema.columns[column].typical for column in refused}
 
 
-def _hidden(network: Network, terms: list[Term], filled: dict[int, float | None]) -> tuple[tuple[Condition, ...], ...]:
-    """Return the conditions below the last layer that some term depends on, first layer first."""
-    hidden: list[tuple[Condition, ...]] = []
-    columns = {column for term in terms for column in term.condition.columns}
-    for layer in range(network.depth - 2, -1, -1):
-        conditions = tuple(condition_of(network, layer, neuron, False, filled) for neuron in sorted(columns))
-        columns = {column for condition in conditions for column in condition.columns}
-        hidden.insert(0, conditions)
-    return tuple(hidden)
+def read_rule(
+    network: Network, index: int, filled: dict[int, float | None], reversed_: bool = False
+) -> tuple[ReadCondition, ...]:
+    """Return the conditions of one of a network's rules as they are read, perhaps each the other way round."""
+    layer, conditions = len(network.below), network.rules[index].conditions
+    return tuple(_read_condition(network, condition, layer, index, filled, reversed_) for condition in conditions)
 
 
-# -- The question that a neuron asks, as it is printed.
-
-_MOST_FACTORS = 10  # answers of the layer below whose every combination is tried
-_MIRROR = {">=": "<=", "<": ">"}
-
-
-def condition_of(
-    network: Network, layer: int, neuron: int, flipped: bool, filled: dict[int, float | None]
-) -> Condition:
-    """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
-    asked = network.layers[layer].neurons[neuron]
-    asked = asked if layer else _seeing(asked, filled)
-    columns, coefficients, gaps = asked.projection.columns, asked.projection.coefficients, asked.projection.missing_as
-    threshold = _of_answers(asked) if layer > 0 else asked.threshold
-    relation = "<" if flipped else ">="
-    leading = _leading(columns, coefficients, None if layer else network.schema)
-    # Only signs and powers of two are divided by: nothing is rounded.
-    if leading is not None and abs(frexp(leading)[0]) == 0.5:
-        if gaps is not None:
-            gaps = tuple(
-                gap / leading if isinstance(each, tuple) or each == 0.0 else gap
-                for gap, each in zip(gaps, coefficients, strict=True)
+def _read_condition(
+    network: Network, condition: Condition, layer: int, number: int, filled: dict[int, float | None],
+    reversed_: bool = False,
+) -> ReadCondition:  # fmt: skip
+    """Return a condition as it is read, perhaps the other way round."""
+    if isinstance(condition, Threshold):
+        missing = condition.missing if condition.column not in filled else None
+        missing = missing if missing is None else missing is not reversed_
+        relation = OPPOSITE[condition.relation] if reversed_ else condition.relation
+        threshold = condition.threshold + 0.0
+        plain = ReadCondition(layer, number, condition.columns, (1.0,), relation, threshold, missing)
+        return read(plain, network.schema, filled)
+    neuron = condition.as_oblique() if layer else _without_idle(condition.as_oblique(), filled)
+    columns, coefficients = neuron.projection.columns, neuron.projection.coefficients
+    missing_as = neuron.projection.missing_as
+    threshold, schema = neuron.threshold if layer == 0 else _threshold_of_flags(neuron), network.schema
+    relation = "<" if reversed_ else ">="
+    # It is divided by the coefficient of a number rather than of a 0/1 column, by 1 rather than another one.
+    factors = [(column, coefficient) for column, coefficient in zip(columns, coefficients, strict=True)
+               if not isinstance(coefficient, tuple)]  # fmt: skip
+    numbers = [factor for column, factor in factors if layer == 0 and not is_flag(schema.columns[column])]
+    numbers = numbers or [factor for _, factor in factors]
+    leading = next((factor for factor in numbers if abs(factor) == 1.0), max(numbers, key=abs, default=1.0))
+    if abs(frexp(leading)[0]) == 0.5:  # signs and powers of two alone: nothing is rounded
+        if missing_as is not None:
+            missing_as = tuple(
+                number / leading if isinstance(coefficient, tuple) or coefficient == 0.0 else number
+                for number, coefficient in zip(missing_as, coefficients, strict=True)
             )
         coefficients = tuple(
-            tuple(value / leading for value in each) if isinstance(each, tuple) else each / leading
-            for each in coefficients
+            tuple(value / leading for value in coefficient) if isinstance(coefficient, tuple) else coefficient / leading
+            for coefficient in coefficients
         )
         threshold = threshold / leading + 0.0
-        relation = _MIRROR[relation] if leading < 0 else relation
-    missing = None if asked.missing is None or layer > 0 else asked.missing is not flipped
-    condition = Condition(layer, neuron, columns, coefficients, relation, threshold, missing, gaps)
-    return read(condition, network.schema, filled)
+        relation = MIRRORED[relation] if leading < 0 else relation
+    missing = None if neuron.missing is None or layer > 0 else neuron.missing is not reversed_
+    summed = ReadCondition(layer, number, columns, coefficients, relation, threshold, missing, missing_as)
+    return read(summed, schema, filled)
 
 
-def _seeing(asked: Oblique, filled: dict[int, float | None]) -> Oblique:
-    """Return a neuron of the first layer with what it says of gaps that it can see, and without idle numbers.
+def _without_idle(neuron: Oblique, filled: Collection[int]) -> Oblique:
+    """Return a neuron of the first layer without numbers that add nothing, and what it does of missing values it sees.
 
-    One that reads a single column has an answer for its gap, whatever the gap counts as.
+    One that reads a single column holds for its missing value or does not, whatever that counts as.
     """
-    projection, gaps, missing = asked.projection, asked.projection.missing_as, asked.missing
-    if filled.keys() >= set(projection.columns):
-        gaps = missing = None
+    projection, missing_as, missing = neuron.projection, neuron.projection.missing_as, neuron.missing
+    if set(filled) >= set(projection.columns):
+        missing_as = missing = None
     if missing is None:
-        places = [
-            place
-            for place, each in enumerate(projection.coefficients)
-            if not _idle(each, None if gaps is None or projection.columns[place] in filled else gaps[place])
-        ]
+        places = []
+        for place, (column, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
+            values = coefficient if isinstance(coefficient, tuple) else (coefficient,)
+            if any(values) or (missing_as is not None and column not in filled and missing_as[place]):
+                places.append(place)
         columns = tuple(projection.columns[place] for place in places)
-        kept = None if gaps is None else tuple(gaps[place] for place in places)
-        projection = Projection(columns, tuple(projection.coefficients[place] for place in places), kept)
-        if kept is not None and len(columns) == 1:
-            missing = bool(Oblique(projection, asked.threshold).fires(np.full((1, columns[0] + 1), np.nan))[0])
+        missing_as = None if missing_as is None else tuple(missing_as[place] for place in places)
+        projection = Projection(columns, tuple(projection.coefficients[place] for place in places), missing_as)
+        if missing_as is not None and len(columns) == 1:
+            row = np.full((1, columns[0] + 1), np.nan)
+            missing = bool(Oblique(projection, neuron.threshold).holds(row)[0])
             projection = replace(projection, missing_as=None)
-    return Oblique(projection, asked.threshold, missing)
+    return Oblique(projection, neuron.threshold, missing)
 
 
-def _idle(coefficient: Coefficient, gap: float | None) -> bool:
-    """Tell whether a column adds nothing to a sum, whatever it holds."""
-    return not any((*(coefficient if isinstance(coefficient, tuple) else (coefficient,)), gap or 0.0))
-
-
-def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], schema: Schema | None) -> float | None:
-    """Return the coefficient that a question is divided by: a number's before a 0/1 column's, 1 before others."""
-    factors = [
-        (column, each) for column, each in zip(columns, coefficients, strict=True) if not isinstance(each, tuple)
-    ]
-    numbers = [each for j, each in factors if schema is not None and not is_flag(schema.columns[j])]
-    for some in (numbers, [each for _, each in factors]):
-        if some:
-            return next((each for each in some if abs(each) == 1.0), max(some, key=abs))
-    return None
-
-
-def _of_answers(asked: Oblique) -> float:
-    """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
+def _threshold_of_flags(neuron: Oblique) -> float:
+    """Return the threshold of a sum over 0 and 1 in place of +-1: w . (2 a - 1) >= t is w . a >= this.
 
     Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
     answer two combinations of one and the same sum differently there is nothing between them; thresholds that are grown
     lie between sums.
     """
-    factors = asked.projection.factors
-    exact = written(asked.threshold)
-    for each in factors:
-        exact = EXACT.add(exact, written(each))
+    factors = neuron.projection.factors
+    exact = written(neuron.threshold)
+    for factor in factors:
+        exact = EXACT.add(exact, written(factor))
     threshold = float(EXACT.divide(exact, Decimal(2)))
     if not 0 < len(factors) <= _MOST_FACTORS:
         return threshold
-    answers = np.array(list(product((0.0, 1.0), repeat=len(factors))))
+    flags = np.array(list(product((0.0, 1.0), repeat=len(factors))))
     compact = Projection(tuple(range(len(factors))), factors)
-    sums, fires = compact.values(answers), Oblique(compact, asked.threshold).fires(2.0 * answers - 1.0)
+    sums, holds = compact.values(flags), Oblique(compact, neuron.threshold).holds(2.0 * flags - 1.0)
     size = 1e-9 * np.abs(factors).max()
-    if np.abs(sums - threshold).min() > size or fires.all() or not fires.any():
+    if np.abs(sums - threshold).min() > size or holds.all() or not holds.any():
         return threshold
-    low, high = float(sums[~fires].max()), float(sums[fires].min())
+    low, high = float(sums[~holds].max()), float(sums[holds].min())
     return shortest(low + size, high - size) if high - low > 4 * size else threshold
 
 
-# -- How a person reads a question: thresholds of one number, case by case, or a count of choices.
+# -- A sum as a person reads it: thresholds of one number, case by case, or a count of choices.
 
-_GAP = -1  # among the numbers of levels
+_GAP = -1  # the missing value among the numbers of categories
 _MOST_CASES = 4  # beyond, a sum is shorter
-_MOST_MORE = 4  # digits of a threshold beyond the numbers that it comes from, where a sum is shorter
-_MOST_CASES = 64  # combinations of 0/1 columns and levels
+_MOST_DIGITS = 4  # of a threshold beyond those of the numbers that it comes from, where a sum is shorter
+_MOST_COMBINATIONS = 64  # of 0/1 columns and categories
 _LARGEST = sys.float_info.max
 
 Group = tuple[int, ...]
+"""Categories, or 0 and 1, and perhaps the missing value, that add the same."""
 
 
-def read(condition: Condition, schema: Schema, complete: Collection[int] = ()) -> Condition:
-    """Return the same question with its reading; the columns `complete` never show it a gap.
+def is_flag(column: Column | None) -> bool:
+    """Tell whether a column holds 0 and 1 alone; None stands for a condition of the layer below."""
+    return column is None or column.category_of is not None or (column.whole and column.seen == (0.0, 1.0))
+
+
+def read(condition: ReadCondition, schema: Schema, complete: Collection[int] = ()) -> ReadCondition:
+    """Return the same condition with its reading; the columns `complete` never show it a missing value.
 
     Examples
     --------
     >>> from bgn.model.schema import Column, Schema
     >>> city = Schema((Column("city", categories=("Lille", "Nice")),))
-    >>> read(Condition(0, 0, (0,), ((0.0, 1.0),), ">=", 1.0, missing=True), city).reading
+    >>> read(ReadCondition(0, 0, (0,), ((0.0, 1.0),), ">=", 1.0, missing=True), city).reading
     Count(least=1, choices=(Choice(column=0, values=(1,), missing=True),))
     """
-    compact = replace(condition, columns=tuple(range(len(condition.columns))))
     columns = [None if condition.layer else schema.columns[j] for j in condition.columns]
-    found = _reading(compact, columns, [j not in complete for j in condition.columns])
-    if isinstance(found, Cases):
-        cases = tuple(replace(each, where=_at(each.where, condition.columns)) for each in found.cases)
-        found = Cases(condition.columns[found.column], cases)
-    elif found is not None:
-        found = Count(found.least, _at(found.choices, condition.columns))
-    return replace(condition, reading=found)
-
-
-def _at(choices: Sequence[Choice], columns: Sequence[int]) -> tuple[Choice, ...]:
-    return tuple(replace(each, column=columns[each.column]) for each in choices)
-
-
-def is_flag(column: Column | None) -> bool:
-    """Tell whether a column holds 0 and 1 alone; None stands for an answer of the layer below."""
-    return column is None or column.category_of is not None or (column.whole and column.seen == (0.0, 1.0))
-
-
-def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequence[bool]) -> Cases | Count | None:
-    """Return how a question about the first few columns is read; `gappy`: which of them may have a gap."""
+    seen_missing = [j not in complete for j in condition.columns]
+    missing_alone = condition.missing is not None and len(columns) == 1 and seen_missing[0]
     groups: list[list[Group]] = []
     numbers = []
-    alone = condition.missing is not None and len(columns) == 1 and gappy[0]
     for place, (column, coefficient) in enumerate(zip(columns, condition.coefficients, strict=True)):
-        gap = condition.missing_as[place] if condition.missing_as is not None and gappy[place] else None
+        missing = condition.missing_as[place] if condition.missing_as is not None and seen_missing[place] else None
         if isinstance(coefficient, tuple):
-            groups.append(_alike(coefficient, gap))
+            groups.append(_group_alike(coefficient, missing))
         elif coefficient == 0.0:
-            groups.append([(0,), (_GAP,)] if gap else [(0,)])
+            groups.append([(0,), (_GAP,)] if missing else [(0,)])
         elif is_flag(column):
-            groups.append(_alike((0.0, 1.0), gap))
+            groups.append(_group_alike((0.0, 1.0), missing))
         else:
             numbers.append(place)
             groups.append([(0,)])
-        if alone and not numbers:
+        if missing_alone and not numbers:
             groups[0].append((_GAP,))
-    if len(numbers) > 1 or (len(groups) > 1 and prod(map(len, groups)) > _MOST_CASES):
-        return None
-    return _cases(condition, columns, groups, numbers[0]) if numbers else _count(condition, groups)
+    reading: Cases | Count | None = None
+    # With the inputs by their places, all that follows is the same for columns and conditions of a layer below.
+    compact = replace(condition, columns=tuple(range(len(columns))))
+    if len(numbers) < 2 and (len(groups) == 1 or prod(map(len, groups)) <= _MOST_COMBINATIONS):
+        if numbers:
+            reading = _read_number(compact, columns, groups, numbers[0], seen_missing[numbers[0]])
+        else:
+            rows = [[_value_in(group) for group in combination] for combination in product(*groups)]
+            holds = compact.holds(np.array(rows) if groups else np.zeros((1, 1)))
+            reading = _read_count(holds.reshape([len(each) for each in groups]), groups)
+    simplified = bool(numbers) and (isinstance(reading, Count) or (reading is not None and bool(reading.parts)))
+    return replace(
+        condition, reading=_at_columns(reading, condition.columns),
+        simplified=condition.columns[numbers[0]] if simplified else None,
+    )  # fmt: skip
 
 
-def _alike(values: tuple[float, ...], gap: float | None) -> list[Group]:
-    """Return categories, or 0 and 1, and the gap, by what they add: those that add the same together."""
+def _group_alike(values: tuple[float, ...], missing: float | None) -> list[Group]:
+    """Return categories, or 0 and 1, and the missing value, by what they add: those that add the same together."""
     same: dict[float, list[int]] = {}
     for code, value in enumerate(values):
         same.setdefault(value, []).append(code)
-    if gap is not None:
-        same.setdefault(gap, []).append(_GAP)
+    if missing is not None:
+        same.setdefault(missing, []).append(_GAP)
     return [tuple(codes) for codes in same.values()]
 
 
-def _chosen(place: int, codes: Sequence[int]) -> Choice:
+def _value_in(group: Group) -> float:
+    """Return what a row holds that stands for a group."""
+    return np.nan if group[0] == _GAP else float(group[0])
+
+
+def _choose(place: int, codes: Sequence[int]) -> Choice:
     return Choice(place, tuple(sorted(code for code in codes if code != _GAP)), _GAP in codes)
 
 
-def _value(codes: Group) -> float:
-    """Return what a row holds that stands for a group."""
-    return np.nan if codes[0] == _GAP else float(codes[0])
-
-
-def _count(condition: Condition, groups: list[list[Group]]) -> Count | None:
-    """Read a question about 0/1 columns and categories as a count; None where it is none."""
-    combinations = list(product(*groups))
-    rows = np.array([[_value(codes) for codes in each] for each in combinations], dtype=np.float64)
-    yes = condition.holds(rows) if groups else condition.holds(np.zeros((1, 1)))
-    table = yes.reshape([len(each) for each in groups])
-    choices = []
-    for place, each in enumerate(groups):
-        # What a column's values come to: the other columns' answers for each.
-        answers = np.moveaxis(table, place, 0).reshape(len(each), -1)
-        patterns = sorted({tuple(row) for row in answers.tolist()}, key=sum)
-        if len(patterns) > 2:
-            return None
-        if len(patterns) == 2:
-            chosen = [codes for codes, row in zip(each, answers.tolist(), strict=True) if tuple(row) == patterns[1]]
-            choices.append(_chosen(place, [code for codes in chosen for code in codes]))
-    if not choices:
-        return Count(int(not yes.flat[0]), ())
-    held = [sum(_among(combination[each.column], each) for each in choices) for combination in combinations]
-    least = min(count for count, one in zip(held, yes.tolist(), strict=True) if one)
-    if any(one is not (count >= least) for count, one in zip(held, yes.tolist(), strict=True)):
+def _at_columns(reading: Any, columns: Sequence[int]) -> Any:
+    """Return a reading of places as one of columns."""
+    if isinstance(reading, Choice):
+        return replace(reading, column=columns[reading.column])
+    if isinstance(reading, Count):
+        return Count(reading.least, tuple(_at_columns(choice, columns) for choice in reading.choices))
+    if reading is None:
         return None
-    return Count(least, tuple(choices))
+    cases = [replace(case, where=tuple(_at_columns(choice, columns) for choice in case.where)) for case in reading.cases]
+    required, sufficient = _at_columns(reading.required, columns), _at_columns(reading.sufficient, columns)
+    return Cases(columns[reading.column], tuple(cases), required, sufficient)
 
 
-def _among(codes: Group, choice: Choice) -> bool:
-    """Tell whether a group is one of a choice's."""
-    return choice.missing if codes[0] == _GAP else codes[0] in choice.values
+def _read_count(holds: NDArray[np.bool_], groups: list[list[Group]]) -> Count | None:
+    """Read what holds by groups, one dimension per column, as a count of choices; None where it is none."""
+    choices = []
+    for place, own in enumerate(groups):
+        # What a column's values come to: what holds for each of them, whatever the other columns are.
+        patterns = [tuple(row) for row in np.moveaxis(holds, place, 0).reshape(len(own), -1).tolist()]
+        distinct = sorted(set(patterns), key=sum)
+        if len(distinct) > 2:
+            return None
+        if len(distinct) == 2:
+            codes = [code for group, row in zip(own, patterns, strict=True) if row == distinct[1] for code in group]
+            choices.append(_choose(place, codes))
+    if not choices:
+        return Count(int(not holds.flat[0]), ())
+    counts = []
+    for combination in product(*groups):
+        firsts = [combination[choice.column][0] for choice in choices]
+        counts.append(sum(choice.missing if first == _GAP else first in choice.values
+                          for first, choice in zip(firsts, choices, strict=True)))  # fmt: skip
+    flat = holds.ravel().tolist()
+    least = min(count for count, one in zip(counts, flat, strict=True) if one)
+    return Count(least, tuple(choices)) if flat == [count >= least for count in counts] else None
 
 
-def _cases(
-    condition: Condition, columns: Sequence[Column | None], groups: list[list[Group]], number: int
-) -> Cases | None:
-    """Read a question about one number, 0/1 columns and categories as thresholds of the number."""
+def _read_number(
+    condition: ReadCondition, columns: Sequence[Column | None], groups: list[list[Group]], number: int, missing: bool
+) -> Cases | Count | None:
+    """Read a condition about one number, 0/1 columns and categories as thresholds of the number, by their values."""
     column = columns[number]
     assert column is not None
-    if condition.coefficients[number] != 1.0 and not column.whole and len(columns) > 1:
+    coefficient = float(condition.coefficients[number])  # type: ignore[arg-type]
+    if coefficient != 1.0 and not column.whole and len(columns) > 1:
         return None  # the thresholds would have many digits
-    gap = 0.0 if condition.missing_as is None else condition.missing_as[number]
-    whole = column.whole and gap.is_integer()  # what a gap counts as is compared too
-    usual = tuple(max(each, key=lambda codes: sum(code != _GAP for code in codes)) for each in groups)
-    found: dict[tuple[Group, ...], Decimal] = {}
-    for combination in sorted(product(*groups), key=lambda each: each != usual):
-        named = [of.category_of[0] for of, codes in zip(columns, combination, strict=True)
-                 if of is not None and of.category_of is not None and codes == (1,)]  # fmt: skip
-        if len(set(named)) < len(named):
-            continue  # two levels of one category at a time
+    missing_as = None if condition.missing_as is None else condition.missing_as[number]
+    whole = column.whole and (missing_as is None or missing_as.is_integer())  # what it counts as is compared too
+    relation = condition.relation if coefficient > 0.0 else MIRRORED[condition.relation]
+    thresholds: dict[tuple[Group, ...], Decimal] = {}
+    for combination in product(*groups):
+        titles = [of.category_of[0] for of, group in zip(columns, combination, strict=True)
+                  if of is not None and of.category_of is not None and group == (1,)]  # fmt: skip
+        if len(set(titles)) < len(titles):
+            continue  # two categories of one column at a time
         threshold = _threshold(condition, combination, number, whole)
         if threshold is None:
             return None
-        if not found or threshold != found[usual]:
-            found[combination] = threshold
+        thresholds[combination] = threshold
+    usual = tuple(max(own, key=lambda group: sum(code != _GAP for code in group)) for own in groups)
+    first = usual if usual in thresholds else next(iter(thresholds))
+    simple = _simplified(thresholds, relation, column.seen, missing_as if missing else None, groups, number)
+    if isinstance(simple, Count):
+        return simple
     stored = [condition.threshold, *Projection(condition.columns, condition.coefficients).numbers]
-    most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_MORE
-    if len(found) > _MOST_CASES or any(len(each.as_tuple().digits) > most for each in found.values()):
+    most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_DIGITS
+    if simple is not None and len(simple.cases[0].threshold.as_tuple().digits) <= most:
+        return simple
+    shown = {first: thresholds[first]}
+    shown |= {own: threshold for own, threshold in thresholds.items() if threshold != thresholds[first]}
+    if len(shown) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in shown.values()):
         return None  # the float64 sum rounds across what it would be in decimals
-    relation = condition.relation
-    if float(condition.coefficients[number]) < 0.0:  # type: ignore[arg-type]
-        relation = {">=": "<=", "<": ">", ">": "<", "<=": ">="}[relation]
     cases: list[Case] = []
-    for combination, threshold in found.items():
+    for combination, threshold in shown.items():
         cases.append(Case(_where(combination, columns, groups) if cases else (), relation, threshold))
     return Cases(number, tuple(cases))
+
+
+def _simplified(
+    thresholds: dict[tuple[Group, ...], Decimal], relation: str, seen: tuple[float, float] | None,
+    missing_as: float | None, groups: list[list[Group]], number: int,
+) -> Cases | Count | None:  # fmt: skip
+    """Return the reading without thresholds that all numbers seen reach, or none; None where that is no simpler."""
+    if seen is None or len(set(thresholds.values())) == 1:
+        return None
+    values = [*seen, *([] if missing_as is None else [missing_as])]
+    decided: dict[tuple[Group, ...], bool | None] = {}
+    for combination, threshold in thresholds.items():
+        outcomes = {bool(RELATIONS[relation](value, float(threshold))) for value in values}
+        decided[combination] = outcomes.pop() if len(outcomes) == 1 else None
+    open_ = {thresholds[combination] for combination, outcome in decided.items() if outcome is None}
+    if len(open_) > 1 or None not in decided.values() and len(set(decided.values())) == 1:
+        return None
+
+    def read_where(*outcomes: bool | None) -> Count | None:
+        # Two categories of one column at a time are none of the rows.
+        table = [decided.get(combination, False) in outcomes for combination in product(*groups)]
+        return _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
+
+    if not open_:
+        return read_where(True)
+    case = Case((), relation, open_.pop())
+    required = read_where(True, None) if False in decided.values() else None
+    sufficient = read_where(True) if True in decided.values() else None
+    if (required is None and False in decided.values()) or (sufficient is None and True in decided.values()):
+        return None
+    return Cases(number, (case,), required, sufficient)
 
 
 def _where(
     combination: Sequence[Group], columns: Sequence[Column | None], groups: list[list[Group]]
 ) -> tuple[Choice, ...]:
-    """Return the choices of a case; what is one level of a category need not be said to be none of the others."""
+    """Return the choices of a case; what is one category of a column need not be said to be none of the others."""
     titles = [of.category_of[0] if of is not None and of.category_of is not None else None for of in columns]
-    told = {title for title, codes in zip(titles, combination, strict=True) if title is not None and codes == (1,)}
+    named = {title for title, group in zip(titles, combination, strict=True) if title is not None and group == (1,)}
     return tuple(
-        _chosen(place, codes)
-        for place, codes in enumerate(combination)
-        if len(groups[place]) > 1 and not (titles[place] in told and 0 in codes and groups[place][1:] == [(1,)])
+        _choose(place, group)
+        for place, group in enumerate(combination)
+        if len(groups[place]) > 1 and not (titles[place] in named and 0 in group and groups[place][1:] == [(1,)])
     )
 
 
-def _threshold(condition: Condition, combination: Sequence[Group], number: int, whole: bool) -> Decimal | None:
-    """Return where the answer changes along one number, the other columns fixed; None where it never does.
+def _threshold(condition: ReadCondition, combination: Sequence[Group], number: int, whole: bool) -> Decimal | None:
+    """Return where it begins to hold along one number, the other columns fixed; None where it never changes.
 
     What a float stands for is the decimal that it is written as, so the first float beyond the change is the threshold.
     """
-    row = np.array([_value(codes) for codes in combination])
+    row = np.array([_value_in(group) for group in combination])
     coefficient = float(condition.coefficients[number])  # type: ignore[arg-type]
-    # Asked so that it is no below and yes from the threshold on: x and its sign, and the answer.
+    # Turned so that it does not hold below and does from the threshold on: x and its sign, and the outcome.
     first = condition.relation in (">=", "<")
     sign = 1.0 if first is (coefficient > 0.0) else -1.0
     upwards = condition.relation in (">=", ">") if coefficient > 0.0 else condition.relation in ("<=", "<")
     turned = upwards is not (sign > 0.0)
 
-    def yes(values: Floats) -> Bools:
-        rows = np.tile(row, (len(values), 1))
-        rows[:, number] = sign * values
+    def holds(value: float) -> bool:
+        row[number] = sign * value
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(condition.holds(rows) != turned)
+            return bool(condition.holds(row[np.newaxis])[0]) is not turned
 
     rest = written(condition.threshold)
-    whole_sum = Projection(condition.columns, condition.coefficients, condition.missing_as)
+    projection = Projection(condition.columns, condition.coefficients, condition.missing_as)
     for place in range(len(combination)):
         if place != number:
-            rest = EXACT.subtract(rest, written(float(whole_sum.at(place).values(row[np.newaxis])[0])))
+            rest = EXACT.subtract(rest, written(float(projection.at(place).values(row[np.newaxis])[0])))
     guess = sign * float(EXACT.divide(rest, written(coefficient)))
-    change = _change(yes, float(ceil(guess)), 1.0) if whole and abs(guess) < 2.0**52 else None
-    if change is None:
-        change = _change(yes, guess, None)
-    if change is None:
+    if whole and abs(guess) < 2.0**52 and holds(ceil(guess)) and not holds(ceil(guess) - 1.0):
+        change = float(ceil(guess))
+    elif holds(guess) and not holds(float(np.nextafter(guess, -np.inf))):
+        change = guess
+    elif holds(_LARGEST) and not holds(-_LARGEST):
+        change = first_float(holds)
+    else:
         return None
     return written(sign * change + 0.0)
 
 
-def _change(yes: Callable[[Floats], Bools], guess: float, step: float | None) -> float | None:
-    """Return the first float answered yes; the guess where it is right. With a step, the guess or None."""
-    below = float(np.nextafter(guess, -np.inf)) if step is None else guess - step
-    if yes(np.array([below, guess])).tolist() == [False, True]:
-        return guess
-    if step is not None or yes(np.array([-_LARGEST, _LARGEST])).tolist() != [False, True]:
-        return None
-    low, high = _place(-_LARGEST), _place(_LARGEST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if yes(np.array([_float(middle)]))[0] else (middle, high)
-    return _float(high)
-
-
-def _place(value: float) -> int:
-    """Return a float's place among all floats in order, 0 for zero."""
-    bits = int(np.float64(abs(value)).view(np.int64))
-    return bits if value >= 0.0 else -bits
-
-
-def _float(place: int) -> float:
-    """Return the float at a place."""
-    value = float(np.int64(abs(place)).view(np.float64))
-    return value if place >= 0 else -value
-
-
-# -- A network of several classes as one table: every question once, with what it adds to each class's score.
-
-
-@dataclass(frozen=True)
-class TermTable:
-    """Scores of classes as starts plus what questions that hold add, which may be below zero.
-
-    Attributes
-    ----------
-    asked : Terms
-        The questions, each asked so that what it changes most it raises, the heaviest first.
-    starts : tuple of Decimal
-        The score of every class when no question holds.
-    amounts : tuple of tuple of Decimal
-        For every question, what it adds to the score of each class.
-    classes : tuple of str
-        Their labels in words.
-    """
-
-    asked: Terms
-    starts: tuple[Decimal, ...]
-    amounts: tuple[tuple[Decimal, ...], ...]
-    classes: tuple[str, ...]
-
-    def evaluate(self, X: Any) -> Floats:
-        """Return the score of every class: starts and the amounts of the questions that hold, added up.
-
-        Parameters
-        ----------
-        X : array_like or frame, shape (rows, columns)
-
-        Returns
-        -------
-        ndarray of float64, shape (rows, classes)
-        """
-        found = []
-        for k, start in enumerate(self.starts):
-            own = [replace(term, amount=each[k]) for term, each in zip(self.asked.terms, self.amounts, strict=True)]
-            found.append(replace(self.asked, start=start, terms=tuple(own)).evaluate(X))
-        return np.stack(found, axis=1)
-
-
-def as_table(model: Any) -> TermTable:
-    """Return a model of several classes as one table of questions by classes.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-        Of more than two classes, without slopes; :func:`bgn.as_terms` is for the others.
-
-    Returns
-    -------
-    TermTable
+def first_float(holds: Callable[[float], bool]) -> float:
+    """Return the lowest float on which something holds that holds on every higher one, too; the largest if none.
 
     Examples
     --------
-    >>> from bgn import Layer, Network, as_table
-    >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5, 0.0]], [0.0, 1.0, 0.5], ["age"], link="softmax")
-    >>> table = as_table(network)
-    >>> table.starts, table.amounts
-    ((Decimal('-1.0'), Decimal('1.5'), Decimal('0.5')), ((Decimal('2.0'), Decimal('-1.0'), Decimal('0.0')),))
-    >>> table.evaluate([[3.0]]), network.raw_score([[3.0]])
-    (array([[1. , 0.5, 0.5]]), array([[1. , 0.5, 0.5]]))
+    >>> first_float(lambda value: value * 3.0 >= 1.0)
+    0.3333333333333333
     """
-    network = network_of(model, plain=False)
-    if network.link != "softmax" or network.linear:
-        raise ValueError("model must tell classes apart, one score per class, without slopes. Use bgn.as_terms.")
-    weights = network.output_weights
-    heaviest = np.abs(weights).argmax(axis=1) if weights.shape[1] else np.zeros(len(weights), dtype=np.intp)
-    lead = weights[np.arange(len(weights)), heaviest]
-    (first, *_) = outputs_of(network)
-    asked = as_terms(first.changed(output_weights=lead, base=0.0))
-    starts = [written(base) for base in network.base.tolist()]
-    told = {term.neuron for term in asked.terms}
-    for neuron, own in enumerate(weights.tolist()):
-        fires = lead[neuron] < 0 if neuron in told else network.layers[-1].bias[neuron] >= 0
-        answer = 1 if fires else -1  # where the question does not hold; the only one where there is none
-        starts = [
-            EXACT.add(start, EXACT.multiply(Decimal(answer), written(each)))
-            for start, each in zip(starts, own, strict=True)
-        ]
-    amounts = tuple(tuple(_amount(term, each, lead) for each in weights[term.neuron].tolist()) for term in asked.terms)
-    labels = network.schema.classes or tuple(range(weights.shape[1]))
-    asked = replace(asked, schema=replace(asked.schema, target=network.target_name, target_unit=""))
-    return TermTable(asked, tuple(starts), amounts, tuple(map(category_name, labels)))
 
+    def float_at(place: int) -> float:
+        value = float(np.int64(abs(place)).view(np.float64))
+        return value if place >= 0 else -value
 
-def _amount(term: Term, weight: float, lead: Floats) -> Decimal:
-    """Return what a question adds to a score when it holds."""
-    twice = EXACT.multiply(Decimal(2), written(weight))
-    return EXACT.minus(twice) if lead[term.neuron] < 0 else twice
+    most = int(np.float64(_LARGEST).view(np.int64))  # floats in order are whole numbers in order
+    low, high = -most - 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(float_at(middle)) else (middle, high)
+    return float_at(high)
 
 
 # -- Which of two classes people are told of: the one that says yes, in the languages that tables are written in.
@@ -966,14 +970,14 @@ _NOT = _words(
 _WITH = _words("with mit avec con com met med")
 
 
-def affirmed(labels: Sequence[Any]) -> int | None:
+def find_positive_class(labels: Sequence[Any]) -> int | None:
     """Return which of two labels says yes where the other says no; None where they do not.
 
     Either both are such words, or one is the other with a word that denies it.
 
     Examples
     --------
-    >>> affirmed(["ja", "nein"]), affirmed(["Default", "no default"]), affirmed(["cat", "dog"]), affirmed([0, 1])
+    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"]), find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
     (0, 0, None, None)
     """
     if len(labels) != 2 or not all(isinstance(each, str) for each in labels):
@@ -988,7 +992,7 @@ def affirmed(labels: Sequence[Any]) -> int | None:
     return None
 
 
-def swapped(network: Network) -> Network:
+def swap_classes(network: Network) -> Network:
     """Return a network of two classes with the first as its second: it predicts the same.
 
     Rows of which both are equally probable are an exception: of them the first is predicted.
@@ -998,15 +1002,15 @@ def swapped(network: Network) -> Network:
     return network.changed(intercept=-network.intercept, coef=-network.coef, schema=schema, members=members)
 
 
-def is_turned(network: Network) -> bool:
+def is_first_positive(network: Network) -> bool:
     """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
     classes = network.schema.classes
-    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
+    return network.link == "logistic" and classes is not None and find_positive_class(classes) == 0
 
 
-def as_told(network: Network) -> Network:
+def with_positive_second(network: Network) -> Network:
     """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
 
     Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
     """
-    return swapped(network) if is_turned(network) else network
+    return swap_classes(network) if is_first_positive(network) else network

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.compare import told
-from bgn.export.numbers import amounts, number, whole
-from bgn.export.styles import Signs, colour
+from bgn.export.numbers import alike, number, share_of, whole
+from bgn.export.styles import Signs, color
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
 from bgn.model.step import Floats
@@ -32,13 +31,13 @@ from bgn.plots.style import (
     two_tone,
     widest,
 )
-from bgn.show.drawing import importance_of, percent
+from bgn.show.drawing import importance_of
 from bgn.show.labels import cell, shortened, term_labels
 from bgn.text import clean
 
 
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
-    """Draw the importance of features or of neurons, the largest on top, with their shares.
+    """Draw the importance of features or of terms, the largest on top, with their shares.
 
     Features of an average get a whisker of two standard errors either way.
 
@@ -47,8 +46,8 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     model : Network or fitted estimator
     X : array_like, frame or Importance
         Rows to measure importance on, or what :func:`bgn.importance` returned.
-    of : {"features", "neurons"}, default "features"
-        Whose importance; neurons have the colours of their terms in the equation.
+    of : {"features", "terms"}, default "features"
+        Whose importance; terms have the colors that they have in the equation.
     most : int, default 20
         Bars to draw at most.
     ax : matplotlib Axes, optional
@@ -68,18 +67,18 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     ['75%', '25%']
     """
     found = importance_of(model, X)
-    if of not in ("features", "neurons"):
-        raise ValueError(f"of must be 'features' or 'neurons'; got {of!r}.")
+    if of not in ("features", "terms"):
+        raise ValueError(f"of must be 'features' or 'terms'; got {of!r}.")
     values: Floats = getattr(found, of)
-    colours = [FIRST] * len(values)
-    for position, term in enumerate(as_terms(model).terms if of == "neurons" else ()):
-        colours[term.neuron] = colour(position)
+    colors = [FIRST] * len(values)
+    for position, term in enumerate(as_terms(model).rules if of == "terms" else ()):
+        colors[term.place] = color(position)
     order = largest(values, bars_that_fit(ax, most))
     labels = partial(_labels, model, of, order)
     ax, room = axes(ax, 4.6 + widest(labels(24)), 0.9 + 0.3 * max(len(order), 1)), ax is None
     plain(ax)
     ax.grid(visible=False, axis="y")
-    ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
+    ax.barh(range(len(order)), values[order], color=[colors[i] for i in order], height=0.65, zorder=2)
     reach = values[order]
     if of == "features" and found.standard_error is not None:
         errors = 2.0 * found.standard_error[order]
@@ -90,7 +89,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     total = values.sum() or 1.0
     for place, i in enumerate(order):
         ax.annotate(
-            percent(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
+            share_of(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
             color=ink(), fontsize=min(9.0, size),
         )  # fmt: skip
     ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))
@@ -102,7 +101,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
 def _labels(model: Any, of: str, order: Iterable[int], letters: int) -> list[str]:
     """Return what the bars are called, columns by so many letters at most."""
     schema = network_of(model, plain=False).schema
-    names = term_labels(model, letters) if of == "neurons" else shortened(schema, letters).names
+    names = term_labels(model, letters) if of == "terms" else shortened(schema, letters).names
     return [names[i] for i in order]
 
 
@@ -120,7 +119,7 @@ def waterfall(
         From :func:`bgn.shap_values`.
     row : int, default 0
         Which of the explained rows.
-    by : {"features", "neurons"}, default "features"
+    by : {"features", "terms"}, default "features"
         Whose shares to draw.
     most : int, default 12
         Bars to draw at most; the smallest shares go together in one.
@@ -159,14 +158,14 @@ def waterfall(
     room = ax is None
     ax = axes(ax, 5.0 + widest(names(24)), 1.3 + 0.36 * max(len(shown), 1))
     plain(ax)
-    colours = [UP if value > 0 else DOWN for value in shown]
-    ax.barh(range(len(shown)), shown, left=starts, color=colours, height=0.6, zorder=2)
+    colors = [UP if value > 0 else DOWN for value in shown]
+    ax.barh(range(len(shown)), shown, left=starts, color=colors, height=0.6, zorder=2)
     ax.invert_yaxis()
     size = min(9.0, name_bars(ax, names, room))
     _annotate(ax, start, shown, starts, ends, digits, size)
     predicted = None if explanation.predictions is None else float(explanation.predictions[row])
     if predicted is not None and not np.isclose(predicted, start + sum(shown), rtol=1e-12, atol=0.0):
-        written = Signs().number(amounts([predicted], [predicted or 1.0], digits + 1)[0])
+        written = Signs().number(alike([predicted], [predicted or 1.0], digits + 1)[0])
         ax.set_title(f"predicted within bounds: {written}", fontsize=9, color=ink(), pad=20)
     return ax
 
@@ -176,9 +175,9 @@ def _parts(explanation: Any, row: int, by: str, letters: int) -> tuple[list[str]
     if by == "features":
         pairs = zip(shortened(explanation.network.schema, letters).columns, explanation.data[row].tolist(), strict=True)
         return [_told(column, value) for column, value in pairs], explanation.values[row]
-    if by == "neurons":
+    if by == "terms":
         return term_labels(explanation.network, letters), explanation.term_values[row]
-    raise ValueError(f"by must be 'features' or 'neurons'; got {by!r}.")
+    raise ValueError(f"by must be 'features' or 'terms'; got {by!r}.")
 
 
 def _told(column: Column, value: float) -> str:
@@ -198,13 +197,13 @@ def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any,
     finish = start + sum(shown)
     for value, text in ((start, "mean"), (finish, "this row")):
         ax.axvline(value, color=ink(0.5), linestyle="--", linewidth=1.0, zorder=1)
-        written = Signs().number(amounts([value], [value or 1.0], digits + 1)[0])
+        written = Signs().number(alike([value], [value or 1.0], digits + 1)[0])
         height = 1.0 if text == "this row" else 0.0
         ax.annotate(
             f"{text}: {written}", (value, height), xycoords=("data", "axes fraction"), ha="center", fontsize=9,
             va="bottom" if height else "top", xytext=(0, 4 if height else -18), textcoords="offset points", color=ink(),
         )  # fmt: skip
-    for place, (value, text) in enumerate(zip(shown, amounts(shown, shown or [1.0], digits), strict=True)):
+    for place, (value, text) in enumerate(zip(shown, alike(shown, shown or [1.0], digits), strict=True)):
         sign = "+" if value > 0 else ""
         ax.annotate(
             sign + Signs().number(text), (max(starts[place], ends[place]), place), xytext=(4, 0), fontsize=size,
@@ -216,7 +215,7 @@ def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any,
 
 
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
-    """Draw the SHAP values of the most important features, coloured by the features' own values.
+    """Draw the SHAP values of the most important features, colored by the features' own values.
 
     Categories whose levels have no order, and gaps, are grey.
 
@@ -255,14 +254,14 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     ax, room = axes(ax, 5.8 + widest(labels(24)), 1.2 + 0.42 * max(len(order), 1)), ax is None
     plain(ax)
     ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
-    dots, colours = None, two_tone().with_extremes(bad=ink(0.5))
+    dots, colors = None, two_tone().with_extremes(bad=ink(0.5))
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
         kind = explanation.network.schema.columns[feature]
         if kind.categories is not None and not kind.ordered and kind.categories != (False, True):
             data = np.full(len(data), np.nan)  # no level is higher than another
         dots = ax.scatter(
-            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,
+            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colors, vmin=0.0, vmax=1.0,
             s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
     size = name_bars(ax, labels, room)
@@ -298,13 +297,13 @@ def _swarm(values: Floats, scale: float) -> Floats:
 
 
 def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int = 3, ax: Any = None) -> Any:
-    """Draw what columns, or questions, add to the gap in the mean score, the largest on top.
+    """Draw what columns, or terms, add to the difference of the mean scores, the largest on top.
 
     Parameters
     ----------
     found : Comparison
         From :func:`bgn.compare_groups` or :func:`bgn.compare_tables`.
-    by : {"columns", "questions"}, default "columns"
+    by : {"columns", "terms"}, default "columns"
         Whose parts to draw.
     most : int, default 12
         Bars to draw at most; the smallest parts go together in one.
@@ -325,13 +324,13 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    if by not in ("columns", "questions"):
-        raise ValueError(f"by must be 'columns' or 'questions'; got {by!r}.")
+    if by not in ("columns", "terms"):
+        raise ValueError(f"by must be 'columns' or 'terms'; got {by!r}.")
 
     def parts(letters: int) -> list[tuple[str, float]]:
         network = found.network
         names = shortened(network.schema, letters).names if by == "columns" else term_labels(network, letters)
-        each = told(found, dict(enumerate(names)), by)
+        each = found.parts(names, by)
         if len(each) <= shown:
             return each
         return [*each[: shown - 1], (f"{len(each) - shown + 1} others", sum(value for _, value in each[shown - 1 :]))]
@@ -344,7 +343,7 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     ax.barh(range(len(values)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
     size = name_bars(ax, lambda letters: [name for name, _ in parts(letters)], room)
     ax.set_ylim(len(values) - 0.4, -0.6)
-    for place, (value, text) in enumerate(zip(values, amounts(values, values or [1.0], digits), strict=True)):
+    for place, (value, text) in enumerate(zip(values, alike(values, values or [1.0], digits), strict=True)):
         ax.annotate(
             ("+" if value > 0 else "") + Signs().number(text), (max(value, 0.0), place), xytext=(4, 0),
             textcoords="offset points", va="center", color=ink(), fontsize=min(9.0, size),
@@ -352,6 +351,6 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     reach = max(np.abs(values).max(initial=0.0), 1e-300)
     ax.set_xlim(-1.05 * reach * (min([0.0, *values]) < 0), 1.3 * reach)
     first, second = map(clean, found.names)
-    gap = Signs().number(amounts([found.gap], [found.gap or 1.0], digits + 1)[0])
+    gap = Signs().number(alike([found.difference], [found.difference or 1.0], digits + 1)[0])
     name_axes(ax, f"mean score of {second} less that of {first}: {gap}", share=beside_names(room))
     return ax

@@ -52,7 +52,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
     _thinly(ax, members)
-    for label, values, colour, dash in (
+    for label, values, color, dash in (
         (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
         (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
         ("lower bound of training (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
@@ -61,14 +61,14 @@ def growth(model: Any, *, ax: Any = None) -> Any:
         if line:
             mark = "o" if len(line) <= 30 else None
             ax.plot(
-                *zip(*line, strict=True), dash, color=colour, label=label, linewidth=1.8, marker=mark, markersize=3.5
+                *zip(*line, strict=True), dash, color=color, label=label, linewidth=1.8, marker=mark, markersize=3.5
             )
     swaps = [(x, r.train_loss) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
     _mark_layers(ax, ends)
-    chosen = ends.get(history.best_layer, 0) + history.best_width
-    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
+    chosen = ends.get(history.best_layer, 0) + history.best_size
+    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_size}")
     errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
@@ -82,9 +82,9 @@ def _thinly(ax: Any, members: Any) -> None:
     """Draw the errors of every network of an average."""
     for each in members:
         path = each.paths[each.best_layer][1:]
-        for name, colour in (("train_loss", FIRST), ("validation_loss", SECOND)):
+        for name, color in (("train_loss", FIRST), ("validation_loss", SECOND)):
             errors = [getattr(one, name) for one in path]
-            ax.plot(range(1, len(path) + 1), errors, color=colour, alpha=0.3, linewidth=0.8)
+            ax.plot(range(1, len(path) + 1), errors, color=color, alpha=0.3, linewidth=0.8)
 
 
 def _layer_ends(records: list[Any]) -> dict[int, int]:
@@ -111,7 +111,7 @@ def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
             )  # fmt: skip
 
 
-_COLOURS = {"training": FIRST, "validation": SECOND, "test": THIRD}
+_COLORS = {"training": FIRST, "validation": SECOND, "test": THIRD}
 
 
 def frontier(
@@ -152,7 +152,7 @@ def frontier(
     word = "log loss" if found.loss == "log_loss" else "error"
     for rows, errors in found.errors.items():
         ax.plot(
-            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} {word}",
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLORS[rows], label=f"{found.name(rows)} {word}",
             linewidth=1.8, markersize=3.5,
         )  # fmt: skip
     last = list(found.linear)[-1:]  # the test rows come last
@@ -210,7 +210,7 @@ def tree_comparison(
     from sklearn.tree import DecisionTreeRegressor
 
     history = history_of(model)
-    widths = list(range(1, history.best_width + 1)) if sizes is None else list(sizes)
+    widths = list(range(1, history.best_size + 1)) if sizes is None else list(sizes)
     table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)
     networks = [float(np.mean((history.network(width).predict(tests) - truth) ** 2)) for width in widths]

@@ -8,10 +8,9 @@ from typing import Any
 
 from bgn.export.condition import describe
 from bgn.export.numbers import percent, plain
-from bgn.export.scorecard import ClassCard, Scorecard
+from bgn.export.scorecard import Scorecard
 from bgn.export.scorecard import scorecard as card_of
 from bgn.export.styles import Signs
-from bgn.model.readings import Terms
 from bgn.plots.style import NAME_LETTERS, READABLE, axes, folded, inches, widest
 from bgn.show.labels import shortened
 from bgn.text import quote_category, quote_name
@@ -45,7 +44,7 @@ def scorecard(model: Any, *, ax: Any = None) -> Any:
     >>> [text.get_text() for text in ax.texts][:5]
     ['question', 'points if yes', 'income ≥ 65.5', '3', 'age < 20']
     """
-    card = model if isinstance(model, Scorecard | ClassCard) else card_of(model)
+    card = model if isinstance(model, Scorecard) else card_of(model)
     laid = _laid(card, _WIDTH, None) if ax is None else _laid(card, min(_WIDTH, inches(ax)[0]), inches(ax)[1])
     ax = axes(ax, _WIDTH, 0.6 + _LINE * laid.lines)
     ax.axis("off")
@@ -89,7 +88,7 @@ class _Laid:
         return sum(map(_height, self.rows)) + 1 + len(self.notes) + (4 if self.totals else 0)
 
 
-def _laid(card: Scorecard | ClassCard, width: float, tall: float | None) -> _Laid:
+def _laid(card: Scorecard, width: float, tall: float | None) -> _Laid:
     """Lay a card out in so many inches; in little room letters are small, names short, and few questions are told."""
     largest = 10.0 if tall is None else max(READABLE, min(10.0, 1.8 * width))
     tries = [(largest, None), *((READABLE, letters) for letters in (None, *NAME_LETTERS))]
@@ -104,9 +103,9 @@ def _laid(card: Scorecard | ClassCard, width: float, tall: float | None) -> _Lai
     return replace(laid, rows=[*rows, (f"and {hidden} more", *("…" for _ in laid.places))])
 
 
-def _in_lines(card: Scorecard | ClassCard, width: float, size: float, letters: int | None) -> _Laid:
+def _in_lines(card: Scorecard, width: float, size: float, letters: int | None) -> _Laid:
     """Write a card in lines of so many inches, columns by so many letters at most."""
-    head, rows, notes, totals = _of_classes(card, letters) if isinstance(card, ClassCard) else _of_one(card, letters)
+    head, rows, notes, totals = _write_card(card, letters)
     # From the right, as wide as their longest entries; what is left of the width is for the words.
     columns = zip(head[1:], *(row[1:] for row in rows), strict=True)
     wide = [max(_COLUMN, (widest(own) * size / 10.0 + 0.12) / width) for own in columns]
@@ -130,44 +129,28 @@ def _row(ax: Any, height: float, cells: Any, places: Sequence[float], **style: A
         ax.text(place, height, each, ha="right", va="center", **style)
 
 
-def _short_names(terms: Terms, letters: int | None) -> Terms:
-    """Return the terms with columns called by so many letters at most."""
-    return terms if letters is None else replace(terms, schema=shortened(terms.schema, letters))
-
-
-def _of_one(
+def _write_card(
     card: Scorecard, letters: int | None
 ) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
-    """Return head, lines, notes and totals of a card of a number or of two classes."""
-    style, terms = Signs(), _short_names(card.terms, letters)
-    words = [describe(term.condition, terms, style) for term in terms.terms]
-    rows: list[tuple[str, ...]] = [(word, str(own)) for word, own in zip(words, card.points, strict=True)]
-    unit, start = style.number(plain(card.unit)), style.number(plain(card.start))
-    notes = [f"{quote_name(terms.target)} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
+    """Return head, lines, notes, and totals with what they stand for, columns by so many letters at most."""
+    style, terms = Signs(), card.terms
+    terms = terms if letters is None else replace(terms, schema=shortened(terms.schema, letters))
+    points = [tuple(style.number(str(own)) for own in line) for line in card.lines()]
+    unit, times = style.number(plain(card.unit)), "\N{MULTIPLICATION SIGN}"
+    if card.classes:
+        texts = ["always", *(describe(term, terms, style) for term in terms.rules)]
+        notes = [
+            "The class with the highest total is predicted, the first of equals.",
+            f"Probability of a class: exp({plain(card.unit)} {times} its total) over the sum for all.",
+        ]
+        head = [f"points of {quote_name(terms.schema.target or 'class')} =", *map(quote_category, card.classes)]
+        return head, [(text, *line) for text, line in zip(texts, points, strict=True)], notes, []
+    rows = [(describe(term, terms, style), *line) for term, line in zip(terms.rules, points, strict=True)]
+    notes = [f"{quote_name(terms.target)} = {style.number(plain(card.start[0]))} + {unit} {times} total"]
     if card.of_class:
         notes.append(f"total, and below it the probability of {quote_name(card.target)}")
-    worth = [_short(card, total) for total in card.totals()]
+        worth = [percent(card.probability(total)) for total in card.totals()]
+        worth = [text.replace("below ", "<").replace("above ", ">").replace(" %", "%") for text in worth]
+    else:
+        worth = [style.number(plain(card.prediction(total))) for total in card.totals()]
     return ["question", "points if yes"], rows, notes, list(zip(map(str, card.totals()), worth, strict=True))
-
-
-def _short(card: Scorecard, total: int) -> str:
-    """Write what a total stands for in few letters."""
-    if not card.of_class:
-        return Signs().number(plain(card.prediction(total)))
-    return percent(card.probability(total)).replace("below ", "<").replace("above ", ">").replace(" %", "%")
-
-
-def _of_classes(
-    card: ClassCard, letters: int | None
-) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
-    """Return head, lines, notes and no totals of a card of several classes."""
-    asked, style = _short_names(card.table.asked, letters), Signs()
-    words = ["always", *(describe(term.condition, asked, style) for term in asked.terms)]
-    numbers = [[style.number(str(each)) for each in own] for own in (card.start, *card.points)]
-    rows = [(word, *own) for word, own in zip(words, numbers, strict=True)]
-    notes = [
-        "The class with the highest total is predicted, the first of equals.",
-        f"Probability of a class: exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all.",
-    ]
-    head = [f"points of {quote_name(asked.schema.target or 'class')} =", *map(quote_category, card.classes)]
-    return head, rows, notes, []

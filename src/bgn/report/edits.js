@@ -50,7 +50,7 @@
   const first = {
     terms: editing.file.network.terms.map((term) => ({ ...term, coef: [turn * term.coef[0]] })),
     intercept: turn * editing.file.network.intercept[0],
-    lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
+    lines: editing.rules.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
     done: [],  // as a server is told
   };
@@ -103,15 +103,15 @@
 
   // -- changes --------------------------------------------------------------------------------------------------
 
-  function amount(state, line, value) {
-    const moved = half(plus(decimal(value), decimal(line.amount), -1n));
+  function weigh(state, line, value) {
+    const moved = half(plus(decimal(value), decimal(line.weight), -1n));
     state.intercept = float(plus(decimal(state.intercept), moved));
     state.terms[line.neuron].coef = [(line.flipped ? -1 : 1) * float(half(decimal(value)))];
-    line.amount = value;
+    line.weight = value;
   }
   function drop(state, line) {
     const place = line.neuron;
-    state.intercept = float(plus(decimal(state.intercept), half(decimal(line.amount)), -1n));
+    state.intercept = float(plus(decimal(state.intercept), half(decimal(line.weight)), -1n));
     state.terms.splice(place, 1);
     state.lines = state.lines.filter((each) => each !== line);
     for (const each of state.lines) if (each.neuron > place) each.neuron -= 1;
@@ -121,7 +121,7 @@
     condition.threshold = (condition.columns ? value * line.scale : value) + 0;
     line.threshold = value;
   }
-  function level(state, line, code, yes) {
+  function categorize(state, line, code, yes) {
     const [condition] = state.terms[line.neuron].conditions;
     const fires = yes !== line.flipped;
     if (code < 0) condition.missing = fires;
@@ -129,7 +129,7 @@
       const others = condition.categories.filter((each) => each !== code);
       condition.categories = fires ? [...others, code].sort((a, b) => a - b) : others;
     }
-    line.levels.find((each) => each.code === code).yes = yes;
+    line.categories.find((each) => each.code === code).yes = yes;
   }
 
   function apply(number, what, change, done) {
@@ -145,7 +145,7 @@
     const [was, is] = [error(old), error(found)];
     if (was !== null) Object.assign(entry, { before: was, after: is });
     after.log = [...before.log, entry];
-    after.done = [...before.done, { question: number, why, ...done }];
+    after.done = [...before.done, { rule: number, why, ...done }];
     states.push(after);
     show();
   }
@@ -160,7 +160,7 @@
     input.setAttribute("aria-label", `${name} of question ${line.number}`);
     input.addEventListener("change", () => {
       const value = input.valueAsNumber;
-      if (!Number.isFinite(value) || (name === "amount" && value <= 0)) { input.value = String(number); return; }
+      if (!Number.isFinite(value) || (name === "weight" && value <= 0)) { input.value = String(number); return; }
       if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value), { do: name, value });
     });
     return input;
@@ -168,15 +168,15 @@
   function sides(line) {
     const box = document.createElement("details");
     const title = document.createElement("summary");
-    title.textContent = `${line.levels.filter((each) => each.yes).length} of ${line.levels.length} yes`;
+    title.textContent = `${line.categories.filter((each) => each.yes).length} of ${line.categories.length} yes`;
     box.append(title);
-    for (const each of line.levels) {
+    for (const each of line.categories) {
       const label = document.createElement("label");
       const tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked), { do: "level", level: each.code, yes: tick.checked }));
+        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked), { do: "category", category: each.code, yes: tick.checked }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
     }
@@ -194,8 +194,8 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "", "", "threshold or levels");
-    cell(made, field(line, "amount", line.amount, amount), "number", "adds");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.categories ? sides(line) : "", "", "threshold or levels");
+    cell(made, field(line, "weight", line.weight, weigh), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Drop";
@@ -219,7 +219,7 @@
     byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
       const made = document.createElement("tr");
       cell(made, row.name);
-      cell(made, row.told, "number", "is");
+      cell(made, row.text, "number", "is");
       cell(made, round(old[k]), "number", "predicted");
       cell(made, round(found[k]), "number", "edited");
       cell(made, found[k] === old[k] ? "" : moved(found[k] - old[k]), "number", "change");

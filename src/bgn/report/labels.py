@@ -1,6 +1,6 @@
-"""What an author calls things on a page: a title, and labels, units and descriptions of columns, levels and the target.
+"""What an author calls things on a page: a title, and labels, units and descriptions of columns and the target.
 
-They are told as a mapping, or in a TOML or JSON file of the same keys::
+They are given as a mapping, or in a TOML or JSON file of the same keys::
 
     title = "Which customers leave"
     description = "Customers of one quarter, asked in spring."
@@ -8,7 +8,7 @@ They are told as a mapping, or in a TOML or JSON file of the same keys::
     [target]
     label = "customer"
     description = "Whether the customer left within a month."
-    levels = { Yes = "leaves", No = "stays" }
+    categories = { Yes = "leaves", No = "stays" }
 
     [columns.tenure]
     label = "months with us"
@@ -16,7 +16,7 @@ They are told as a mapping, or in a TOML or JSON file of the same keys::
     description = "Counted from the first bill."
 
     [columns.Contract]
-    levels = { Month-to-month = "monthly", "One year" = "yearly" }
+    categories = { Month-to-month = "monthly", "One year" = "yearly" }
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.text import clean
 
 _PARTS = ("title", "description", "target", "columns")
-_OF_ONE = ("label", "unit", "description", "levels")
+_OF_COLUMN = ("label", "unit", "description", "categories")
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class PageLabels:
     Attributes
     ----------
     schema : Schema
-        As the page names columns, levels, classes and units.
+        As the page names columns, categories, classes and units.
     title, description : str
-        Of the page; empty where nothing is told.
+        Of the page; empty where there is none.
     target : str
         The description of the target.
     columns : tuple of str
@@ -60,74 +60,77 @@ class PageLabels:
     columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, told: Any, units: Mapping[str, str] | None) -> PageLabels:
-        """Read what an author tells; units of `units` count where there are no others."""
-        parts = _parts(told)
-        columns, target = _by_name(parts.get("columns", {})), _one(parts.get("target", {}), "target")
-        _check_names(schema, columns)
-        units = units or {}
-        shown = [_labelled(column, columns, units) for column in schema.columns]
-        classes = None if schema.classes is None else _categories(schema.classes, target, "target")
-        _distinct([column.name for column in shown])
+    def of(cls, schema: Schema, labels: Any, units: Mapping[str, str] | None) -> PageLabels:
+        """Read what an author says; units of `units` count where there are no others."""
+        parts, units = _read_parts(labels), units or {}
+        columns, target = parts.get("columns", {}), _read_column(parts.get("target", {}), "target")
+        if not isinstance(columns, Mapping):
+            raise ValueError(f"labels: columns must have an entry per column; got {columns!r}.")
+        by_name = {str(name): _read_column(value, f"column {name!r}") for name, value in columns.items()}
+        known = [*dict.fromkeys(key for column in schema.columns for key in _keys(column))]
+        if unknown := [name for name in by_name if name not in known]:
+            hint = did_you_mean(unknown[0], known)
+            raise ValueError(f"labels: there is no column {unknown[0]!r}; there are {listed(known)}.{hint}")
+        of_columns = [next((by_name[key] for key in _keys(column) if key in by_name), dict[str, Any]())
+                      for column in schema.columns]  # fmt: skip
+        shown = [
+            _with_labels(column, own, column.name in by_name, units)
+            for column, own in zip(schema.columns, of_columns, strict=True)
+        ]
+        _check_distinct([column.name for column in shown])
+        classes = None if schema.classes is None else _rename(schema.classes, target, "target")
         labelled = replace(
             schema, columns=tuple(shown), classes=classes, target=target.get("label") or schema.target,
             target_unit=target.get("unit") or units.get(schema.target or "") or schema.target_unit,
         )  # fmt: skip
-        described = (_of(column, columns).get("description", "") for column in schema.columns)
         texts = {name: clean(parts[name]) if parts.get(name) else "" for name in ("title", "description")}
-        return cls(labelled, **texts, target=target.get("description", ""), columns=tuple(described))
+        described = tuple(own.get("description", "") for own in of_columns)
+        return cls(labelled, **texts, target=target.get("description", ""), columns=described)
 
 
-def _parts(told: Any) -> Mapping[str, Any]:
-    """Return the parts of what is told, read from a file where a file is named."""
-    if told is None:
+def _read_parts(labels: Any) -> Mapping[str, Any]:
+    """Return the parts of some labels, read from a file where a file is named."""
+    if labels is None:
         return {}
-    if isinstance(told, str | os.PathLike):
-        told = _read(Path(told))
-    if not isinstance(told, Mapping):
-        raise ValueError(f"labels must be a mapping, or a TOML or JSON file; got {type(told).__name__}.")
-    if unknown := [str(name) for name in told if name not in _PARTS]:
-        hint = did_you_mean(unknown[0], _PARTS)
-        raise ValueError(f"labels has {listed(unknown)}; it may have {', '.join(_PARTS)}.{hint}")
+    if isinstance(labels, str | os.PathLike):
+        path = Path(labels)
+        text, is_json = path.read_text(encoding="utf-8"), path.suffix.lower() == ".json"
+        try:
+            labels = json.loads(text) if is_json else tomllib.loads(text)
+        except ValueError as error:
+            kind = "JSON" if is_json else "TOML"
+            raise ValueError(f"labels: {path} cannot be read as {kind}: {error}.") from None
+    if not isinstance(labels, Mapping):
+        raise ValueError(f"labels must be a mapping, or a TOML or JSON file; got {type(labels).__name__}.")
+    _check_known(labels, _PARTS, "labels")
     for name in ("title", "description"):
-        if not isinstance(told.get(name, ""), str):
-            raise ValueError(f"labels: {name} must be a text; got {told[name]!r}.")
-    return told
+        if not isinstance(labels.get(name, ""), str):
+            raise ValueError(f"labels: {name} must be a text; got {labels[name]!r}.")
+    return labels
 
 
-def _read(path: Path) -> Any:
-    """Read a file of labels."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except ValueError as error:
-        kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
-        raise ValueError(f"labels: {path} cannot be read as {kind}: {error}.") from None
+def _check_known(given: Mapping[Any, Any], known: Sequence[str], where: str) -> None:
+    """Refuse keys that mean nothing."""
+    if unknown := [str(name) for name in given if name not in known]:
+        hint = did_you_mean(unknown[0], known)
+        raise ValueError(f"{where} has {listed(unknown)}; it may have {', '.join(known)}.{hint}")
 
 
-def _one(told: Any, where: str) -> dict[str, Any]:
-    """Return what is told of a column or the target; a text alone is its label."""
-    if isinstance(told, str):
-        told = {"label": told}
-    if not isinstance(told, Mapping):
-        raise ValueError(f"labels: {where} must be a text, or have {', '.join(_OF_ONE)}; got {told!r}.")
-    found = dict(told)
-    if unknown := [str(name) for name in found if name not in _OF_ONE]:
-        hint = did_you_mean(unknown[0], _OF_ONE)
-        raise ValueError(f"labels: {where} has {listed(unknown)}; it may have {', '.join(_OF_ONE)}.{hint}")
-    for name, value in found.items():
-        if name != "levels" and not isinstance(value, str):
+def _read_column(labels: Any, where: str) -> dict[str, Any]:
+    """Return the labels of a column or the target; a text alone is its label."""
+    if isinstance(labels, str):
+        labels = {"label": labels}
+    if not isinstance(labels, Mapping):
+        raise ValueError(f"labels: {where} must be a text, or have {', '.join(_OF_COLUMN)}; got {labels!r}.")
+    _check_known(labels, _OF_COLUMN, f"labels: {where}")
+    for name, value in labels.items():
+        if name != "categories" and not isinstance(value, str):
             raise ValueError(f"labels: {name} of {where} must be a text; got {value!r}.")
-    words = found.get("levels", {})
-    if not isinstance(words, Mapping) or not all(isinstance(word, str) for word in words.values()):
-        raise ValueError(f"labels: levels of {where} must have a text per level; got {words!r}.")
-    return {name: value if name == "levels" else clean(value) if value.strip() else "" for name, value in found.items()}
-
-
-def _by_name(told: Any) -> dict[str, dict[str, Any]]:
-    if not isinstance(told, Mapping):
-        raise ValueError(f"labels: columns must have an entry per column; got {told!r}.")
-    return {str(name): _one(value, f"column {name!r}") for name, value in told.items()}
+    names = labels.get("categories", {})
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names.values()):
+        raise ValueError(f"labels: categories of {where} must have a text per category; got {names!r}.")
+    texts = {name: clean(value) if value.strip() else "" for name, value in labels.items() if name != "categories"}
+    return texts | {"categories": names} if "categories" in labels else texts
 
 
 def _keys(column: Column) -> list[str]:
@@ -136,49 +139,38 @@ def _keys(column: Column) -> list[str]:
     return [*dict.fromkeys([column.name, column.raw, *made_of])]
 
 
-def _of(column: Column, told: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    return next((told[key] for key in _keys(column) if key in told), {})
-
-
-def _check_names(schema: Schema, told: Mapping[str, Any]) -> None:
-    """Refuse labels of columns that are not there."""
-    known = [*dict.fromkeys(key for column in schema.columns for key in _keys(column))]
-    if unknown := [name for name in told if name not in known]:
-        hint = did_you_mean(unknown[0], known)
-        raise ValueError(f"labels: there is no column {unknown[0]!r}; there are {listed(known)}.{hint}")
-
-
-def _labelled(column: Column, told: Mapping[str, dict[str, Any]], units: Mapping[str, str]) -> Column:
-    """Return a column in the author's words."""
-    words = _of(column, told)
-    label, unit = words.get("label", ""), words.get("unit") or units.get(column.name) or column.unit
+def _with_labels(column: Column, labels: Mapping[str, Any], own: bool, units: Mapping[str, str]) -> Column:
+    """Return a column in the author's words, which are its `own`, or those of what it is made of."""
+    label, unit = labels.get("label", ""), labels.get("unit") or units.get(column.name) or column.unit
     if column.category_of is not None:
         of, category = column.category_of
-        (word,) = _categories((category,), words, column.name, every=False)
-        return replace(column, category_of=(label or of, word), name=f"{label or of} = {category_name(word)}" if words else
-                       column.name, unit=unit)  # fmt: skip
-    if column.part_of is not None and label and column.name not in told:
+        (category,) = _rename((category,), labels, column.name, every=False)
+        name = f"{label or of} = {category_name(category)}" if labels else column.name
+        return replace(column, category_of=(label or of, category), name=name, unit=unit)
+    if column.part_of is not None and label and not own:
         part = replace(column.part_of, raw=label)
         return replace(column, part_of=part, name=part.name, unit=unit)
-    categories = None if column.categories is None else _categories(column.categories, words, column.name)
-    if words.get("levels") and categories is None:
-        raise ValueError(f"labels: {column.name!r} holds numbers and has no levels; leave its levels out.")
+    categories = None if column.categories is None else _rename(column.categories, labels, column.name)
+    if labels.get("categories") and categories is None:
+        raise ValueError(f"labels: {column.name!r} holds numbers and has no categories; leave its categories out.")
     return replace(column, name=label or column.name, categories=categories, unit=unit)
 
 
-def _categories(categories: Sequence[Category], words: Mapping[str, Any], where: str, every: bool = True) -> tuple[Category, ...]:
-    """Return levels in the author's words; those that are not told stay as they are."""
-    told = words.get("levels", {})
-    known = [category_name(category) for category in categories]
-    if every and (unknown := [str(each) for each in told if each not in known]):
+def _rename(
+    categories: Sequence[Category], labels: Mapping[str, Any], where: str, every: bool = True
+) -> tuple[Category, ...]:  # fmt: skip
+    """Return categories in the author's words; those without any stay as they are."""
+    names, known = labels.get("categories", {}), [category_name(category) for category in categories]
+    if every and (unknown := [str(name) for name in names if name not in known]):
         hint = did_you_mean(unknown[0], known)
-        raise ValueError(f"labels: {where} has no level {unknown[0]!r}; it has {listed(known)}.{hint}")
-    found = tuple(clean(told[word]) if word in told else category for word, category in zip(known, categories, strict=True))
-    _distinct([category_name(each) for each in found])
-    return found
+        raise ValueError(f"labels: {where} has no category {unknown[0]!r}; it has {listed(known)}.{hint}")
+    renamed = tuple(clean(names[name]) if name in names else category
+                    for name, category in zip(known, categories, strict=True))  # fmt: skip
+    _check_distinct([category_name(category) for category in renamed])
+    return renamed
 
 
-def _distinct(names: Sequence[str]) -> None:
+def _check_distinct(names: Sequence[str]) -> None:
     """Refuse two things of one name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

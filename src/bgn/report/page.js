@@ -76,19 +76,19 @@
 
   function changesOf(control, value) {
     if (control.kind === "number") return [[control.column, value]];
-    if (control.kind === "level") return [[control.column, value < 0 ? null : value]];
+    if (control.kind === "category") return [[control.column, value < 0 ? null : value]];
     return control.columns.map((column) => [column, column === value ? 1 : 0]);
   }
 
   function valueOf(control) {
     if (control.kind === "number") return row[control.column];
-    if (control.kind === "level") return row[control.column] ?? -1;
+    if (control.kind === "category") return row[control.column] ?? -1;
     return control.columns.find((column) => row[column] === 1) ?? -1;
   }
 
   // What a part of a date is called: a month, a weekday, the day so many days after the first.
   function dated(control, value) {
-    if (control.words.length) return control.words[value - 1] ?? "";
+    if (control.names.length) return control.names[value - 1] ?? "";
     const day = control.since ? new Date(Date.parse(control.since) + Math.floor(value) * 864e5) : null;
     return day === null || Number.isNaN(day.getTime()) ? "" : day.toISOString().slice(0, 10);
   }
@@ -164,7 +164,7 @@
   // The standard deviation of what the networks of an average predict.
   function memberError() {
     const said = answers(row);
-    const found = data.members.weights.map((weights, k) => held(weights.reduce((total, weight, i) => total + said[i] * weight, data.members.bases[k])));
+    const found = data.members.coef.map((weights, k) => held(weights.reduce((total, weight, i) => total + said[i] * weight, data.members.intercept[k])));
     const mean = found.reduce((a, b) => a + b, 0) / found.length;
     return Math.sqrt(found.reduce((total, each) => total + (each - mean) ** 2, 0) / (found.length - 1));
   }
@@ -221,9 +221,9 @@
       line.querySelector(".state").textContent = yes ? "yes" : "no";
       line.querySelector(".moved").textContent = yes === was ? "" : (yes ? "+" : "\u2212") + added(term.adds);
     });
-    network.lines.forEach((line, k) => {
+    network.linear.forEach((line, k) => {
       if (several) return;
-      const counted = (from) => line.slope * Math.min(Math.max(from[line.column] === null ? line.gap : from[line.column], line.low), line.high);
+      const counted = (from) => line.coef * Math.min(Math.max(from[line.column] === null ? line.missing_as : from[line.column], line.low), line.high);
       const moved = counted(row) - counted(start);
       byId(`l${k}`).querySelector(".state").textContent = short(counted(row));
       byId(`l${k}`).querySelector(".moved").textContent = moved === 0 ? "" : (moved > 0 ? "+" : "") + short(moved);
@@ -243,11 +243,11 @@
 
   function candidates(control) {
     // A gap is never proposed, and one that is there stays.
-    if (control.kind === "level") return row[control.column] === null ? [] : control.options.map((option) => option.column).filter((code) => code >= 0);
+    if (control.kind === "category") return row[control.column] === null ? [] : control.options.map((option) => option.column).filter((code) => code >= 0);
     if (control.kind === "choice") return control.options.map((option) => option.column);
     if (row[control.column] === null) return [];
     const found = [];
-    for (const neuron of network.asked) {
+    for (const neuron of network.conditions) {
       const place = neuron.columns.indexOf(control.column);
       if (place < 0) continue;
       let rest = neuron.bias;
@@ -270,7 +270,7 @@
       const far = 1e-9 * Math.max(1, Math.abs(cut));
       found.push(cut - far, cut + far);
     }
-    for (const line of network.lines) if (line.column === control.column) found.push(...alongLine(control, line, found));
+    for (const line of network.linear) if (line.column === control.column) found.push(...alongLine(control, line, found));
     return found.filter((value) => value >= control.low && value <= control.high);
   }
 
@@ -286,7 +286,7 @@
         found.push(...passing(control, edges[i], edges[i + 1], wanted));
         continue;
       }
-      const value = middle + (wanted - score(changed(changesOf(control, middle)))) / line.slope;
+      const value = middle + (wanted - score(changed(changesOf(control, middle)))) / line.coef;
       const far = 1e-12 * Math.max(1, Math.abs(value));
       if (value >= edges[i] && value <= edges[i + 1]) found.push(value, value - far, value + far, value - 1e3 * far, value + 1e3 * far);
     }

@@ -11,14 +11,17 @@ import numpy as np
 from bgn.explain.certify import list_guarantees
 from bgn.explain.extremes import negative_note
 from bgn.explain.rivals import LEGEND, verdict
-from bgn.export.numbers import number, whole
-from bgn.report import classes
-from bgn.report import facts as told
-from bgn.report.facts import Facts
-from bgn.show.drawing import percent
+from bgn.export.numbers import number, share_of, whole
+from bgn.report.facts import MEASURES, SECONDS, SHARE, Facts, Rival
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
 from bgn.text import count_of, quote_name
+
+_IN_SENTENCES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}  # scores of numbers
+_LOG_LOSS = (
+    "The log loss is the mean of minus the logarithm of the probability that was given to what happened: smaller is "
+    "better."
+)
 
 
 def target_of(facts: Facts) -> str:
@@ -28,36 +31,49 @@ def target_of(facts: Facts) -> str:
     return quote_name(facts.terms.target) if facts.network.target_name else "value"
 
 
-def measured(facts: Facts, value: float, digits: int = 3) -> str:
+def evaluated_on(facts: Facts) -> str:
+    """Say on which rows the model is evaluated."""
+    return f"the {count_of(len(facts.evaluation_rows), 'row')} {'held out' if facts.held_out else 'given'}"
+
+
+def _measured(facts: Facts, value: float, digits: int = 3) -> str:
     """Write a measured number of the target with its unit."""
     return facts.quantity(number(float(f"{value:.{digits}g}"), digits + 1))
 
 
-def judged(facts: Facts) -> str:
-    """Say which rows judge."""
-    return f"the {count_of(len(facts.judged_rows), 'row')} {'held out' if facts.held_out else 'given'}"
-
-
-def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
-    """Say what the model is."""
-    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
-    target = target_of(facts)
+def summary(facts: Facts, model: Rival) -> str:
+    """Say what the model is, how good, between which values predictions lie and what is proven of it."""
+    rules, linear, target = len(facts.terms.rules), len(facts.network.linear), target_of(facts)
+    used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
-    if facts.classes:
-        return classes.sentence(facts, measure, judged(facts), target, about)
-    if not count and not facts.terms.linear_terms:
-        return f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.start))}."
-    asked = "one yes/no question" if count == 1 else f"{count} yes/no questions"
-    parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
-    if straight := len(facts.terms.linear_terms):
-        parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
-    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
-    negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
-    return (
-        f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on {judged(facts)} "
-        f"it is off by {measured(facts, measure['mae'])} on average{explained}. {_reach(facts)} {negative}".rstrip()
-    )
+    rules_text = "one yes/no question" if rules == 1 else f"{rules} yes/no questions"
+    parts = [f"a fixed amount for each of {rules_text} answered yes"] if rules else []
+    if linear:
+        parts.append(f"so much per unit of {'one column' if linear == 1 else f'{linear} columns'}")
+    scores, names = model.evaluation.scores, facts.class_names if facts.classes else []
+    if facts.classes and not parts:
+        text = f"This model gives every row the same probabilities of {target}: it asks no question."
+    elif facts.classes:
+        of = f"“{names[1]}”" if len(names) == 2 else f"each of {len(names)} classes"
+        area = "" if math.isnan(scores["auc"]) else f", AUC {scores['auc']:.3f}"
+        text = (
+            f"This model predicts {target}: the probability of {of} follows from a base value plus "
+            f"{' and '.join(parts)}, about {about}. On {evaluated_on(facts)} it is right "
+            f"{share_of(scores['accuracy'])} of the time{area}."
+        )
+    elif not parts:
+        text = f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.intercept[0]))}."
+    else:
+        explained = f" and explains {share_of(scores['r2'])} of its variance" if scores["r2"] > 0 else ""
+        negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
+        text = (
+            f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on "
+            f"{evaluated_on(facts)} it is off by {_measured(facts, scores['mae'])} on average{explained}. "
+            f"{_reach(facts)} {negative}"
+        ).rstrip()
+    proven = list_guarantees(facts.model, SECONDS, facts.network.schema)
+    return text + (f" Proven for every row: {'; '.join(proven)}." if proven else "")
 
 
 def _reach(facts: Facts) -> str:
@@ -88,27 +104,36 @@ def _outward(low: float, high: float) -> tuple[float, float]:
     return float(f"{ends[0]:.12g}") + 0.0, float(f"{ends[1]:.12g}") + 0.0
 
 
-def promised(facts: Facts) -> str:
-    """Say what is proven of what the model was told to do."""
-    found = list_guarantees(facts.model, told.SECONDS, facts.network.schema)
-    return f" Proven for every row: {'; '.join(found)}." if found else ""
-
-
-def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[str, str]]) -> str:
-    """Say how this model does beside each of the others, on every measure shown, and which rows judged."""
-    notes = [] if facts.held_out else [_learnt(facts)]
+def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]]) -> str:
+    """Say how this model does beside each of the others, on every measure shown, and on which rows."""
+    notes = [] if facts.held_out else [_without_test_rows(facts)]
     if facts.classes:
-        notes += [classes.LOG_LOSS, *classes.without_rows(facts)]
-    titles = classes.MEASURES if facts.classes else TITLES
-    (model, ours), *others = ((one["evaluation"], figures) for one, figures in zip(measures, shown, strict=True))
-    for one, (rival, theirs) in zip(measures[1:], others, strict=True):
-        notes.append(str(verdict(one["name"], model, rival, titles, (ours, theirs))))
+        notes.append(_LOG_LOSS)
+        present = set(facts.evaluation_target.astype(int).tolist())
+        lacking = [f"“{name}”" for code, name in enumerate(facts.class_names) if code not in present]
+        rows = "test rows" if facts.held_out else "rows"
+        notes += [f"No AUC: there are no {rows} of {', '.join(lacking)}."] if lacking else []
+    titles = MEASURES[True] if facts.classes else _IN_SENTENCES
+    own = models[0].evaluation
+    for rival, written in zip(models[1:], shown[1:], strict=True):
+        notes.append(str(verdict(rival.name, own, rival.evaluation, titles, (shown[0], written))))
     name = "Logistic regression" if facts.classes else "The linear model"
     return " ".join([*notes, LEGEND, f"{name} has a slope for each numeric column and a weight for each category."])
 
 
-TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}
-"""What the measures of a model of numbers are called in a sentence."""
+def _without_test_rows(facts: Facts) -> str:
+    """Say that no rows were held out, and what that does to the figures."""
+    rival, count = "logistic" if facts.classes else "linear", len(facts.evaluation_rows)
+    fitted = f"The tree and the {rival} model were fitted to the very rows they are judged on, which flatters them"
+    if facts.n_training is None:
+        return (
+            f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
+            "it may be further off."
+        )
+    if not facts.n_training:
+        return f"This model did not learn from these rows. {fitted}."
+    some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
+    return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 
 def contained(count: int, listed: int, keyed: bool) -> str:
@@ -126,7 +151,7 @@ def contained(count: int, listed: int, keyed: bool) -> str:
     what = f"{'their names or keys, ' if keyed else ''}the values of the columns that the model uses, and the target"
     some = "" if count == listed else f"; {listed} of them are listed with their errors"
     return (
-        f"This page contains {told.count_of(count, 'row')} of the dataset ({what}){some}. To leave them out, write it "
+        f"This page contains {count_of(count, 'row')} of the dataset ({what}){some}. To leave them out, write it "
         "with rows=False (on the command line, --no-rows)."
     )
 
@@ -136,34 +161,19 @@ def served(answers: Mapping[str, Any], listed: int) -> str:
     if not answers.get("rows"):
         return contained(0, 0, False)
     return (
-        f"This page contains {told.count_of(listed, 'row')} of the dataset, listed with their errors, and can look up "
+        f"This page contains {count_of(listed, 'row')} of the dataset, listed with their errors, and can look up "
         f"each of {answers['rows']:,}. To leave them out, start it with --no-rows."
     )
 
 
-def _learnt(facts: Facts) -> str:
-    """Say that no rows were held out, and what that does to the figures."""
-    rival, count = "logistic" if facts.classes else "linear", len(facts.judged_rows)
-    fitted = f"The tree and the {rival} model were fitted to the very rows they are judged on, which flatters them"
-    if facts.n_training is None:
-        return (
-            f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
-            "it may be further off."
-        )
-    if not facts.n_training:
-        return f"This model did not learn from these rows. {fitted}."
-    some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
-    return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
-
-
 def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
-    level = "rules answer as beyond their last threshold"
+    behavior = "rules answer as beyond their last threshold"
     if facts.network.linear:
-        level += ", and linear terms use the nearest end of the range"
+        behavior += ", and linear terms use the nearest end of the range"
     text = (
         f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges there "
-        f"were no training rows: {level}."
+        f"were no training rows: {behavior}."
     )
     if facts.held_out:
         outside = np.any(facts.outside, axis=1)
@@ -172,43 +182,42 @@ def data_note(facts: Facts) -> str:
     return text
 
 
-def sure(facts: Facts) -> str:
-    """Say how wide intervals are, and how often they hold the truth."""
-    found = facts.intervals
-    if found is None:
+def certainty(facts: Facts) -> str:
+    """Say how wide intervals are, or how many classes sets hold, and how often the truth is within."""
+    intervals = facts.intervals
+    if intervals is None:
         return ""
+    rows = count_of(intervals.calibrations[None].count, "row")
+    calibrated = f"calibrated on {rows}, each predicted by a network that was grown without it"
+    ends = intervals.predict_encoded(facts.evaluation_rows, SHARE)
     if facts.classes:
-        return classes.sure(facts, found, judged(facts), calibrated_on(found.calibrations[None].count))
-    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
-    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
-    width = float(np.mean(ends[:, 1] - ends[:, 0]))
-    rows = found.calibrations[None].count
+        sizes = ends.sum(axis=1)
+        inside = ends[np.arange(len(ends)), facts.evaluation_target.astype(int)].mean()
+        counted = ((sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none"))
+        parts = [f"{share_of(float(np.mean(chosen)))} {text}" for chosen, text in counted if chosen.any()]
+        return (
+            f"How sure it is: sets of classes for {share_of(SHARE)} of rows, {calibrated}. Of {evaluated_on(facts)}, "
+            f"{', '.join(parts)}; {share_of(float(inside))} of the sets hold the true class."
+        )
+    inside = np.mean((facts.evaluation_target >= ends[:, 0]) & (facts.evaluation_target <= ends[:, 1]))
+    width = _measured(facts, float(np.mean(ends[:, 1] - ends[:, 0])))
     return (
-        f"How sure it is: intervals for {percent(told.SHARE)} of rows, {calibrated_on(rows)}, are "
-        f"{measured(facts, width)} wide on average and hold the target of {percent(float(inside))} of {judged(facts)}."
+        f"How sure it is: intervals for {share_of(SHARE)} of rows, {calibrated}, are {width} wide on average and hold "
+        f"the target of {share_of(float(inside))} of {evaluated_on(facts)}."
     )
 
 
-def calibrated_on(rows: int) -> str:
-    """Say which rows intervals come from: set apart, or predicted in turn by networks that were grown without them."""
-    return f"calibrated on {count_of(rows, 'row')}, each predicted by a network that was grown without it"
-
-
-def spread(facts: Facts) -> str:
-    """Say how far the networks of an average lie apart."""
-    members = facts.network.members
+def disagreement(facts: Facts) -> str:
+    """Say how much the networks of an ensemble differ."""
+    members, count = facts.network.members, len(facts.evaluation_rows)
     if members is None or len(members) < 2:
         return ""
-    rows = facts.judged_rows[np.linspace(0, len(facts.judged_rows) - 1, min(len(facts.judged_rows), 500)).astype(int)]
-    found = members.prediction_error(facts.coded, replace_gaps(facts, rows))
-    typical = float(np.mean(found))
-    error = f"{100 * typical:.2g} percentage points" if facts.classes else measured(facts, typical, 2)
+    rows = facts.evaluation_rows[np.linspace(0, count - 1, min(count, 500)).astype(int)]
+    if np.isnan(rows).any():
+        rows = facts.coded._rows(rows)
+    typical = float(np.mean(members.prediction_error(facts.coded, rows)))
+    error = f"{100 * typical:.2g} percentage points" if facts.classes else _measured(facts, typical, 2)
     return (
         f"It is the mean of {len(members)} networks, each grown from other rows; what they predict differs by {error} "
         "on average (standard deviation). Thin lines beside the effects below are two of these up and down."
     )
-
-
-def replace_gaps(facts: Facts, rows: Any) -> Any:
-    """Return encoded rows as the coded network reads them."""
-    return facts.coded._rows(rows) if np.isnan(rows).any() else rows

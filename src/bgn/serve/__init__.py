@@ -1,8 +1,8 @@
-"""The report as a small web application: the same page, whose questions Python answers, for one team on one machine.
+"""The report as a small web application: the same page, whose requests Python answers, for one team on one machine.
 
-`app` answers questions in plain values and knows nothing of the web; `asked` reads what a request holds, and refuses in
-plain words what it cannot; `server` speaks HTTP, with nothing but the standard library. Only the page and the answers
-of `app` are served: no path of a request ever becomes the name of a file.
+`app` answers requests in plain values and knows nothing of the web; `requests` reads what a request holds, and refuses
+in plain words what it cannot; `server` speaks HTTP, with nothing but the standard library. Only the page and the
+answers of `app` are served: no path of a request ever becomes the name of a file.
 """
 
 from bgn.serve.app import ModelApp

@@ -64,24 +64,24 @@ def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     edges = _edges(found, column)
     if few_wholes(column):
         return np.append(edges[:-1] - 0.5, edges[-1] + 0.5), found(edges)
-    return (np.repeat(edges, 2)[1:-1] if found.bent else edges), _on(found, edges, found.bent)
+    return (np.repeat(edges, 2)[1:-1] if found.has_linear_part else edges), _on(found, edges, found.has_linear_part)
 
 
 def band(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
     """Return both ends of the band of two standard errors at the corners of an effect; None without an average."""
-    if len(found.each) < 2:
+    if len(found.members) < 2:
         return None
-    edges, bent, wholes = _edges(found, column), found.bent, few_wholes(column)
-    curves = [each(edges) if wholes else _on(each, edges, bent) for each in found.each]
+    edges, bent, wholes = _edges(found, column), found.has_linear_part, few_wholes(column)
+    curves = [each(edges) if wholes else _on(each, edges, bent) for each in found.members]
     away, middle = 2.0 * np.std(curves, axis=0, ddof=1), corners(found, column)[1]
     return middle - away, middle + away
 
 
 def band_of_categories(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
     """Return both ends of the band of two standard errors at the levels of a category; None without an average."""
-    if len(found.each) < 2:
+    if len(found.members) < 2:
         return None
-    away = 2.0 * np.std([categories_of(each, column)[1] for each in found.each], axis=0, ddof=1)
+    away = 2.0 * np.std([categories_of(each, column)[1] for each in found.members], axis=0, ddof=1)
     middle = categories_of(found, column)[1]
     return middle - away, middle + away
 
@@ -92,9 +92,9 @@ def _edges(found: Effect, column: Floats) -> Floats:
     if few_wholes(column):
         return np.append(np.arange(low, high + 1.0), high)
     inner = found.breakpoints
-    if found.bent:
-        lines = [each.linear for each in (found, *found.each) if each.linear is not None]
-        spread = np.linspace(low, high, _PIECES + 1) if found.each else ()  # between corners a band is no straight line
+    if found.has_linear_part:
+        lines = [each.linear for each in (found, *found.members) if each.linear is not None]
+        spread = np.linspace(low, high, _PIECES + 1) if found.members else ()  # between corners a band is no straight line
         inner = np.unique([*inner, *(end for line in lines for end in (line.low, line.high)), *spread])
     return np.concatenate([[low], inner[(inner > low) & (inner <= high)], [high]])
 
@@ -103,15 +103,14 @@ def _on(found: Effect, edges: Floats, bent: bool) -> Floats:
     """Return an effect from each edge to the next, at both where it is bent; the last closes the line."""
     pieces = np.searchsorted(found.breakpoints, edges[:-1], side="right")
     if not bent:
-        return np.append(found.levels[pieces], found.levels[pieces[-1]])
+        return np.append(found.values[pieces], found.values[pieces[-1]])
     places, pieces = np.repeat(edges, 2)[1:-1], np.repeat(pieces, 2)
-    more = found.straight(places) if found.bends is None else found.rise(pieces, places)
-    return np.asarray(found.levels[pieces] + more)
+    return np.asarray(found.values[pieces] + found.linear_part(places, pieces))
 
 
 def stepping(found: Effect, column: Floats) -> bool:
     """Tell whether the corners of an effect are joined by steps, not by straight lines."""
-    return not found.bent or few_wholes(column)
+    return not found.has_linear_part or few_wholes(column)
 
 
 MOST = 10
@@ -169,7 +168,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     if few_wholes(values) and high - low < MOST:
         places = np.arange(low, high + 1.0)
         return _with_gap(found, [_place(found, each) for each in places.tolist()], found(places).tolist())
-    if found.linear is None and found.bends is None and len(inside) < MOST:
+    if found.linear is None and found.rates is None and len(inside) < MOST:
         words = [_place(found, each) for each in inside.tolist()]
         places_said = [f"{a} to {b}" for a, b in pairwise(words)]
         places_said = [f"below {words[0]}", *places_said, f"from {words[-1]}"] if words else ["anywhere"]

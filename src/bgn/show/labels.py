@@ -77,7 +77,7 @@ def cell(column: Column, value: float) -> str:
     """
     if value != value:
         return "missing"
-    if told := column.part_of and column.part_of.told(value):
+    if told := column.part_of and column.part_of.written(value):
         return told
     if column.categories is None:
         return Signs().number(whole(value))
@@ -96,15 +96,16 @@ def _shortened(column: Column, length: int) -> Column:
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:
-    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank.
+    """Return the words of every term, in order; rules that add nothing are blank.
 
     Columns and levels are called by about `length` letters at most.
     """
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
-    labels = [""] * network_of(model, plain=False).widths[-1]
+    labels = [""] * len(network_of(model, plain=False).terms)
     for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs())
+        linear = term.linear and f"{quote_name(terms.names[term.linear.column])} (linear)"
+        labels[term.place] = linear or describe(term, terms, Signs())
     return labels
 
 

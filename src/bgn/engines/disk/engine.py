@@ -130,8 +130,8 @@ def _remove_if_abandoned(lock: str) -> None:
         return
     handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        found = os.fstat(handle)
-        mine = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        status = os.fstat(handle)
+        mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
         if mine and _hold(handle) and _same(handle, lock):
             with suppress(FileNotFoundError):
                 shutil.rmtree(folder)
@@ -181,9 +181,9 @@ class Scratch:
         if needed > free:
             raise self._full(f"{needed:,} bytes are needed and {free:,} are free")
 
-    def _full(self, told: str) -> OSError:
+    def _full(self, what: str) -> OSError:
         where = self.folder.parent
-        return OSError(f"not enough room in {where}: {told}. Name another folder with BGN_SCRATCH.")
+        return OSError(f"not enough room in {where}: {what}. Name another folder with BGN_SCRATCH.")
 
     def write(self, array: NDArray[Any], path: str | None = None) -> str:
         """Write an array to a file, behind what it holds; a new one unless told."""
@@ -288,22 +288,22 @@ class OnDisk(RowSource):
         return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss_of(held_out))
 
     def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
-        """Give every row its role, once per plan: each block becomes a part that learns and one that validates."""
+        """Sort the rows, once per plan: each block becomes a part that trains and one that validates."""
         if self._parts is None or self._parts[0] is not plan:
-            for part in [] if self._parts is None else [each for role in self._parts[1].values() for each in role]:
-                part.remove()  # whoever grew on it is done
+            for old in () if self._parts is None else (part for parts in self._parts[1].values() for part in parts):
+                old.remove()  # whoever grew on it is done
 
             def arrange(files: dict[str, str]) -> dict[bool, PartOnDisk]:
                 block = self._block(files)
-                parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
+                parts = {held: PartOnDisk.of(block.part(plan, held), self._scratch) for held in (False, True)}
                 del block
                 for path in () if self.kept else files.values():
                     os.unlink(path)
                 return parts
 
             arranged = [*self._scratch.map(arrange, self._blocks)]
-            roles = {role: [parts[role] for parts in arranged if parts[role].n_rows] for role in (False, True)}
-            self._parts = plan, roles
+            both = {held: [parts[held] for parts in arranged if parts[held].n_rows] for held in (False, True)}
+            self._parts = plan, both
         return self._parts[1]
 
 
@@ -332,7 +332,7 @@ class PartOnDisk:
         """Put a request to the rows, in memory for as long as it takes."""
         arguments: Any = request.arguments
         if request.method is RowPart.put:
-            self._make_room(arguments[0])
+            self._lengthen_answers(arguments[0])
         part = self._part()
         reply = request.put_to(part)
         self._output = part.output
@@ -352,18 +352,18 @@ class PartOnDisk:
         part.output = self._output
         return part
 
-    def _make_room(self, slot: int) -> None:
+    def _lengthen_answers(self, slot: int) -> None:
         """Lengthen the file of answers; written, not mapped, because a full disk must be an error and not a crash."""
         while slot >> 3 >= self._groups:
             zeros = np.zeros(self.n_rows, np.uint8)
             self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
             self._groups += 1
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> PartOnDisk:
+    def next_layer(self, rules: Sequence[Oblique]) -> PartOnDisk:
         part = self._part()
         files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
-        for k in range(0, len(neurons), 8):
-            columns = part.answers(neurons[k : k + 8])
+        for k in range(0, len(rules), 8):
+            columns = part.answers(rules[k : k + 8])
             below = np.packbits(columns > 0, axis=0, bitorder="little")
             files["columns"] = self._scratch.write(columns, files.get("columns"))
             files["below"] = self._scratch.write(below, files.get("below"))
@@ -383,8 +383,8 @@ class PartsOnDisk(Parts[CellPart]):
             return [reduce(_merge_cells, replies)]
         return [*replies] if request.method is not CellPart.regions else [_merge_regions(replies)]
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> PartsOnDisk:
-        parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
+    def next_layer(self, rules: Sequence[Oblique]) -> PartsOnDisk:
+        parts = [*self._scratch.map(lambda part: part.next_layer(rules), self._parts)]
         return PartsOnDisk(parts, self._scratch)
 
 
@@ -395,7 +395,7 @@ def _merge_surveys(one: Survey, other: Survey) -> Survey:
         min(one.low, other.low),
         max(one.high, other.high),
         one.counts + other.counts,
-        one.gaps | other.gaps,
+        one.missing | other.missing,
     )
 
 

@@ -61,12 +61,12 @@ class Npy(Reader):
 
     def _from_rows(self, file: BinaryIO, labels: Sequence[int], start: int, columns: NDArray[Any]) -> None:
         """Turn rows into columns, a little at a time."""
-        width = self.shape[1] if len(self.shape) == 2 else 1
-        step = max(1, _AT_ONCE // (width * self.dtype.itemsize or 1))
-        buffer, everything = np.empty((step, width), self.dtype), list(labels) == list(range(width))
+        n_columns = self.shape[1] if len(self.shape) == 2 else 1
+        step = max(1, _AT_ONCE // (n_columns * self.dtype.itemsize or 1))
+        buffer, everything = np.empty((step, n_columns), self.dtype), list(labels) == list(range(n_columns))
         for k in range(0, columns.shape[1], step):
             to = columns[:, k : k + step]
-            rows = self._read(file, (start + k) * width, buffer[: to.shape[1]])
+            rows = self._read(file, (start + k) * n_columns, buffer[: to.shape[1]])
             to[:] = (rows if everything else np.take(rows, labels, axis=1)).T
 
     def _read(self, file: BinaryIO, first: int, buffer: NDArray[Any]) -> NDArray[Any]:
@@ -107,12 +107,12 @@ def load(path: str | os.PathLike[str], **how: Any) -> Any:
     """Read or map a ``.npy`` file."""
     stamp = Stamp.of(path)
     try:
-        found = np.load(path, **how)
+        array = np.load(path, **how)
     except (ValueError, EOFError) as error:
         stamp.check()
         raise ValueError(f"{path} is no .npy file that can be read a block at a time ({error}).") from None
     stamp.check()
-    return found
+    return array
 
 
 def in_memory(array: NDArray[Any], name: str) -> NDArray[Any]:
@@ -145,7 +145,7 @@ def _let_go(array: NDArray[Any]) -> None:
     """Hand back the pages of a memory map that an array lies in: they are in its file."""
     base, maps = _map_of(array)
     # What was written to a copy ("c") is nowhere else.
-    private = any(each.mode == "c" for each in maps)
+    private = any(one.mode == "c" for one in maps)
     if base is not None and array.size and maps and not private and hasattr(mmap, "MADV_DONTNEED"):
         reach = [(length - 1) * stride for length, stride in zip(array.shape, array.strides, strict=True)]
         first = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
@@ -319,7 +319,7 @@ class OpenFiles(list[File]):
 
     def __init__(self, X: Any) -> None:
         self._folder: Path | None = None
-        self._found: list[Path] = []
+        self._paths: list[Path] = []
         if isinstance(X, np.memmap):
             super().__init__([_Array("X", Held(X, "X"))])
             return
@@ -331,12 +331,12 @@ class OpenFiles(list[File]):
             )
         path = Path(X).expanduser()
         if path.is_dir():
-            self._folder, self._found = path, _inside(path)
+            self._folder, self._paths = path, _inside(path)
         elif path.is_file():
-            self._found = [path]
+            self._paths = [path]
         else:
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}.")
-        super().__init__(map(_open_file, self._found))
+        super().__init__(map(_open_file, self._paths))
         if sum(file.n_rows for file in self) == 0:
             raise ValueError(f"{path} has no rows.")
 
@@ -356,9 +356,9 @@ class OpenFiles(list[File]):
 
     def _check(self) -> None:
         """Refuse a folder that has gained or lost files by now, and files that have changed."""
-        now = self._found if self._folder is None else _inside(self._folder)
-        for files, others, what in ((now, self._found, "gained"), (self._found, now, "lost")):
-            if different := [each.name for each in files if each not in others]:
+        now = self._paths if self._folder is None else _inside(self._folder)
+        for files, others, what in ((now, self._paths, "gained"), (self._paths, now, "lost")):
+            if different := [path.name for path in files if path not in others]:
                 raise changed(str(self._folder), f"it has {what} the file {different[0]!r}")
         for file in self:
             if file.stamp is not None:
@@ -367,22 +367,22 @@ class OpenFiles(list[File]):
 
 def _inside(folder: Path) -> list[Path]:
     """The files of a folder in the order of their names; like Spark's marks, "_x" and ".x" are no rows."""
-    found = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
-    if folders := [each.name for each in found if each.is_dir()]:
+    paths = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    if folders := [path.name for path in paths if path.is_dir()]:
         raise ValueError(f"{folder} holds the folder {folders[0]!r}; the files must lie side by side in one folder.")
-    if others := [each.name for each in found if _suffix(each) not in _KINDS]:
+    if others := [path.name for path in paths if _suffix(path) not in _KINDS]:
         raise ValueError(
             f"{folder} holds {others[0]!r}, which is no .npy or .parquet file. Move it elsewhere, or begin its name "
             "with an underscore to have it passed over."
         )
-    if not found:
+    if not paths:
         raise ValueError(f"the folder {folder} holds no .npy or .parquet file.")
-    first, odd = found[0], [each for each in found if _suffix(each) != _suffix(found[0])]
+    first, odd = paths[0], [path for path in paths if _suffix(path) != _suffix(paths[0])]
     if odd:
         raise ValueError(
             f"{folder} must hold files of one kind; it has {first.name!r} and {odd[0].name!r}. Give each kind a folder."
         )
-    return found
+    return paths
 
 
 def _suffix(path: Path) -> str:

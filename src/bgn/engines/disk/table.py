@@ -134,7 +134,7 @@ class FileTable(BlockwiseRows):
             elif value is not None:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
         self.weighted = weight is not None or (classes is not None and classes.weights is not None)
-        self._gaps = missing
+        self._takes_missing = missing
         self.target_name = self._keys.get("target") if first.named else None
         labels = self._chosen(columns)
         named, shape = labels if first.named else None, (self.n_rows, len(labels))
@@ -142,7 +142,7 @@ class FileTable(BlockwiseRows):
             labels = [labels[place] for place in schema.places(named, shape)]
         self._check(labels, alike=columns is None and schema is None)
         if schema is None:
-            schema = self._learnt(labels, categorical_features) if missing else self._of_numbers(labels)
+            schema = self._schema_of_files(labels, categorical_features) if missing else self._of_numbers(labels)
             labels = [labels[place] for place in schema.places(named, shape)]
         self._schema, self.n_columns = schema, len(schema)
         self._labels = [*dict.fromkeys(labels)]
@@ -163,30 +163,30 @@ class FileTable(BlockwiseRows):
                 _check_alike(self._files[0], file)
             for label in labels:
                 file.label(label, "columns")
-            beside = [key for name, key in self._keys.items() if self._classes is None or name != "target"]
-            file.check([*(() if self._gaps else labels), *beside])
+            keys = [key for name, key in self._keys.items() if self._classes is None or name != "target"]
+            file.check([*(() if self._takes_missing else labels), *keys])
 
     def _of_numbers(self, labels: Sequence[Any]) -> Schema:
         return Schema.of_numbers(len(labels), labels if self._files[0].named else None, self.target_name)
 
-    def _learnt(self, labels: Sequence[Any], categorical_features: Any) -> Schema:
+    def _schema_of_files(self, labels: Sequence[Any], categorical_features: Any) -> Schema:
         """Decide what every column is, by its type where that tells all, else by one pass over its values."""
-        files, words, plain = self._files, categorical_features is not None, self._of_numbers(labels)
+        files, takes_text, plain = self._files, categorical_features is not None, self._of_numbers(labels)
         chosen = chosen_columns(categorical_features, plain.names if plain.named else None, len(labels))
         of_name = dict(zip(plain.names, labels, strict=True))
-        told = {label for file in files for label in file.categories}
-        forced = [name for k, name in enumerate(of_name) if k in chosen or (words and of_name[name] in told)]
+        declared = {label for file in files for label in file.categories}
+        forced = [name for k, name in enumerate(of_name) if k in chosen or (takes_text and of_name[name] in declared)]
         types = ({name: values_of(file.no_rows(label)) for name, label in of_name.items()} for file in files)
-        kinds, *others = (TableKinds.of_columns(each, forced, plain.named, words) for each in types)
+        kinds, *others = (TableKinds.of_columns(columns, forced, plain.named, takes_text) for columns in types)
         kinds = kinds.merged(*others)
         if names := kinds.undecided:
             read = [of_name[name] for name in names]
             for block in self._that_count(read, rows_in(BLOCK_BYTES, len(names))):
                 values = dict(zip(names, map(values_of, block), strict=True))
-                for name, each in values.items():
-                    if isinstance(each, Coded) and all(of_name[name] in file.text for file in files):
-                        each.text = True
-                kinds = kinds.merged(TableKinds.of_columns(values, forced, plain.named, words))
+                for name, column in values.items():
+                    if isinstance(column, Coded) and all(of_name[name] in file.text for file in files):
+                        column.text = True
+                kinds = kinds.merged(TableKinds.of_columns(values, forced, plain.named, takes_text))
         return kinds.schema(self.target_name)
 
     def _that_count(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[Any]]:
@@ -220,33 +220,34 @@ class FileTable(BlockwiseRows):
         """Yield all rows, checked, in blocks of about `size` bytes; small files are put together."""
         rows = rows_in(size, self.n_columns)
         held: list[Piece] = []
-        for piece in self._each(rows):
+        for piece in self._pieces_of_blocks(rows):
             held.append(piece)
             del piece  # while the next one is read nobody needs it
-            if sum(each.columns.shape[1] for each in held) >= rows:
+            if sum(one.columns.shape[1] for one in held) >= rows:
                 yield _joined(held)
                 held = []
         if held:
             yield _joined(held)
 
-    def _each(self, rows: int) -> Iterator[Piece]:
+    def _pieces_of_blocks(self, rows: int) -> Iterator[Piece]:
         start = 0
         for file, row, block in self._files.blocks(self._read, rows):
             n = len(block[0])
             if n == 0:
                 continue
             columns = self._encoded(block, file, row, n)
-            beside = dict(zip(self._keys, map(self._beside, self._keys, block[len(self._labels) :]), strict=True))
-            for name, values in beside.items():
+            keyed = map(self._numbers_of_key, self._keys, block[len(self._labels) :])
+            vectors = dict(zip(self._keys, keyed, strict=True))
+            for name, values in vectors.items():
                 _check_finite(values, f"{file.name}: column {self._keys[name]!r}", row)
             del block
-            piece = self._piece(columns, beside, start, n)
-            del columns, beside
+            piece = self._piece(columns, vectors, start, n)
+            del columns, keyed, vectors
             yield piece
             del piece
             start += n
 
-    def _beside(self, name: str, values: Any) -> NDArray[Any]:
+    def _numbers_of_key(self, name: str, values: Any) -> NDArray[Any]:
         """A column of targets or weights as numbers."""
         if name == "target" and self._classes is not None:
             return self._classes.codes(values, f"column {self._keys[name]!r}")
@@ -268,19 +269,19 @@ class FileTable(BlockwiseRows):
                     to[:] = column.encoded(raw, is_part)
                 except Misread as problem:
                     raise ValueError(f"{what} {problem}.") from None
-            _check_finite(to, what, row, self._gaps)
+            _check_finite(to, what, row, self._takes_missing)
         return columns
 
-    def _piece(self, columns: NDArray[Any], beside: dict[str, Any], start: int, n: int) -> Piece:
+    def _piece(self, columns: NDArray[Any], vectors: dict[str, Any], start: int, n: int) -> Piece:
         for name, vector in self._vectors.items():
-            beside[name] = vector.columns([0], start, start + n)[0].astype(np.float64)
+            vectors[name] = vector.columns([0], start, start + n)[0].astype(np.float64)
             if vector.stamp is not None:
                 vector.stamp.check()
-            _check_finite(beside[name], "y" if name == "target" else name, start)
-        weight = beside.get("sample_weight")
+            _check_finite(vectors[name], "y" if name == "target" else name, start)
+        weight = vectors.get("sample_weight")
         if weight is not None and (weight < 0).any():
             raise ValueError(f"Negative values in sample_weight: row {start + int(np.argmin(weight))}, for instance.")
-        target = beside.get("target")
+        target = vectors.get("target")
         if self._classes is not None and target is not None:
             weight = self._classes.weighted(target, weight)
         return Piece(columns, *(None if v is None else v.astype(np.float64) for v in (target, weight)))
@@ -291,12 +292,12 @@ def labels_on_disk(X: Any, target: Any) -> tuple[tuple[Label, ...], Floats]:
     counts = Counter[Label]()
     for block in column_blocks(X, target):
         if len(block):
-            found = labels_in(block, f"column {target!r}")
-            codes = Classes(found).codes(block)
-            numbers = np.bincount(codes.astype(np.intp), minlength=len(found)).tolist()
-            counts.update(dict(zip(found, numbers, strict=True)))
+            labels_of_block = labels_in(block, f"column {target!r}")
+            codes = Classes(labels_of_block).codes(block)
+            numbers = np.bincount(codes.astype(np.intp), minlength=len(labels_of_block)).tolist()
+            counts.update(dict(zip(labels_of_block, numbers, strict=True)))
     labels = sorted_labels(counts)
-    return labels, np.array([float(counts[each]) for each in labels])
+    return labels, np.array([float(counts[label]) for label in labels])
 
 
 def column_blocks(X: Any, target: Any) -> Iterator[Any]:
@@ -315,7 +316,7 @@ def rows_in(size: int, n_columns: int) -> int:
 def _joined(pieces: Sequence[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
-    columns, target, weight = zip(*((each.columns, each.target, each.weight) for each in pieces), strict=True)
+    columns, target, weight = zip(*((piece.columns, piece.target, piece.weight) for piece in pieces), strict=True)
     return Piece(
         np.concatenate(columns, axis=1),
         None if target[0] is None else np.concatenate(target),

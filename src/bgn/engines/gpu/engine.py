@@ -212,10 +212,10 @@ def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, row
     n, s, _ = reached
     own = reached[2] - before[2]
     first, last, low, high = before[0] + 1, n - 1, s - own, before[1] + own
-    gains, room = _gains(
+    gains, product = _gains(
         torch.stack([n, first, first, last, last]).double(), torch.stack([s, low, high, low, high]), rows
     )
-    at_edge = torch.where((n >= first) & (room[0] > 0), gains[0], -1.0)
+    at_edge = torch.where((n >= first) & (product[0] > 0), gains[0], -1.0)
     place = at_edge.argmax()
     marked = (n > first) & (gains[1:].amax(dim=0) * (1.0 + 1e-9) >= at_edge[place])
     above = cells[ends[place].clamp(max=len(cells) - 1)]  # the next cell that holds a row
@@ -224,24 +224,24 @@ def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, row
 
 def best_of(lined: Lined, rows: Total) -> tuple[Best, int, int]:
     """The best cut, its place among the rows, at either end of which a neighbour is not known, and the sum of all."""
-    gains, room = _gains(lined.n, lined.s, rows)
-    gains = torch.where(room > 0, gains, -1.0)
+    gains, product = _gains(lined.n, lined.s, rows)
+    gains = torch.where(product > 0, gains, -1.0)
     gains[1:-1].masked_fill_(lined.closed, -1.0)
     place = gains.argmax()  # the first of equals
     z = lined.z if len(lined.z) else lined.z.new_zeros(1)
-    beside = z[torch.stack([place - 1, place]).clamp_(0, len(z) - 1)]
-    floats = torch.cat([torch.stack([gains[place], lined.n[place]]), beside])
-    told = torch.cat([torch.stack([place, rows.sum, lined.s[place]]), floats.view(torch.int64)]).cpu().numpy()
-    gain, n, below, above = told[3:].view(np.float64).tolist()
-    return (gain, int(n), int(told[2]), below, above), int(told[0]), int(told[1])
+    neighbours = z[torch.stack([place - 1, place]).clamp_(0, len(z) - 1)]
+    floats = torch.cat([torch.stack([gains[place], lined.n[place]]), neighbours])
+    numbers_read = torch.cat([torch.stack([place, rows.sum, lined.s[place]]), floats.view(torch.int64)]).cpu().numpy()
+    gain, n, below, above = numbers_read[3:].view(np.float64).tolist()
+    return (gain, int(n), int(numbers_read[2]), below, above), int(numbers_read[0]), int(numbers_read[1])
 
 
 def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
     """What :func:`bgn.engines.kernels.cuts.gain` says, rounding by rounding; and its divisor, zero where no cut is."""
     excess = n * rows.mean
     torch.sub(s, excess, out=excess)
-    room = (float(rows.weight) - n).mul_(n)
-    return excess.mul_(excess).div_(room), room
+    product = (float(rows.weight) - n).mul_(n)
+    return excess.mul_(excess).div_(product), product
 
 
 def _running(values: Tensor, start: Tensor | int = 0) -> Tensor:
@@ -280,7 +280,7 @@ def _reaching(low: float, scale: float, edge: float) -> float:
 _LINES = 3
 ROWS_FOR_CELLS = 1 << 24
 # Bytes to hold at once of columns made whole.
-_ROOM = 1 << 29
+_MOST_BYTES = 1 << 29
 
 
 class TensorPart(RowPart):
@@ -379,14 +379,14 @@ class TensorPart(RowPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> Integers:
-        fires = self._project(neuron.projection) >= neuron.threshold
+    def put(self, slot: int, rule: Oblique) -> Integers:
+        fires = self._project(rule.projection) >= rule.threshold
         changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
-        told = numbers([fired, self._sum(self.target, fires), changed])
-        if told[2]:
+        counts = numbers([fired, self._sum(self.target, fires), changed])
+        if counts[2]:
             self._forget(slot)
-        return told
+        return counts
 
     def _forget(self, slot: int) -> None:
         """Drop residuals that depend on a slot."""
@@ -470,7 +470,7 @@ class TensorPart(RowPart):
     def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
         own = self._ramp(ramp).long()
         sums = [self._sum(own), *(self._sum(own, self.answers.of(slot)) for slot in range(width))]
-        limbs = [limb for each in (*others, ramp) for limb in self._limbs_of(own, self._ramp(each).long())]
+        limbs = [limb for other in (*others, ramp) for limb in self._limbs_of(own, self._ramp(other).long())]
         return numbers([*sums, *limbs])
 
     def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
@@ -483,7 +483,7 @@ class TensorPart(RowPart):
 
     def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
         residuals, wholes = self._residuals(), [self._ramp(ramp).long() for ramp in ramps]
-        limbs = [limb for own in wholes for each in residuals for limb in self._limbs_of(own, each)]
+        limbs = [limb for own in wholes for residual in residuals for limb in self._limbs_of(own, residual)]
         return numbers(limbs).reshape(len(ramps), len(residuals), 2)
 
     # -- columns -------------------------------------------------------------------------------------------
@@ -508,7 +508,7 @@ class TensorPart(RowPart):
 
     def _columns(self, centre: Floats, scale: Floats) -> Iterator[Tensor]:
         """The columns as whole numbers, some at a time; those of +-1 are quick to make, others are kept."""
-        some = max(1, _ROOM // (8 * max(self.n_rows, 1)))
+        some = max(1, _MOST_BYTES // (8 * max(self.n_rows, 1)))
         parts = [slice(k, k + some) for k in range(0, self.n_columns, some)]
         if not self.columns.is_floating_point():
             yield from (self._made_whole(part, centre, scale) for part in parts)
@@ -531,10 +531,10 @@ class TensorPart(RowPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
-        for row, neuron in zip(columns, neurons, strict=True):
-            row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        columns = torch.empty((len(rules), self.n_rows), dtype=torch.int8, device=self.target.device)
+        for row, rule in zip(columns, rules, strict=True):
+            row[:] = (project(self.columns, rule.projection) >= rule.threshold) * 2 - 1
         return type(self)(columns, self.target, self.weight, self.loss)
 
     def explained(self, width: int, shift: int) -> int:
@@ -569,8 +569,8 @@ class TensorEngine(MergedEngine[TensorPart]):
     def _explained(self, shift: int) -> int:
         return self.part.explained(len(self.output.weights), shift)
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> TensorEngine:
-        return TensorEngine(self.part.next_layer(neurons), self.loss)
+    def next_layer(self, rules: Sequence[Oblique]) -> TensorEngine:
+        return TensorEngine(self.part.next_layer(rules), self.loss)
 
 
 class ClassTensorPart(TensorPart):
@@ -590,11 +590,11 @@ class ClassTensorPart(TensorPart):
         return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        each = []
+        gaps_of_classes = []
         for k, start in enumerate(self._start):
             one = one_of(output, k)
-            each.append(self.answers.subtracted(self._descended(start, one), one))
-        return self._with_residual(torch.stack(each))
+            gaps_of_classes.append(self.answers.subtracted(self._descended(start, one), one))
+        return self._with_residual(torch.stack(gaps_of_classes))
 
     def _residuals(self) -> Sequence[Tensor]:
         return list(self._found(self.output)[1])

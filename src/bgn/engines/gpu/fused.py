@@ -79,13 +79,13 @@ class FusedPart(TensorPart):
         if edges is None and self.n_rows >= engine.ROWS_FOR_CELLS:
             return super()._best(sieve, edges)
         residual, total = self.residual(sieve.output)
-        asked, spare = sieve.projection, len(self.output.weights)
-        line = self._line(asked)
+        projection, spare = sieve.projection, len(self.output.weights)
+        line = self._line(projection)
         groups = 0 if self._together is None else (spare >> 3) + 1
         results = _CUT + 3 + 8 * groups
         slate = self._slate(results, line[1], edges or ())
         if edges is None:
-            z = self._project(asked)
+            z = self._project(projection)
         else:
             z, residual = self._between(line, residual, slate, results)
         z, order = torch.sort(z)
@@ -99,14 +99,15 @@ class FusedPart(TensorPart):
         )  # fmt: skip
         if groups:  # who asks for overlaps puts the neuron in the spare slot next
             self._fire(spare, line, slate, results, _CUT - 1, groups)
-        told = slate[:results].cpu().numpy()
-        place, s, silent = told[4:7].tolist()
-        gain, below, above = told[7:10].view(np.float64).tolist()
+        replies = slate[:results].cpu().numpy()
+        place, s, silent = replies[4:7].tolist()
+        gain, below, above = replies[7:10].view(np.float64).tolist()
         if groups:
-            self._note(spare, told[_CUT:])
+            self._note(spare, replies[_CUT:])
             if 0 < place < n:
-                self._ready = spare, Oblique(asked, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
-        return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
+                threshold = float(replies[_CUT - 1 : _CUT].view(np.float64)[0])
+                self._ready = spare, Oblique(projection, threshold), replies[_CUT:]
+        return (gain, silent, s, below, above), int(replies[10]), place == 0, place == n
 
     def _between(self, line: _Line, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
         """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
@@ -118,17 +119,17 @@ class FusedPart(TensorPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> Integers:
-        if self._ready is not None and self._ready[:2] == (slot, neuron):
+    def put(self, slot: int, rule: Oblique) -> Integers:
+        if self._ready is not None and self._ready[:2] == (slot, rule):
             return self._ready[2][:3]
         groups = 0 if self._together is None else (slot >> 3) + 1
         results = 3 + 8 * groups
-        line = self._line(neuron.projection)
-        slate = self._slate(results, line[1], (neuron.threshold,))
+        line = self._line(rule.projection)
+        slate = self._slate(results, line[1], (rule.threshold,))
         self._fire(slot, line, slate, results, len(slate) - 1, groups)
-        told = slate[:results].cpu().numpy()
-        self._note(slot, told)
-        return told[:3]
+        replies = slate[:results].cpu().numpy()
+        self._note(slot, replies)
+        return replies[:3]
 
     def _fire(self, slot: int, line: _Line, slate: Tensor, results: int, threshold: int, groups: int) -> None:
         """Let a slot fire: the threshold is at a place of the slate, what is told are the last of its results."""
@@ -137,12 +138,12 @@ class FusedPart(TensorPart):
         about = slate, results, len(direction.columns), threshold, slot
         self._run(kernels.fire, columns, self.target, self.n_rows, *about, self.answers.codes, groups)
 
-    def _note(self, slot: int, told: Integers) -> None:
-        """Keep what `fire` told of a slot, drop what depended on its answers."""
+    def _note(self, slot: int, replies: Integers) -> None:
+        """Keep what `fire` replies of a slot, drop what depended on its answers."""
         self._ready = None
         if self._together is not None:
-            self._together = slot, told[3:]
-        if told[2]:
+            self._together = slot, replies[3:]
+        if replies[2]:
             self._forget(slot)
 
     def move(self, source: int, target: int) -> None:
@@ -197,6 +198,6 @@ class FusedPart(TensorPart):
         copies = 1 << (_MOST_NUMBERED - width)
         counts, sums = self._zeros(copies, 1 << width, kind=torch.int32), self._zeros(copies, 1 << width)
         self._run(kernels.regions, self.answers.codes, self.target, self.n_rows, width, copies, counts, sums)
-        told, unit = self._zeros(1), torch.full((1,), 2.0**-shift, dtype=torch.float64, device=self.target.device)
-        self._run(kernels.explained, counts.sum(dim=0), sums.sum(dim=0), 1 << width, unit, told, rows=1 << width)
-        return int(told)
+        explained, unit = self._zeros(1), torch.full((1,), 2.0**-shift, dtype=torch.float64, device=self.target.device)
+        self._run(kernels.explained, counts.sum(dim=0), sums.sum(dim=0), 1 << width, unit, explained, rows=1 << width)
+        return int(explained)

@@ -18,7 +18,7 @@ BLOCK, STEPS = tl.constexpr(1024), tl.constexpr(8)
 ROWS = 1024 * 8
 OPTIONS = {"enable_fp_fusion": False}
 # A product with this puts copies of four bits 15 apart; of each copy one bit is kept.
-_SPREAD, _LAST = tl.constexpr(1 + (1 << 15) + (1 << 30) + (1 << 45)), tl.constexpr(0x0001_0001_0001_0001)
+_COPIES, _LAST = tl.constexpr(1 + (1 << 15) + (1 << 30) + (1 << 45)), tl.constexpr(0x0001_0001_0001_0001)
 _WHOLE = tl.constexpr(4503599627370496.0)
 _LIMB, _LOW = tl.constexpr(LIMB), tl.constexpr((1 << LIMB) - 1)
 # Numbers that change from call to call are no reason to compile again.
@@ -58,8 +58,8 @@ def _count_together(codes, n, slot, groups, counts, start):
             at = start + step * BLOCK + tl.arange(0, BLOCK)
             fires = _fires(codes, slot, n, at, at < n)
             both = tl.load(codes + group * n + at, mask=fires, other=0).to(tl.int64)
-            first += ((both & 15) * _SPREAD) & _LAST  # four bits, each in 16 of its own
-            second += ((both >> 4) * _SPREAD) & _LAST
+            first += ((both & 15) * _COPIES) & _LAST  # four bits, each in 16 of its own
+            second += ((both >> 4) * _COPIES) & _LAST
         low, high = tl.sum(first), tl.sum(second)
         for k in tl.static_range(4):
             tl.atomic_add(counts + group * 8 + k, (low >> (16 * k)) & 0xFFFF)
@@ -85,7 +85,7 @@ def fire(columns, target, n, slate, results, features, threshold, slot, codes, g
     """
     n = n.to(tl.int64)
     start = tl.program_id(0).to(tl.int64) * STEPS * BLOCK
-    edge, told = _float(slate, threshold), slate + results - 3 - 8 * groups
+    edge, results_at = _float(slate, threshold), slate + results - 3 - 8 * groups
     fired, changed = tl.zeros((BLOCK,), tl.int32), tl.zeros((BLOCK,), tl.int32)
     sums = tl.zeros((BLOCK,), tl.int64)
     here = codes + (slot // 8) * n
@@ -99,11 +99,11 @@ def fire(columns, target, n, slate, results, features, threshold, slot, codes, g
         fired += fires.to(tl.int32)
         changed += new.to(tl.int32)
         sums += tl.load(target + at, mask=fires, other=0)
-    tl.atomic_add(told, tl.sum(fired).to(tl.int64))
-    tl.atomic_add(told + 1, tl.sum(sums))
-    tl.atomic_add(told + 2, tl.sum(changed).to(tl.int64))
+    tl.atomic_add(results_at, tl.sum(fired).to(tl.int64))
+    tl.atomic_add(results_at + 1, tl.sum(sums))
+    tl.atomic_add(results_at + 2, tl.sum(changed).to(tl.int64))
     tl.debug_barrier()  # what was stored is read again
-    _count_together(codes, n, slot, groups, told + 3, start)
+    _count_together(codes, n, slot, groups, results_at + 3, start)
 
 
 @_kernel
@@ -164,12 +164,12 @@ def fired_sums(values, codes, n, slot, sums):
     """Add each line of `values` (lines x rows), where a slot fires, to `sums`."""
     n = n.to(tl.int64)
     line = tl.program_id(1).to(tl.int64)
-    found = tl.zeros((BLOCK,), tl.int64)
+    total = tl.zeros((BLOCK,), tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         fires = _fires(codes, slot, n, at, at < n)
-        found += tl.load(values + line * n + at, mask=fires, other=0).to(tl.int64)
-    tl.atomic_add(sums + line, tl.sum(found))
+        total += tl.load(values + line * n + at, mask=fires, other=0).to(tl.int64)
+    tl.atomic_add(sums + line, tl.sum(total))
 
 
 @_kernel
@@ -199,7 +199,7 @@ def between(columns, residual, n, slate, results, features, chosen_z, chosen_res
 
 
 @_kernel
-def best(z, running, below, total, mean, n, rows, gains, places, told):
+def best(z, running, below, total, mean, n, rows, gains, places, results):
     """Tell of the best cut of sorted rows, the first of equals; its gain is -1 where there is none.
 
     `running` has the sums of the residuals up to each row, `below` number and sum of those below all; `total` and
@@ -217,16 +217,16 @@ def best(z, running, below, total, mean, n, rows, gains, places, told):
         s = tl.load(running + at - 1, mask=(at > 0) & (at <= n), other=0) + tl.load(below + 1)
         number = (here + at).to(tl.float64)
         excess = s.to(tl.float64) - number * middle
-        room = (whole - number) * number
-        possible = (at <= n) & (room > 0) & (differ | (at == 0) | (at == n))
-        gain = tl.where(possible, excess * excess / tl.where(possible, room, 1.0), -1.0)
+        product = (whole - number) * number
+        possible = (at <= n) & (product > 0) & (differ | (at == 0) | (at == n))
+        gain = tl.where(possible, excess * excess / tl.where(possible, product, 1.0), -1.0)
         largest, k = tl.max(gain, 0, return_indices=True, return_indices_tie_break_left=True)
         place = tl.where(largest > most, first + k, place)
         most = tl.maximum(largest, most)
     tl.store(gains + program, most)
     tl.store(places + program, place)
     tl.debug_barrier()
-    if tl.atomic_add(told, 1) == tl.num_programs(0) - 1:  # the last program compares them all
+    if tl.atomic_add(results, 1) == tl.num_programs(0) - 1:  # the last program compares them all
         most = tl.full((), -2.0, tl.float64)
         for first in range(0, tl.num_programs(0), BLOCK):
             at = first + tl.arange(0, BLOCK)
@@ -234,18 +234,18 @@ def best(z, running, below, total, mean, n, rows, gains, places, told):
             largest, k = tl.max(some, 0, return_indices=True, return_indices_tie_break_left=True)
             place = tl.where(largest > most, tl.load(places + first + k, cache_modifier=".cg"), place)
             most = tl.maximum(largest, most)
-        tl.store(told + 1, place)
-        tl.store(told + 2, tl.load(running + place - 1, mask=place > 0, other=0) + tl.load(below + 1))
-        tl.store(told + 3, here + place)
-        tl.store(told + 4, most.to(tl.int64, bitcast=True))
+        tl.store(results + 1, place)
+        tl.store(results + 2, tl.load(running + place - 1, mask=place > 0, other=0) + tl.load(below + 1))
+        tl.store(results + 3, here + place)
+        tl.store(results + 4, most.to(tl.int64, bitcast=True))
         left = tl.load(z + place - 1, mask=place > 0, other=0.0)
         right = tl.load(z + place, mask=place < n, other=0.0)
-        tl.store(told + 5, left.to(tl.int64, bitcast=True))
-        tl.store(told + 6, right.to(tl.int64, bitcast=True))
-        tl.store(told + 7, tl.load(total))
+        tl.store(results + 5, left.to(tl.int64, bitcast=True))
+        tl.store(results + 6, right.to(tl.int64, bitcast=True))
+        tl.store(results + 7, tl.load(total))
         middle = left / 2 + right / 2
         middle = tl.where((left < middle) & (middle <= right), middle, right)
-        tl.store(told + 8, middle.to(tl.int64, bitcast=True))
+        tl.store(results + 8, middle.to(tl.int64, bitcast=True))
 
 
 @_kernel
@@ -268,13 +268,13 @@ def regions(codes, target, n, width, copies, counts, sums):
 
 
 @_kernel
-def explained(counts, sums, n, unit, told):
+def explained(counts, sums, n, unit, results):
     """Tell the sum over `n` regions of squared target sum by number of rows, each a whole number of ``1 / unit``."""
-    found = tl.zeros((BLOCK,), tl.int64)
+    total = tl.zeros((BLOCK,), tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         rows, s = tl.load(counts + at, mask=at < n, other=0), tl.load(sums + at, mask=at < n, other=0).to(tl.float64)
         share = s * s / tl.maximum(rows, 1).to(tl.float64) * tl.load(unit)
         # Beyond 2^52 all floats are whole; below, a sum with it is rounded to whole numbers.
-        found += tl.where(share < _WHOLE, (share + _WHOLE) - _WHOLE, share).to(tl.int64)
-    tl.atomic_add(told, tl.sum(found))
+        total += tl.where(share < _WHOLE, (share + _WHOLE) - _WHOLE, share).to(tl.int64)
+    tl.atomic_add(results, tl.sum(total))

@@ -121,7 +121,7 @@ class RawTensors(RawRows):
     def _whole_weight(self, exponent: int) -> Tensor:
         return _scaled(self.weight, exponent).round().long()
 
-    def _gaps(self, columns: Tensor) -> NDArray[np.bool_]:
+    def _missing(self, columns: Tensor) -> NDArray[np.bool_]:
         return torch.stack([column.isnan().any() for column in columns]).cpu().numpy()
 
     def _histogram(self, rows: Any) -> Integers:
@@ -131,13 +131,13 @@ class RawTensors(RawRows):
 
 def _coded(raw: Tensor, coding: Coding) -> Tensor:
     """What :meth:`bgn.engines.coding.Coding.columns` says."""
-    gaps = torch.stack([column.isnan().any() for column in raw]).cpu()
-    if coding.plain and not gaps.any():
+    missing = torch.stack([column.isnan().any() for column in raw]).cpu()
+    if coding.plain and not missing.any():
         return raw
-    found = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
-    for column in gaps.nonzero().flatten().tolist():
-        found[column].nan_to_num_(coding.in_gaps(column))
-    return found
+    columns = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
+    for column in missing.nonzero().flatten().tolist():
+        columns[column].nan_to_num_(coding.in_gaps(column))
+    return columns
 
 
 def _mix(h: Tensor) -> Tensor:

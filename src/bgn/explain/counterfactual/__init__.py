@@ -17,15 +17,14 @@ from bgn.explain.arguments import (
     column_of,
     columns_of,
     probabilities_of,
+    table_row,
     value_if_missing,
 )
 from bgn.explain.counterfactual.problem import (
     ChangeProblem,
     Goal,
     Limits,
-    PlainInputs,
     categories_to_fill,
-    plain_inputs,
     predicted,
     read_goals,
     read_problem,
@@ -76,8 +75,8 @@ class Counterfactual(Tabular):
         Whether it is proven that no allowed row has a wanted prediction.
     alternatives : tuple of Counterfactual
         Further answers that change other columns, dearer ones last.
-    plain : ndarray or None
-        The row as the search has it: a category as one 0/1 number per level.
+    row : ndarray or None
+        The row as the conditions see it: categories as numbers, NaN for a missing value.
     miss : float
         How far the prediction is from the wanted ones, with classes in scores; 0 where found.
     label : label or None
@@ -96,15 +95,15 @@ class Counterfactual(Tabular):
     max_saving: float
     unreachable: bool
     alternatives: tuple[Counterfactual, ...] = ()
-    plain: Floats | None = field(default=None, repr=False)
+    row: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
     label: Any = None
     rounded: Counterfactual | None = field(default=None, repr=False)
 
     def _columns(self) -> Columns:
-        moves = list(self.changes.values())
-        told = {"column": list(self.changes), "from": [old for old, _ in moves], "to": [new for _, new in moves]}
-        return told | {"prediction": [self.prediction] * len(moves), "cost": [self.cost] * len(moves)}
+        old, new = ([move[side] for move in self.changes.values()] for side in (0, 1))
+        columns = {"column": list(self.changes), "from": old, "to": new}
+        return columns | {"prediction": [self.prediction] * len(old), "cost": [self.cost] * len(old)}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
@@ -209,55 +208,132 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    network = _whose_changes_can_be_proven(model, probability)
-    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_missing)
-    return _best(tasks, n, isinstance(costs, str), max_seconds)
-
-
-def _whose_changes_can_be_proven(model: Any, probability: Any) -> Any:
-    """Return the network of a model; one with linear terms must have one layer, and limits that are linear."""
     network = clipped_network(model)
-    if network.linear and network.depth > 1:
-        raise ValueError("model must have one layer of questions where it has linear terms. Fit it with max_linear=0.")
     if network.linear and network.link == "softmax" and probability is not None:
         raise ValueError(
             "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
             "the class alone, with to, or fit with max_linear=0."
         )
-    return network
-
-
-def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Counterfactual:
-    """Return the cheapest answer of several problems; it is proven where all are."""
+    goals = read_goals(network, at_least, at_most, to, probability)
+    tasks = _read_tasks(network, read_row(network, x), goals, limits, fill_missing)
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
-    deadline = time.monotonic() + max_seconds
-    found = [_answers(task, n, fewest, deadline) for task in tasks]
-    best = min(found, key=lambda each: _rank(each, fewest))
+    deadline, fewest = time.monotonic() + max_seconds, isinstance(costs, str)
+    answers = [_answer_with_others(task, n, fewest, deadline) for task in tasks]
+    best = min(answers, key=lambda answer: _rank(answer, fewest))
     if not best.reached:
-        sure = all(each.optimal for each in found)
-        gap = 0.0 if sure else np.inf
-        return replace(best, optimal=sure, max_saving=gap, unreachable=all(each.unreachable for each in found))
-    if best.optimal and not all(each.optimal or each.unreachable for each in found):
-        best = replace(best, optimal=False, max_saving=1.0)
+        sure = all(answer.optimal for answer in answers)
+        unreachable = all(answer.unreachable for answer in answers)
+        return replace(best, optimal=sure, max_saving=0.0 if sure else np.inf, unreachable=unreachable)
+    if best.optimal and not all(answer.optimal or answer.unreachable for answer in answers):
+        return replace(best, optimal=False, max_saving=1.0)
     return best
 
 
 def _rank(answer: Counterfactual, fewest: bool) -> tuple[float, ...]:
-    """Order answers: those found first, the cheapest before others."""
+    """Order answers: those that reach the goal first, the cheapest before others."""
     if answer.reached:
         return 0.0, float(len(answer.changes)) if fewest else 0.0, answer.cost
     return 1.0, 0.0, np.inf if np.isnan(answer.prediction) else answer.miss
 
 
-def _answers(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactual:
+# -- The problems to solve: one, or, where missing values may be filled, one per way to fill them.
+
+_MOST_WAYS = 256  # to fill the missing values of a row
+_STAYS = None  # among the ways to fill one
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One problem, the row that was asked about, and which of its missing values were filled to get there.
+
+    A missing value that stays where all conditions count it as something is a number or a category that does not
+    change.
+    """
+
+    problem: ChangeProblem
+    original: Floats
+    filled: frozenset[int]
+
+    def read(self, row: Floats) -> Any:
+        """Return a row as the dataset has it; what is missing and was not filled stays so."""
+        stays = np.isnan(self.original) & ~np.isin(np.arange(len(row)), [*self.filled])
+        return table_row(self.problem.network, np.where(stays, np.nan, row))
+
+    def record(self, row: Floats | None, reached: bool, proven: bool, max_saving: float) -> Counterfactual:
+        """Return a row as an answer."""
+        problem, network, number = self.problem, self.problem.network, self.problem.goal.number
+        if row is None:
+            return Counterfactual(False, None, np.nan, {}, np.inf, proven, max_saving, proven)
+        row.setflags(write=False)
+        before, after, changes = self.read(problem.x), self.read(row), dict[str, tuple[Any, Any]]()
+        for column, name in enumerate(network.names):
+            if column in self.filled:
+                changes[name] = None, _plain(after[column])
+            elif row[column] != problem.x[column] and not np.isnan(row[column]):
+                changes[name] = _plain(before[column]), _plain(after[column])
+        scores, label = network.predict_encoded(row[np.newaxis], scores=True), None
+        if number is None:
+            prediction = float(network.linked(scores)[0])
+        else:
+            prediction = float(probabilities_of(network, scores)[0, number])
+            label = class_labels(network)[int(predicted(scores)[0])]
+        cost = problem.cost(row) + float(len(self.filled)) if reached else np.inf
+        return Counterfactual(
+            reached, after, prediction, changes, cost, proven, max_saving, proven and not reached, row=row,
+            miss=float(problem.misses(row[np.newaxis])[0]), label=label,
+        )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, np.floating) else value
+
+
+def _read_tasks(
+    network: Network, raw: Floats, goals: Sequence[Goal], limits: Limits, fill_missing: bool | Iterable[Any]
+) -> list[Task]:
+    """Return the problems whose cheapest answer is wanted."""
+    columns, missing = network.schema.columns, np.flatnonzero(np.isnan(raw)).tolist()
+    fill = missing if fill_missing is True else []
+    if not isinstance(fill_missing, bool):
+        fill = columns_of(network, fill_missing, "fill_missing")
+    immutable = columns_of(network, limits.immutable, "immutable")
+    bounds = {column_of(network, name, "bounds"): ends for name, ends in (limits.bounds or {}).items()}
+    ways: dict[int, list[float | None]] = {}  # what a missing value may become: itself, a category, the typical number
+    for column in missing:
+        ways[column], kind = [_STAYS], columns[column]
+        if column in fill and column not in immutable:
+            typical = [] if kind.typical is None else [kind.typical]
+            ways[column] += typical if kind.categories is None else categories_to_fill(kind, bounds.get(column))
+    if prod(map(len, ways.values())) > _MOST_WAYS:
+        names = ", ".join(network.names[column] for column in fill if column in missing)
+        raise ValueError(
+            f"fill_missing allows too many ways to fill {names}. Name fewer columns: fill_missing=['a', 'b']."
+        )
+    tasks = []
+    for chosen in product(*ways.values()):
+        row, filled = raw.copy(), frozenset(c for c, value in zip(ways, chosen, strict=True) if value is not _STAYS)
+        for column, value in zip(ways, chosen, strict=True):
+            counted = value_if_missing(network, column) if value is _STAYS else value
+            row[column] = np.nan if counted is None else counted
+        if limits.max_changed is None or len(filled) <= limits.max_changed:
+            kept = [column for column in missing if column not in filled or columns[column].categories is not None]
+            tasks += [Task(read_problem(network, row, goal, limits, kept, filled), raw, filled) for goal in goals]
+    return tasks
+
+
+# -- Answers of one problem.
+
+
+def _answer_with_others(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactual:
     """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
     answers = [_answer(task, fewest, deadline)]
     while len(answers) < n and answers[-1].reached and answers[-1].changes and time.monotonic() < deadline:
-        task = task.without(answers[-1].plain)
+        assert answers[-1].row is not None
+        task = replace(task, problem=task.problem.without(answers[-1].row))
         answers.append(_answer(task, fewest, deadline))
     return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.reached))
 
@@ -273,136 +349,15 @@ def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
         proven &= solved
         if row is not None or time.monotonic() > deadline:
             break
-    if row is not None:
-        row = shorten(problem, row)
-        cost = problem.cost(row)
-        gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        answer, short = _record(task, row, True, proven, gap), round_row(problem, row)
-        if (short == row).all():
-            return answer
-        dearer = problem.cost(short)
-        return replace(answer, rounded=_record(task, short, True, False, (dearer - (1.0 - gap) * cost) / dearer))
-    nearest, sure = nearest_miss(problem, deadline)
-    told = _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
-    return replace(told, unreachable=proven)
-
-
-def _record(task: Task, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:
-    problem = task.problem
     if row is None:
-        return Counterfactual(False, None, np.nan, {}, np.inf, proven, gap, proven)
-    row.setflags(write=False)
-    prediction, label = _told(task, row)
-    cost = problem.cost(row) + task.flat if found else np.inf
-    return Counterfactual(
-        found, task.inputs.table_row(row), prediction, task.changes(row), cost, proven, gap, proven and not found,
-        plain=row, miss=float(problem.misses(row[np.newaxis])[0]), label=label,
-    )  # fmt: skip
-
-
-def _told(task: Task, row: Floats) -> tuple[float, Any]:
-    """Return what is predicted for a row: a number, or the probability of the class asked for and the one predicted."""
-    network, number = task.problem.network, task.problem.goal.number
-    scores = network.raw_score(row[np.newaxis])
-    if number is None:
-        return float(network.linked(scores)[0]), None
-    label = class_labels(task.inputs.original)[int(predicted(scores)[0])]
-    return float(probabilities_of(network, scores)[0, number]), label
-
-
-# -- The problems that a question comes to: one, or, where gaps may be filled, one per way to fill them.
-
-_MOST_WAYS = 256  # to fill the gaps of a row
-_STAYS = None  # among the ways to fill a gap
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One problem, what was filled to get there, and its price.
-
-    A gap that stays where all questions count it as something is a number or a level that does not change.
-    """
-
-    problem: ChangeProblem
-    inputs: PlainInputs
-    raw: Floats
-    filled: tuple[int, ...]
-
-    @property
-    def flat(self) -> float:
-        """What filling gaps costs."""
-        return float(len(self.filled))
-
-    def changes(self, row: Floats) -> dict[str, tuple[Any, Any]]:
-        """Return old and new value of every column that a row of plain numbers changes, by name."""
-        found: dict[str, tuple[Any, Any]] = {}
-        for column, (name, places) in enumerate(zip(self.inputs.original.names, self.inputs.places, strict=True)):
-            own = list(places)
-            if column in self.filled:
-                found[name] = (None, self.inputs.value(column, row))
-            elif (row[own] != self.inputs.x[own]).any():
-                found[name] = (self.inputs.value(column, self.inputs.x), self.inputs.value(column, row))
-        return found
-
-    def without(self, row: Floats | None) -> Task:
-        """Return the task with the parts barred that a row changes."""
-        assert row is not None
-        changed = np.flatnonzero(self.problem.changed(row[np.newaxis])[0]).tolist()
-        return replace(self, problem=self.problem.without(changed))
-
-
-def read_tasks(
-    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_missing: bool | Iterable[Any]
-) -> list[Task]:
-    """Return the problems whose cheapest answer is wanted."""
-    raw = read_row(network, x)
-    gaps = np.flatnonzero(np.isnan(raw)).tolist()
-    told = gaps if fill_missing is True else [] if fill_missing is False else columns_of(network, fill_missing, "fill_missing")
-    still = columns_of(network, limits.immutable, "immutable")
-    bounds = {column_of(network, name, "bounds"): each for name, each in (limits.bounds or {}).items()}
-    free = [column for column in told if column not in still]
-    ways = {column: _ways(network, column, column in free, bounds.get(column)) for column in gaps}
-    if prod(map(len, ways.values())) > _MOST_WAYS:
-        names = ", ".join(network.names[column] for column in told if column in gaps)
-        raise ValueError(f"fill_missing allows too many ways to fill {names}. Name fewer columns: fill_missing=['a', 'b'].")
-    tasks = []
-    for chosen in product(*ways.values()):
-        row, filled = raw.copy(), []
-        for column, value in zip(ways, chosen, strict=True):
-            if value is _STAYS:
-                seen = value_if_missing(network, column)
-                row[column] = np.nan if seen is None else seen
-            else:
-                row[column] = value
-                filled.append(column)
-        if limits.max_changed is not None and len(filled) > limits.max_changed:
-            continue
-        kept = [column for column in gaps if column not in filled or network.schema.columns[column].categories is not None]
-        tasks += [_task(network, row, raw, tuple(filled), kept, goal, limits) for goal in goals]
-    return tasks
-
-
-def _task(
-    network: Network, row: Floats, raw: Floats, filled: tuple[int, ...], kept: list[int],
-    goal: Goal, limits: Limits,
-) -> Task:  # fmt: skip
-    inputs = plain_inputs(network, row)
-    problem = read_problem(inputs, goal, limits, kept)
-    problem = replace(problem, filled=frozenset(place for column in filled for place in inputs.places[column]))
-    if limits.max_changed is not None:
-        problem = replace(problem, max_changed=limits.max_changed - len(filled))
-    return Task(problem, replace(inputs, row=np.where(_stays(raw, filled), np.nan, row)), raw, filled)
-
-
-def _stays(raw: Floats, filled: tuple[int, ...]) -> Any:
-    return np.isnan(raw) & ~np.isin(np.arange(len(raw)), filled)
-
-
-def _ways(network: Network, column: int, free: bool, bounds: Any) -> list[float | None]:
-    """Return what a gap may become: itself, and if `free` each level within bounds, or the typical number."""
-    kind = network.schema.columns[column]
-    if not free:
-        return [_STAYS]
-    if kind.categories is not None:
-        return [_STAYS, *categories_to_fill(kind, bounds)]
-    return [_STAYS] if kind.typical is None else [_STAYS, kind.typical]
+        nearest, sure = nearest_miss(problem, deadline)
+        answer = task.record(nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
+        return replace(answer, unreachable=proven)
+    row = shorten(problem, row)
+    cost = problem.cost(row)
+    max_saving = 0.0 if proven or cost <= 0 else min(max((cost - bound) / cost, 0.0), 1.0)
+    answer, short = task.record(row, True, proven, max_saving), round_row(problem, row)
+    if np.array_equal(short, row, equal_nan=True):
+        return answer
+    dearer = problem.cost(short)
+    return replace(answer, rounded=task.record(short, True, False, (dearer - (1.0 - max_saving) * cost) / dearer))

@@ -1,235 +1,26 @@
-"""What a counterfactual is asked for: the goal, the costs, and what a row may become."""
+"""What a counterfactual is to reach, what a change costs, and what a row may become."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from bgn.explain.arguments import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
-from bgn.explain.crossings import after_first
+from bgn.explain.crossings import after_first, crossings_along
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import whole_numbers
-from bgn.model.readings import is_turned
-from bgn.model.schema import Category, Column, Schema, category_name
+from bgn.model.readings import is_first_positive
+from bgn.model.schema import Column, category_name
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Linear, Oblique, Projection
+from bgn.model.term import Oblique, Projection
 from bgn.model.values import as_rows
 from bgn.text import quote_name
-
-# -- How far columns may go, and what it costs: as told, else from what was seen at fit.
-
-_SPREADS = 4.0  # in the range seen at fit, where no rows tell the spread
-
-
-def read_bounds(inputs: PlainInputs, bounds: Mapping[Any, Any] | None) -> tuple[Floats, Floats]:
-    """Return the lowest and highest value of every input; by default what was seen at fit, and where the row is."""
-    low, high = np.full(len(inputs.x), -np.inf), np.full(len(inputs.x), np.inf)
-    for column, kind in enumerate(inputs.original.schema.columns):
-        own = list(inputs.places[column])
-        if np.isnan(inputs.row[column]):
-            low[own] = high[own] = inputs.x[own]
-        elif kind.categories is not None:
-            low[own], high[own] = 0.0, 1.0
-        elif kind.seen is not None:
-            low[own], high[own] = min(kind.seen[0], inputs.row[column]), max(kind.seen[1], inputs.row[column])
-    for name, limits in (bounds or {}).items():
-        column = column_of(inputs.original, name, "bounds")
-        kind, own = inputs.original.schema.columns[column], list(inputs.places[column])
-        if np.isnan(inputs.row[column]):
-            continue
-        if kind.categories is not None:
-            high[own] = _allowed(kind, int(inputs.row[column]), limits)
-        else:
-            low[own], high[own] = _ends(kind, float(inputs.row[column]), limits, (low[own[0]], high[own[0]]))
-    return low, high
-
-
-def categories_to_fill(kind: Column, limits: Any) -> list[float]:
-    """Return the numbers of the levels that a gap may become; where it comes from no level, none is too high or low."""
-    categories = kind.categories or ()
-    free = limits is None or (isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered)
-    allowed = np.ones(len(categories)) if free else _allowed(kind, 0, limits)
-    return np.flatnonzero(allowed).astype(np.float64).tolist()
-
-
-def _ends(kind: Column, value: float, limits: Any, seen: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of a number's range."""
-    if isinstance(limits, str) and limits in ("increase", "decrease"):
-        return (value, seen[1]) if limits == "increase" else (seen[0], value)
-    try:
-        bottom, top = limits
-        low, high = -np.inf if bottom is None else float(bottom), np.inf if top is None else float(top)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"bounds of {kind.name!r} must be (low, high), 'increase' or 'decrease'; got {limits!r}."
-        ) from None
-    if not low <= high:
-        raise ValueError(f"bounds of {kind.name!r} must have low <= high; got {limits!r}.")
-    return low, high
-
-
-def _allowed(kind: Column, own: int, limits: Any) -> Floats:
-    """Return 1 for every level that a category may have, else 0."""
-    categories = kind.categories or ()
-    if isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered:
-        codes = np.arange(len(categories))
-        return np.asarray(codes >= own if limits == "increase" else codes <= own, dtype=np.float64)
-    words = [] if isinstance(limits, str) or not np.iterable(limits) else list(limits)
-    if not words or not set(words) <= set(categories):
-        ordered = ", 'increase' or 'decrease'" if kind.ordered else ""
-        raise ValueError(
-            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(category_name, categories))}"
-            f"{ordered}; got {limits!r}."
-        )
-    return np.array([float(category in words) for category in categories])
-
-
-def read_costs(inputs: PlainInputs, costs: Any, background: Any) -> Floats:
-    """Return the price of one unit of every input; a change of level moves two of them."""
-    network = inputs.original
-    if isinstance(costs, str):
-        if costs != "fewest":
-            raise ValueError(f"costs must be a number per column, a mapping from names, or 'fewest'; got {costs!r}.")
-        costs = None
-    prices = default_prices(inputs, background)
-    if isinstance(costs, Mapping):
-        for name, value in costs.items():
-            prices[column_of(network, name, "costs")] = value
-    elif costs is not None:
-        prices = np.asarray(costs, dtype=np.float64)
-    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
-        raise ValueError(
-            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. Use immutable "
-            "for a column that must not change."
-        )
-    plain = np.ones(len(inputs.x))
-    for column, price in enumerate(prices.tolist()):
-        plain[list(inputs.places[column])] = price / 2.0 if inputs.is_group(column) else price
-    return plain
-
-
-def default_prices(inputs: PlainInputs, background: Any) -> Floats:
-    """Return the price of one unit of every column: 1 per spread of a number, and per change of a category."""
-    network, prices = inputs.original, np.ones(inputs.original.n_inputs)
-    rows = None if background is None else rows_of(network, background, "background")
-    for column, kind in enumerate(network.schema.columns):
-        if kind.categories is not None:
-            continue
-        if rows is not None:
-            known = rows[~np.isnan(rows[:, column]), column]
-            spread = float(known.std()) if len(known) else 0.0
-        else:
-            spread = 0.0 if kind.seen is None else (kind.seen[1] - kind.seen[0]) / _SPREADS
-        price = 1.0 / spread if spread > 0 else 1.0
-        prices[column] = price if np.isfinite(price) and price > 0 else 1.0
-    return prices
-
-
-# -- A row of numbers, categories and gaps as plain numbers: what the search for a counterfactual works on.
-
-
-@dataclass(frozen=True, eq=False)
-class PlainInputs:
-    """A network as the search sees it around one row.
-
-    Attributes
-    ----------
-    original : Network
-    row : ndarray
-        The row asked about as the network reads it, NaN for a gap.
-    network : Network
-        The same on plain numbers.
-    x : ndarray
-        The row as plain numbers.
-    places : tuple of tuple of int
-        For every column its inputs: one for a number or a gap, one per level for a category.
-    """
-
-    original: Network
-    row: Floats
-    network: Network
-    x: Floats
-    places: tuple[tuple[int, ...], ...]
-
-    def is_group(self, column: int) -> bool:
-        """Whether a column is a category whose level may change."""
-        return self.original.schema.columns[column].categories is not None and not np.isnan(self.row[column])
-
-    def value(self, column: int, plain: Floats) -> Category | None:
-        """Return what a column of the table holds in a row of plain numbers; None for a gap."""
-        if np.isnan(self.row[column]):
-            return None
-        categories, values = self.original.schema.columns[column].categories, plain[list(self.places[column])]
-        return float(values[0]) if categories is None else categories[int(values.argmax())]
-
-    def table_row(self, plain: Floats) -> Any:
-        """Return a row of plain numbers as the table has it: floats where all columns are numbers."""
-        if self.original.schema.all_numbers:
-            return np.where(np.isnan(self.row), np.nan, plain)
-        values = np.empty(len(self.places), dtype=object)
-        values[:] = [self.value(column, plain) for column in range(len(self.places))]
-        return values
-
-
-def plain_inputs(network: Network, row: Floats) -> PlainInputs:
-    """Return a network around one row, which is as the questions see it, on plain numbers."""
-    columns, first = network.schema.columns, network.layers[0]
-    if network.schema.all_numbers and not first.takes_missing and not network.linear:
-        return PlainInputs(network, row, network, row, tuple((j,) for j in range(len(row))))
-    places, values = [], list[float]()
-    for column, value in zip(columns, row.tolist(), strict=True):
-        categories, gap = column.categories or (), bool(np.isnan(value))
-        start = len(values)
-        if gap:
-            values.append(1.0)
-        elif column.categories is None:
-            values.append(value)
-        else:
-            values += [float(code == value) for code in range(len(categories))]
-        places.append(tuple(range(start, len(values))))
-    neurons = [_plain(neuron, row, places) for neuron in first.neurons]
-    linear, coef = [], network.linear_coef.copy()
-    for term, weights in zip(network.linear, coef, strict=True):
-        (place,) = places[term.column]
-        if np.isnan(row[term.column]):  # its input is 1 there
-            linear.append(Linear(place))
-            weights *= float(term.values(row[np.newaxis])[0])
-        else:
-            linear.append(replace(term, column=place))
-    ends = [
-        Oblique(Projection((term.column,), (1.0,)), end)
-        for term in linear
-        if term.clipped
-        for end in (term.low, term.high)
-    ]
-    layers = (Layer.of([*neurons, *ends], len(values)), *network.layers[1:])
-    weights = np.concatenate([network.output_weights, np.zeros((len(ends), *network.output_weights.shape[1:]))])
-    schema = Schema.of_numbers(len(values), target=network.target_name)
-    plain = Network.of_layers(
-        layers, weights, network.base, schema=schema, link=network.link, bounds=network.bounds
-    ).with_linear(linear, coef)
-    return PlainInputs(network, row, plain, np.array(values), tuple(places))
-
-
-def _plain(neuron: Oblique, row: Floats, places: list[tuple[int, ...]]) -> Oblique:
-    """Return a neuron on plain numbers; one that has an answer for a gap of the row always gives it."""
-    projection = neuron.projection
-    if neuron.missing is not None and np.isnan(row[list(projection.columns)]).any():
-        return Oblique(Projection((), ()), -1.0 if neuron.missing else 1.0)
-    columns, factors = list[int](), list[float]()
-    for place, (column, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
-        columns += places[column]
-        if np.isnan(row[column]):
-            factors += projection.at(place).values(row[np.newaxis]).tolist()
-        else:
-            factors += coefficient if isinstance(coefficient, tuple) else (coefficient,)
-    return Oblique(Projection(tuple(columns), tuple(factors)), neuron.threshold)
-
 
 # -- What a counterfactual is to reach: a number within limits, a probability, or a class.
 
@@ -248,21 +39,13 @@ class Goal(Protocol):
 
     @property
     def number(self) -> int | None:
-        """The class whose probability is told; None for a number."""
+        """The class whose probability is printed; None for a number."""
 
     def holds(self, network: Network, scores: Floats) -> Bools:
         """Whether scores reach the goal."""
 
     def limits(self, network: Network) -> list[Limit]:
         """Return limits that hold wherever the goal is reached."""
-
-
-def misses(goal: Goal, network: Network, scores: Floats) -> Floats:
-    """Return by how much the scores of rows miss a goal's farthest limit; 0 where the goal holds."""
-    columns, found = scores.reshape(len(scores), np.size(network.base)), np.full(len(scores), _TINY)
-    for factors, least in goal.limits(network):
-        found = np.maximum(found, least - columns @ factors)
-    return np.where(goal.holds(network, scores), 0.0, found)
 
 
 @dataclass(frozen=True)
@@ -274,8 +57,8 @@ class Between:
     number: int | None = None
 
     def holds(self, network: Network, scores: Floats) -> Bools:
-        found = network.linked(scores)
-        return np.asarray((found >= self.least) & (found <= self.most))
+        predictions = network.linked(scores)
+        return np.asarray((predictions >= self.least) & (predictions <= self.most))
 
     def limits(self, network: Network) -> list[Limit]:
         low, high = network.bounds or (-np.inf, np.inf)
@@ -285,11 +68,11 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Chance:
+class Probability:
     """A probability of the class `number` from `least` to `most`.
 
     A class of probability q has odds of at least q / (1 - q) against each other class of several, and at most
-    (n - 1) q / (1 - q) against the likeliest of n - 1 others, `rival`. That is all that the solver is told of more than
+    (n - 1) q / (1 - q) against the likeliest of n - 1 others, `rival`. That is all that the solver knows of more than
     two: what does not reach q after all is ruled out region by region.
     """
 
@@ -299,17 +82,17 @@ class Chance:
     rival: int | None = None
 
     def holds(self, network: Network, scores: Floats) -> Bools:
-        found = probabilities_of(network, scores)[:, self.number]
-        return np.asarray((found >= self.least) & (found <= self.most))
+        shares = probabilities_of(network, scores)[:, self.number]
+        return np.asarray((shares >= self.least) & (shares <= self.most))
 
     def limits(self, network: Network) -> list[Limit]:
         with np.errstate(divide="ignore"):
-            low, high = (float(np.log(each) - np.log1p(-each)) for each in (self.least, self.most))
+            low, high = (float(np.log(share) - np.log1p(-share)) for share in (self.least, self.most))
         if network.link == "softmax":
             rivals = _against(network, self.number or 0)
-            above = [Limit(factors, low) for _, factors in rivals if np.isfinite(low)]
-            below = [Limit(-factors, -high - np.log(len(rivals))) for rival, factors in rivals if rival == self.rival]
-            return above + below
+            limits = [Limit(factors, low) for _, factors in rivals if np.isfinite(low)]
+            most = -high - np.log(len(rivals))
+            return limits + [Limit(-factors, most) for rival, factors in rivals if rival == self.rival]
         sign = 1.0 if self.number == 1 else -1.0
         both = Limit(np.array([sign]), low), Limit(np.array([-sign]), -high)
         return [limit for limit in both if np.isfinite(limit.least)]
@@ -325,9 +108,9 @@ class Predicted:
         return np.asarray(predicted(scores) == self.number)
 
     def limits(self, network: Network) -> list[Limit]:
-        # Sums of short decimals differ by a unit of the last place or not at all, but for straight lines.
-        short = not network.linear
-        whole = whole_numbers([*np.ravel(network.base), *np.ravel(network.output_weights)]) if short else None
+        # Sums of short decimals differ by a unit of the last place or not at all, but for linear terms.
+        numbers = [*np.ravel(network.base), *np.ravel(network.output_weights)]
+        whole = None if network.linear else whole_numbers(numbers)
         least = _TINY if whole is None else 1.0 / whole[1]
         if network.link == "softmax":
             own = self.number or 0
@@ -346,9 +129,6 @@ def _against(network: Network, own: int) -> list[tuple[int, Floats]]:
     return [(rival, unit[own] - unit[rival]) for rival in range(len(unit)) if rival != own]
 
 
-# -- reading -----------------------------------------------------------------------------------------------
-
-
 def read_goals(
     network: Network, at_least: float | None, at_most: float | None, to: Any, probability: Any
 ) -> Sequence[Goal]:
@@ -358,18 +138,18 @@ def read_goals(
             raise ValueError(
                 "to and probability are for classes; the model predicts a number. Use at_least or at_most."
             )
-        return [_between(at_least, at_most, network.bounds or (-np.inf, np.inf))]
+        return [_read_predictions(at_least, at_most, network.bounds or (-np.inf, np.inf))]
     if at_least is not None or at_most is not None:
         raise ValueError("at_least and at_most are for numbers; the model tells classes apart. Use to or probability.")
     labels = class_labels(network)
     if to is None and (probability is None or len(labels) > 2):
         known = ", ".join(map(repr, labels[:10]))
         raise ValueError(f"to must be given: the class that is wanted, one of {known}.")
-    number = int(not is_turned(network)) if to is None else class_number(network, to, "to")
-    return [Predicted(number)] if probability is None else _chances(number, probability, len(labels))
+    number = int(not is_first_positive(network)) if to is None else class_number(network, to, "to")
+    return [Predicted(number)] if probability is None else _read_probability(number, probability, len(labels))
 
 
-def _between(at_least: float | None, at_most: float | None, bounds: tuple[float, float]) -> Between:
+def _read_predictions(at_least: float | None, at_most: float | None, bounds: tuple[float, float]) -> Between:
     """Return the least and the greatest prediction that is wanted."""
     if at_least is None and at_most is None:
         raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
@@ -387,7 +167,7 @@ def _between(at_least: float | None, at_most: float | None, bounds: tuple[float,
     return Between(least, most)
 
 
-def _chances(number: int, probability: Any, n_classes: int) -> Sequence[Chance]:
+def _read_probability(number: int, probability: Any, n_classes: int) -> Sequence[Probability]:
     """Return the least and the greatest probability that is wanted, for every other class that may be the likeliest."""
     try:
         least, most = map(float, probability)
@@ -396,18 +176,22 @@ def _chances(number: int, probability: Any, n_classes: int) -> Sequence[Chance]:
     if not 0.0 <= least <= most <= 1.0:
         raise ValueError(f"probability must be a pair from 0 to 1, the lower one first; got {probability!r}.")
     if n_classes > 2 and most < 1.0:
-        return [Chance(least, most, number, rival) for rival in range(n_classes) if rival != number]
-    return [Chance(least, most, number)]
+        return [Probability(least, most, number, rival) for rival in range(n_classes) if rival != number]
+    return [Probability(least, most, number)]
+
+
+# -- The problem: one row, and the rows that it may become.
 
 
 @dataclass(frozen=True, eq=False)
 class ChangeProblem:
-    """What a counterfactual is asked for, read once.
+    """What a counterfactual is to do, read once; rows are encoded, as the conditions see them.
 
-    The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
+    The first layer has the constraints as further conditions, which must hold: thresholds and constraints are then
     decided by one and the same arithmetic. A `part` is what changes as one: a column, or the columns of a one-hot
     group. An answer must not change all the parts of a set in `barred`. Columns that are `filled` have changed before
-    they move: `max_changed` does not count them again.
+    they move: `max_changed` does not count them again. A category costs the same whatever it becomes, one of those
+    `allowed`; a missing value that conditions see stays.
     """
 
     network: Network
@@ -417,6 +201,7 @@ class ChangeProblem:
     costs: Floats
     low: Floats
     high: Floats
+    allowed: tuple[tuple[int, ...] | None, ...]
     integer: Bools
     parts: tuple[tuple[int, ...], ...]
     groups: tuple[tuple[int, ...], ...]
@@ -424,33 +209,55 @@ class ChangeProblem:
     barred: tuple[frozenset[int], ...] = ()
     filled: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def counted(self) -> Bools:
         """Which parts `max_changed` counts."""
         return np.array([not self.filled.issuperset(part) for part in self.parts], dtype=bool)
 
-    @property
+    @cached_property
     def linear_columns(self) -> list[int]:
         """The columns with linear terms."""
         return [term.column for term in self.network.linear]
 
+    @cached_property
+    def categorical(self) -> list[int]:
+        """The columns that are categories."""
+        return [column for column, codes in enumerate(self.allowed) if codes is not None]
+
+    @cached_property
+    def _numbers(self) -> list[int] | slice:
+        """The columns of numbers that are there."""
+        numbers = [j for j, codes in enumerate(self.allowed) if codes is None and not np.isnan(self.x[j])]
+        return numbers if len(numbers) < len(self.x) else slice(None)
+
+    def listed(self, part: tuple[int, ...]) -> Floats | None:
+        """Return what a category or a one-hot group may be, one row each; None for a number."""
+        if part in self.groups:
+            return np.eye(len(part))
+        codes = self.allowed[part[0]]
+        return None if codes is None else np.array(codes, np.float64)[:, np.newaxis]
+
     @property
     def most(self) -> int:
         """How many parts an answer can change."""
-        return len(self.parts) if self.max_changed is None else min(
-            self.max_changed + int((~self.counted).sum()), len(self.parts)
-        )  # fmt: skip
+        if self.max_changed is None:
+            return len(self.parts)
+        return min(self.max_changed + int((~self.counted).sum()), len(self.parts))
 
-    def holds(self, answers: Floats, rows: Floats) -> Bools:
-        """Whether the first layer's answers to rows meet the constraints and reach a wanted prediction."""
-        wanted = self.goal.holds(self.network, after_first(self.network, answers[:, : self.network.widths[0]], rows))
-        return wanted & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
+    def holds(self, signs: Floats, rows: Floats) -> Bools:
+        """Whether rows, in which these conditions hold, meet the constraints and reach a wanted prediction."""
+        count = len(self.network.layers[0].neurons)
+        wanted = self.goal.holds(self.network, after_first(self.network, signs[:, :count], rows))
+        return wanted & (signs[:, count:] > 0).all(axis=1)
 
     def allows(self, rows: Floats, wanted: bool = True) -> Bools:
-        """Whether rows obey every limit, and reach a wanted prediction unless told not to look."""
-        fixed = np.setdiff1d(np.arange(len(self.x)), [column for part in self.parts for column in part])
-        fine = ((rows >= self.low) & (rows <= self.high)).all(axis=1) & (rows[:, fixed] == self.x[fixed]).all(axis=1)
-        fine &= (rows[:, self.integer] == np.rint(rows[:, self.integer])).all(axis=1)
+        """Whether rows obey every limit, and reach a wanted prediction unless that does not matter."""
+        numbers = self._numbers
+        within = (rows[:, numbers] >= self.low[numbers]) & (rows[:, numbers] <= self.high[numbers])
+        fine = within.all(axis=1) & (rows[:, self.integer] == np.rint(rows[:, self.integer])).all(axis=1)
+        for column in self.categorical:
+            if not np.isnan(self.x[column]):
+                fine &= np.isin(rows[:, column], self.allowed[column] or ())
         for group in self.groups:
             fine &= ((rows[:, group] == 0) | (rows[:, group] == 1)).all(axis=1) & (rows[:, group].sum(axis=1) == 1)
         changed = self.changed(rows)
@@ -458,35 +265,56 @@ class ChangeProblem:
             fine &= changed[:, self.counted].sum(axis=1) <= self.max_changed
         for barred in self.barred:
             fine &= ~changed[:, sorted(barred)].all(axis=1)
-        answers = self.layer.fire(rows)
+        signs = self.layer.fire(rows)
         if wanted:
-            return fine & self.holds(answers, rows)
-        return fine & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
+            return fine & self.holds(signs, rows)
+        return fine & (signs[:, len(self.network.layers[0].neurons) :] > 0).all(axis=1)
 
     def changed(self, rows: Floats) -> Bools:
-        """Which parts differ from the row asked about, shape (rows, parts)."""
+        """Which parts differ from the row that is changed, shape (rows, parts)."""
         differs = rows != self.x
         return np.column_stack([np.zeros((len(rows), 0), dtype=bool), *(differs[:, p].any(axis=1) for p in self.parts)])
 
+    def moved_numbers(self, row: Floats) -> list[int]:
+        """Return the columns of numbers that a row changes."""
+        return [j for j in np.flatnonzero(row != self.x).tolist() if self.allowed[j] is None and not np.isnan(row[j])]
+
     def price(self, rows: Floats) -> Floats:
-        """Return the cost of turning the row asked about into each row."""
-        return np.abs(rows - self.x) @ self.costs
+        """Return the cost of turning the row that is changed into each row."""
+        moves = np.abs(rows - self.x)
+        if self.categorical:
+            moves[:, self.categorical] = moves[:, self.categorical] > 0
+        if not isinstance(self._numbers, slice):
+            moves[:, np.isnan(self.x)] = 0.0
+        return moves @ self.costs
 
     def cost(self, row: Floats) -> float:
-        """Return the cost of turning the row asked about into another."""
+        """Return the cost of turning the row that is changed into another."""
         return float(self.price(row[np.newaxis])[0])
 
     def fits(self, row: Floats, wanted: bool = True) -> bool:
-        """Whether one row obeys every limit, and reaches a wanted prediction unless told not to look."""
+        """Whether one row obeys every limit, and reaches a wanted prediction unless that does not matter."""
         return bool(self.allows(row[np.newaxis], wanted)[0])
 
     def misses(self, rows: Floats) -> Floats:
-        """Return how far the rows' predictions are from the wanted ones."""
-        return misses(self.goal, self.network, self.network.raw_score(rows))
+        """Return by how much the scores of rows miss the goal's farthest limit; 0 where the goal holds."""
+        scores = self.network.predict_encoded(rows, scores=True)
+        outputs, farthest = scores.reshape(len(rows), self.network.n_outputs), np.full(len(rows), _TINY)
+        for factors, least in self.goal.limits(self.network):
+            farthest = np.maximum(farthest, least - outputs @ factors)
+        return np.where(self.goal.holds(self.network, scores), 0.0, farthest)
 
-    def without(self, changed: Iterable[int]) -> ChangeProblem:
-        """Return the problem with one more set of parts barred; what was filled has changed in any case."""
-        return replace(self, barred=(*self.barred, frozenset(k for k in changed if self.counted[k])))
+    def places_along(self, column: int, rows: Floats) -> Floats:
+        """Return where conditions turn along a column, and where its linear term begins and ends, in order."""
+        places = crossings_along(self.layer, column, rows)
+        ends = [end for term in self.network.linear if term.column == column for end in (term.low, term.high)]
+        return np.sort(np.hstack([places, np.tile(ends, (len(rows), 1))]), axis=1) if ends else places
+
+    def without(self, row: Floats) -> ChangeProblem:
+        """Return the problem with one more set of parts barred, those that a row changes; what was filled has changed
+        in any case."""
+        changed = np.flatnonzero(self.changed(row[np.newaxis])[0] & self.counted).tolist()
+        return replace(self, barred=(*self.barred, frozenset(changed)))
 
 
 @dataclass(frozen=True)
@@ -503,89 +331,182 @@ class Limits:
     background: Any = None
 
 
-def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterable[int] = ()) -> ChangeProblem:
-    """Check and read the arguments of :func:`bgn.counterfactual`; the columns `still` stay whatever they say."""
-    network, row, x = inputs.original, inputs.row, inputs.x
-    if limits.max_changed is not None and limits.max_changed < 1:
-        raise ValueError(f"max_changed must be at least 1; got {limits.max_changed}. Use None for no limit.")
-    low, high = read_bounds(inputs, limits.bounds)
-    whole = _read_whole(inputs, limits.integer)
-    groups = [inputs.places[column] for column in range(len(row)) if inputs.is_group(column)]
-    groups += [
-        tuple(inputs.places[column][0] for column in group) for group in _read_groups(network, row, limits.one_hot)
-    ]
-    grouped = [place for group in groups for place in group]
-    low[grouped], high[grouped] = np.maximum(low[grouped], 0.0), np.minimum(high[grouped], 1.0)
-    whole[grouped] = True
-    fixed = [place for column in still for place in inputs.places[column]]
-    for column in columns_of(network, limits.immutable, "immutable"):
-        own = list(inputs.places[column])
-        if not ((low[own] <= x[own]) & (x[own] <= high[own])).all():
-            raise ValueError(
-                f"immutable has {network.names[column]!r}, but x has {inputs.value(column, x)} there, outside its "
-                f"bounds {(limits.bounds or {}).get(network.names[column], '')}. Leave out one of the two."
-            )
-        fixed += own
-    low[fixed] = high[fixed] = x[fixed]
-    asked = [_plain_constraint(inputs, each) for each in read_constraints(network, row, limits.constraints)]
-    layer = Layer.of([*inputs.network.layers[0].neurons, *asked], inputs.network.n_inputs)
-    used, outside = layer.reads.any(axis=0), (x < low) | (x > high)
-    moving = [*np.flatnonzero(used & ~np.isin(np.arange(len(x)), fixed)), *np.flatnonzero(outside & ~used)]
-    parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
-    parts += [group for group in groups if not set(group) <= set(fixed)]
-    return ChangeProblem(
-        inputs.network, layer, x, goal, read_costs(inputs, limits.costs, limits.background), low, high, whole,
-        tuple(parts), tuple(groups), limits.max_changed,
-    )  # fmt: skip
-
-
-def _plain_constraint(inputs: PlainInputs, constraint: Oblique) -> Oblique:
-    """Return a constraint on plain numbers, or say why it is none."""
-    for column in constraint.projection.columns:
-        kind, name = inputs.original.schema.columns[column], inputs.original.names[column]
-        if kind.categories is not None:
-            raise ValueError(f"constraints speaks of {name!r}, a category; only numbers can be added up. Use bounds.")
-        if np.isnan(inputs.row[column]):
-            raise ValueError(f"constraints speaks of {name!r}, which is missing in x. Leave it out.")
-    columns = tuple(inputs.places[column][0] for column in constraint.projection.columns)
-    return Oblique(Projection(columns, constraint.projection.coefficients), constraint.threshold)
-
-
-def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of every one-hot group."""
-    groups = tuple(tuple(columns_of(network, group, "one_hot")) for group in one_hot)
-    for group in groups:
-        values = row[list(group)]
-        if not (np.isin(values, (0.0, 1.0)).all() and values.sum() == 1):
-            names = ", ".join(quote_name(network.names[column]) for column in group)
-            raise ValueError(f"one_hot group {names} must have a single 1 in x; got {values.tolist()}.")
-    if len({column for group in groups for column in group}) < sum(map(len, groups)):
-        raise ValueError("one_hot groups must not share columns.")
-    return groups
-
-
 def read_row(network: Network, x: Any) -> Floats:
-    """Return the row asked about, NaN for a gap: a sequence, a mapping or series by name, or a table of one row."""
+    """Return the row to change, NaN for a missing value: a sequence, a mapping or series by name, or a dataset of one
+    row."""
     x = as_rows(x)
     if len(rows_of(network, x, "x")) != 1:
         raise ValueError(f"x must be one row; got {len(rows_of(network, x, 'x'))}.")
     return network.schema.encode(x, missing=True)[0].copy()
 
 
-def _read_whole(inputs: PlainInputs, integer: Iterable[Any] | None) -> Bools:
-    """Return which inputs must stay whole numbers: those told, else those that were whole at fit, and here."""
-    network, row, whole = inputs.original, inputs.row, np.zeros(len(inputs.x), dtype=bool)
+def read_problem(
+    network: Network, x: Floats, goal: Goal, limits: Limits, kept: Sequence[int], filled: frozenset[int]
+) -> ChangeProblem:
+    """Check and read the arguments of :func:`bgn.counterfactual`; the columns that are `kept` stay whatever they say."""
+    max_changed, missing = limits.max_changed, np.isnan(x)
+    if max_changed is not None and max_changed < 1:
+        raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
+    low, high, allowed = _read_bounds(network, x, limits.bounds)
+    whole = _read_whole(network, x, limits.integer)
+    groups = _read_groups(network, x, limits.one_hot)
+    grouped = [column for group in groups for column in group]
+    low[grouped], high[grouped] = np.maximum(low[grouped], 0.0), np.minimum(high[grouped], 1.0)
+    whole[grouped] = True
+    outside: Any = (x < low) | (x > high)
+    for column, codes in enumerate(allowed):
+        if codes is not None and not missing[column]:
+            outside[column] = int(x[column]) not in codes
+    fixed: Any = missing | np.isin(np.arange(len(x)), kept)
+    for column in columns_of(network, limits.immutable, "immutable"):
+        name, kind = network.names[column], network.schema.columns[column]
+        if outside[column]:
+            value = x[column] if kind.categories is None else kind.categories[int(x[column])]
+            raise ValueError(
+                f"immutable has {name!r}, but x has {value} there, outside its bounds "
+                f"{(limits.bounds or {}).get(name, '')}. Leave out one of the two."
+            )
+        fixed[column] = True
+    low[fixed] = high[fixed] = x[fixed]
+    allowed = tuple(
+        (int(x[j]),) if codes is not None and fixed[j] and not missing[j] else codes for j, codes in enumerate(allowed)
+    )
+    required = read_constraints(network, x, limits.constraints)
+    layer = Layer.of([*network.layers[0].neurons, *required], network.n_inputs)
+    used: Any = layer.reads.any(axis=0)
+    numeric = np.array([codes is None for codes in allowed])
+    used[[term.column for term in network.linear]] = True
+    outside &= ~fixed
+    moving = [*np.flatnonzero(used & ~fixed & numeric), *np.flatnonzero(outside & ~used & numeric)]
+    parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
+    parts += [(int(column),) for column in np.flatnonzero(~numeric & ~fixed)]
+    parts += [group for group in groups if not fixed[list(group)].all()]
+    return ChangeProblem(
+        network, layer, x, goal, _read_costs(network, limits.costs, limits.background), low, high, allowed, whole,
+        tuple(parts), groups, None if max_changed is None else max_changed - len(filled), filled=filled,
+    )  # fmt: skip
+
+
+def _read_bounds(
+    network: Network, x: Floats, bounds: Mapping[Any, Any] | None
+) -> tuple[Floats, Floats, tuple[tuple[int, ...] | None, ...]]:
+    """Return the lowest and highest value of every number, and the categories allowed; by default what was seen at fit,
+    and where the row is."""
+    low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    allowed = [None if kind.categories is None else (*range(len(kind.categories)),) for kind in network.schema.columns]
+    for column, kind in enumerate(network.schema.columns):
+        if kind.categories is None and kind.seen is not None:
+            low[column], high[column] = min(kind.seen[0], x[column]), max(kind.seen[1], x[column])
+    for name, limits in (bounds or {}).items():
+        column = column_of(network, name, "bounds")
+        kind = network.schema.columns[column]
+        if np.isnan(x[column]):
+            continue
+        if kind.categories is not None:
+            allowed[column] = _read_categories(kind, int(x[column]), limits)
+        elif isinstance(limits, str) and limits in ("increase", "decrease"):
+            (low if limits == "increase" else high)[column] = x[column]
+        else:
+            low[column], high[column] = _read_range(kind, limits)
+    return low, high, tuple(allowed)
+
+
+def categories_to_fill(kind: Column, limits: Any) -> list[float]:
+    """Return the codes of the categories that a missing value may become; no category is too high or low for one."""
+    free = limits is None or (isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered)
+    codes = range(len(kind.categories or ())) if free else _read_categories(kind, 0, limits)
+    return [float(code) for code in codes]
+
+
+def _read_categories(kind: Column, own: int, limits: Any) -> tuple[int, ...]:
+    """Return the codes of the categories that are allowed."""
+    categories = kind.categories or ()
+    if isinstance(limits, str) and limits in ("increase", "decrease") and kind.ordered:
+        return (*range(own, len(categories)),) if limits == "increase" else (*range(own + 1),)
+    wanted = [] if isinstance(limits, str) or not np.iterable(limits) else list(limits)
+    if not wanted or not set(wanted) <= set(categories):
+        ordered = ", 'increase' or 'decrease'" if kind.ordered else ""
+        raise ValueError(
+            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(category_name, categories))}"
+            f"{ordered}; got {limits!r}."
+        )
+    return tuple(code for code, category in enumerate(categories) if category in wanted)
+
+
+def _read_range(kind: Column, limits: Any) -> tuple[float, float]:
+    """Return the ends of a number's range."""
+    try:
+        bottom, top = limits
+        low, high = -np.inf if bottom is None else float(bottom), np.inf if top is None else float(top)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"bounds of {kind.name!r} must be (low, high), 'increase' or 'decrease'; got {limits!r}."
+        ) from None
+    if not low <= high:
+        raise ValueError(f"bounds of {kind.name!r} must have low <= high; got {limits!r}.")
+    return low, high
+
+
+_STDS = 4.0  # in the range seen at fit, where no background tells the standard deviation
+
+
+def _read_costs(network: Network, costs: Any, background: Any) -> Floats:
+    """Return the price of one unit of every number, and of a category's change; by default 1 per standard deviation."""
+    if isinstance(costs, str):
+        if costs != "fewest":
+            raise ValueError(f"costs must be a number per column, a mapping from names, or 'fewest'; got {costs!r}.")
+        costs = None
+    prices = np.ones(network.n_inputs)
+    rows = None if background is None else rows_of(network, background, "background")
+    for column, kind in enumerate(network.schema.columns):
+        if kind.categories is not None:
+            continue
+        std = 0.0 if kind.seen is None else (kind.seen[1] - kind.seen[0]) / _STDS
+        if rows is not None:
+            known = rows[~np.isnan(rows[:, column]), column]
+            std = float(known.std()) if len(known) else 0.0
+        price = 1.0 / std if std > 0 else 1.0
+        prices[column] = price if np.isfinite(price) and price > 0 else 1.0
+    if isinstance(costs, Mapping):
+        for name, value in costs.items():
+            prices[column_of(network, name, "costs")] = value
+    elif costs is not None:
+        prices = np.asarray(costs, dtype=np.float64)
+    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
+        raise ValueError(
+            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. Use immutable "
+            "for a column that must not change."
+        )
+    return prices
+
+
+def _read_whole(network: Network, x: Floats, integer: Iterable[Any] | None) -> Bools:
+    """Return which columns must stay whole numbers: those named, else those that were whole at fit, and here."""
+    whole = np.zeros(len(x), dtype=bool)
     if integer is None:
-        columns = [j for j, kind in enumerate(network.schema.columns) if kind.whole and row[j] == np.rint(row[j])]
+        columns = [j for j, kind in enumerate(network.schema.columns) if kind.whole and x[j] == np.rint(x[j])]
     else:
         columns = columns_of(network, integer, "integer")
     for column in columns:
         if network.schema.columns[column].categories is not None:
             raise ValueError(f"integer has {network.names[column]!r}, a category. Leave it out.")
-        if row[column] != np.rint(row[column]) and not np.isnan(row[column]):
-            raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
-        whole[inputs.places[column][0]] = not np.isnan(row[column])
+        if x[column] != np.rint(x[column]) and not np.isnan(x[column]):
+            raise ValueError(f"integer has {network.names[column]!r}, but x has {x[column]} there, no whole number.")
+        whole[column] = not np.isnan(x[column])
     return whole
+
+
+def _read_groups(network: Network, x: Floats, one_hot: Sequence[Iterable[Any]]) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of every one-hot group."""
+    groups = tuple(tuple(columns_of(network, group, "one_hot")) for group in one_hot)
+    for group in groups:
+        values = x[list(group)]
+        if not (np.isin(values, (0.0, 1.0)).all() and values.sum() == 1):
+            names = ", ".join(quote_name(network.names[column]) for column in group)
+            raise ValueError(f"one_hot group {names} must have a single 1 in x; got {values.tolist()}.")
+    if len({column for group in groups for column in group}) < sum(map(len, groups)):
+        raise ValueError("one_hot groups must not share columns.")
+    return groups
 
 
 # -- Linear constraints between columns, from text such as ``"bedrooms <= rooms"``.
@@ -595,41 +516,45 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
 def read_constraints(network: Network, row: Floats, constraints: Any) -> list[Oblique]:
-    """Return neurons that fire where the constraints hold; an equality makes two, a rounding error apart."""
-    neurons = []
+    """Return conditions that hold where the constraints do; an equality makes two, a rounding error between them."""
+    conditions = []
     for constraint in [constraints] if isinstance(constraints, str) else constraints or ():
-        coefficients, relation, right = _read(network, constraint)
-        slack = 1e-9 * (np.abs(coefficients) @ np.abs(row) + abs(right)) if relation == "==" else 0.0
+        coefficients, relation, right = _read_constraint(network, constraint)
         columns = np.flatnonzero(coefficients)
+        for column in columns:
+            name = network.names[column]
+            if network.schema.columns[column].categories is not None:
+                raise ValueError(
+                    f"constraints speaks of {name!r}, a category; only numbers can be added up. Use bounds."
+                )
+            if np.isnan(row[column]):
+                raise ValueError(f"constraints speaks of {name!r}, which is missing in x. Leave it out.")
+        size = np.abs(coefficients) @ np.where(coefficients == 0.0, 0.0, np.abs(row)) + abs(right)
+        slack = 1e-9 * size if relation == "==" else 0.0
         for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[relation]:
             factors = tuple((sign * coefficients[columns]).tolist())
-            neurons.append(Oblique(Projection(tuple(columns.tolist()), factors), float(sign * right - slack)))
-    return neurons
+            conditions.append(Oblique(Projection(tuple(columns.tolist()), factors), float(sign * right - slack)))
+    return conditions
 
 
-def _read(network: Network, constraint: Any) -> tuple[Floats, str, float]:
+def _read_constraint(network: Network, constraint: Any) -> tuple[Floats, str, float]:
     """Return coefficients, relation and right side of one linear constraint."""
     if isinstance(constraint, str):
-        return _read_text(network, constraint)
+        sides = re.split(r"(<=|>=|==)", constraint)
+        if len(sides) != 3:
+            raise ValueError(f"constraints has {constraint!r}, which needs one of '<=', '>=' and '==' once. {_FORM}")
+        (left, left_number), (right, right_number) = (_read_side(network, side, constraint) for side in sides[::2])
+        return left - right, sides[1], right_number - left_number
     try:
-        coefficients, relation, right = constraint
-        total = np.zeros(network.n_inputs)
-        for name, value in dict(coefficients).items():
-            total[column_of(network, name, "constraints")] += float(value)
-        right = float(right)
+        factors, relation, number = constraint
+        coefficients, number = np.zeros(network.n_inputs), float(number)
+        for name, value in dict(factors).items():
+            coefficients[column_of(network, name, "constraints")] += float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"constraints has {constraint!r}, which cannot be read: {error} {_FORM}") from None
     if relation not in ("<=", ">=", "=="):
         raise ValueError(f"constraints has the relation {relation!r}; it must be '<=', '>=' or '=='. {_FORM}")
-    return total, relation, right
-
-
-def _read_text(network: Network, text: str) -> tuple[Floats, str, float]:
-    parts = re.split(r"(<=|>=|==)", text)
-    if len(parts) != 3:
-        raise ValueError(f"constraints has {text!r}, which needs one of '<=', '>=' and '==' once. {_FORM}")
-    (left, left_number), (right, right_number) = (_read_side(network, side, text) for side in parts[::2])
-    return left - right, parts[1], right_number - left_number
+    return coefficients, relation, number
 
 
 def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
@@ -645,15 +570,15 @@ def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
         if sign is None and not first:
             raise ValueError(f"constraints has {text!r}, which cannot be read from {rest!r} on. {_FORM}")
         rest = rest[sign.end() :] if sign else rest
-        found = term.match(rest)
-        rest = rest[found.end() :].lstrip() if found else rest
-        if found is None or (found["times"] and not found["name"]):
+        match = term.match(rest)
+        rest = rest[match.end() :].lstrip() if match else rest
+        if match is None or (match["times"] and not match["name"]):
             raise ValueError(
                 f"constraints has {text!r}, which cannot be read from {rest!r} on; the columns are "
                 f"{', '.join(map(quote_name, network.names))}. {_FORM}"
             )
-        factor = float(found["number"] or 1.0) * (-1.0 if sign and sign[0][0] == "-" else 1.0)
-        name = found["alone"] or found["name"]
+        factor = float(match["number"] or 1.0) * (-1.0 if sign and sign[0][0] == "-" else 1.0)
+        name = match["alone"] or match["name"]
         if name:
             coefficients[network.names.index(name)] += factor
         else:

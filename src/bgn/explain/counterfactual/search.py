@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 
 import numpy as np
 
 from bgn.explain.counterfactual.problem import ChangeProblem
-from bgn.explain.crossings import after_first, crossings, crossings_along, factor
+from bgn.explain.crossings import after_first, crossings, factor
 from bgn.explain.optimize.problem import Domain, Problem
 from bgn.explain.optimize.program import Change, Goal, Program, Region
 from bgn.explain.optimize.search import Best, Entered, improve, is_empty
@@ -49,7 +50,7 @@ def cheapest_row(problem: ChangeProblem, deadline: float) -> tuple[Floats | None
         pair = _change_two(problem, cost, deadline if most == 2 else now + 0.1 * (deadline - now))
         if pair is not None:
             row, cost = pair, problem.cost(pair)
-    tiny = cost <= 1e-12 * float(np.abs(problem.x) @ problem.costs) + 1e-200  # nothing that a solver could resolve
+    tiny = cost <= 1e-12 * float(np.nan_to_num(np.abs(problem.x)) @ problem.costs) + 1e-200  # nothing that a solver could resolve
     if tiny or most <= 1 or (most == 2 and _two_are_proven(problem, cost)):
         proven = time.monotonic() <= deadline
         return row, cost if proven else 0.0, proven
@@ -112,36 +113,57 @@ def _reach(problem: ChangeProblem, cost: float) -> Floats:
     ranges = np.where(np.isfinite(problem.high - problem.low), problem.high - problem.low, 0.0)
     far = np.zeros(len(problem.x))
     for condition in problem.layer.neurons:
-        columns, sizes = condition.projection.arrays[0], np.abs(condition.projection.arrays[1])
+        pairs = [*zip(condition.columns, condition.projection.coefficients, strict=True)]
         short = abs(condition.threshold - condition.projection.values(problem.x[np.newaxis])[0])
-        far[columns] = np.maximum(far[columns], (short + sizes @ ranges[columns]) / sizes)
+        short += sum(sum(map(abs, number)) if isinstance(number, tuple) else abs(number) * ranges[column]
+                     for column, number in pairs)  # fmt: skip
+        for column, number in pairs:
+            if not isinstance(number, tuple) and number and np.isfinite(short):
+                far[column] = max(far[column], short / abs(number))
     return _FAR * (far + 1.0)
 
 
 def _program(problem: ChangeProblem, reach: Floats, nearest: bool = False) -> Program:
     """Return the program of a change in which columns move at most `reach` from where they are."""
     network, x = problem.network, problem.x
-    columns = np.array([column for part in problem.parts for column in part], dtype=np.int64)
-    low, high = x.copy(), x.copy()
-    low[columns] = np.clip(x - reach, problem.low, problem.high)[columns]
-    high[columns] = np.clip(x + reach, problem.low, problem.high)[columns]
+    missing, none = np.isnan(x), np.zeros(len(x))
+    numbers = [column for part in problem.parts for column in part if problem.allowed[column] is None]
+    low, high = np.where(missing, 0.0, x), np.where(missing, 0.0, x)
+    low[numbers] = np.clip(x - reach, problem.low, problem.high)[numbers]
+    high[numbers] = np.clip(x + reach, problem.low, problem.high)[numbers]
     low[problem.integer], high[problem.integer] = np.ceil(low[problem.integer]), np.floor(high[problem.integer])
-    none = np.zeros(len(x))
-    domain = Domain(low, high, problem.integer, (None,) * len(x), none > 0, x)
-    conditions, n_first = problem.layer.neurons, network.widths[0]
-    outputs, intercept = network.output_weights.reshape(-1, np.size(network.base)), np.ravel(network.base)
+    categories = tuple(None if codes is None else _different(problem, j, codes) for j, codes in enumerate(problem.allowed))
+    domain = Domain(low, high, problem.integer, categories, missing, x, frozenset(np.flatnonzero(missing).tolist()))
+    conditions, n_first = problem.layer.neurons, len(network.layers[0].neurons)
+    outputs, intercept = network.output_weights.reshape(-1, network.n_outputs), np.ravel(network.base)
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         intercept = intercept + weights * term.values(x[np.newaxis])
-    moving = [k for k, term in enumerate(network.linear) if term.column in columns]
-    terms, coefs = [network.linear[k] for k in moving], network.linear_coef[moving]
-    goals = [Goal(outputs @ factors, float(intercept @ factors), coefs @ factors, least)
+    moving = [k for k, term in enumerate(network.linear) if term.column in numbers]
+    goals = [Goal(outputs @ factors, float(intercept @ factors), network.linear_coef[moving] @ factors, least)
              for factors, least in problem.goal.limits(network)]  # fmt: skip
     change = Change(
-        x, problem.costs, columns, problem.parts, problem.counted, problem.max_changed, problem.barred, problem.groups,
-        goals, terms, nearest,
+        x, problem.costs, np.array(numbers, dtype=np.int64), problem.parts, problem.counted, problem.max_changed,
+        problem.barred, problem.groups, goals, [network.linear[k] for k in moving], nearest,
     )  # fmt: skip
     scored = Problem(conditions, none, none, domain, network.layers[1:], len(conditions) - n_first)
     return Program(scored, change)
+
+
+def _different(problem: ChangeProblem, column: int, codes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return categories that differ for some condition, the row's own first among its like; any one if missing."""
+    if np.isnan(problem.x[column]):
+        return (0,)
+    own, kinds = int(problem.x[column]), dict[tuple[float | bool, ...], int]()
+    for code in sorted(codes, key=lambda code: code != own):
+        kind = list[float | bool]()
+        for condition in problem.layer.neurons:
+            if column in condition.columns:
+                coefficient = condition.projection.coefficients[condition.columns.index(column)]
+                assert isinstance(coefficient, tuple)
+                alone = len(condition.columns) == 1
+                kind.append(coefficient[code] >= condition.threshold if alone else coefficient[code])
+        kinds.setdefault(tuple(kind), code)
+    return tuple(sorted(kinds.values()))
 
 
 def _by_program(problem: ChangeProblem, row: Floats | None, cost: float, reach: Floats, deadline: float) -> Best:
@@ -178,7 +200,7 @@ def _settle(problem: ChangeProblem, program: Program, region: Region) -> Floats:
     near[program.columns] = 1e-7 * program.scale
     same = np.abs(row - problem.x) <= near
     row[same] = problem.x[same]
-    row = np.clip(row, problem.low, problem.high)
+    row[program.columns] = np.clip(row, problem.low, problem.high)[program.columns]
     for cut, piece in zip(program.cuts, region.pieces, strict=True):
         if cut.column is not None:
             row[cut.column] = np.clip(row[cut.column], *cut.edges[piece])
@@ -197,37 +219,48 @@ def _nobody_in(
         signs[0, cut.conditions] = cut.signs[piece]
         conditions += [problem.layer.neurons[k] for k in cut.conditions]
         holds += cut.signs[piece].tolist()
-    scores = after_first(network, signs[:, : network.widths[0]])
+    scores = after_first(network, signs[:, : len(network.layers[0].neurons)])
     if wanted and not network.linear and not problem.goal.holds(network, scores)[0]:
         return True
     for group in problem.groups:
         for sign in (1.0, -1.0):
             conditions.append(Oblique(Projection(group, (sign,) * len(group)), sign))
             holds.append(1.0)
-    low, high, none = program.problem.domain.low.copy(), program.problem.domain.high.copy(), np.zeros(len(problem.x))
+    x, domain, none = problem.x, program.problem.domain, np.zeros(len(problem.x))
+    low, high, categories = domain.low.copy(), domain.high.copy(), [*domain.categories]
+    for cut, piece in zip(program.cuts, region.pieces, strict=True):
+        if cut.categorical and cut.column is not None and cut.missing is None:
+            categories[cut.column] = (int(cut.edges[piece, 0]),)
+            cost -= problem.costs[cut.column] * (cut.edges[piece, 0] != x[cut.column])
     for part, changed in zip(problem.parts, region.changed, strict=True):
         if program.counts_parts and not changed:
-            low[list(part)] = high[list(part)] = problem.x[list(part)]
-    low, high = np.maximum(low, problem.x - cost / problem.costs), np.minimum(high, problem.x + cost / problem.costs)
+            low[list(part)] = high[list(part)] = x[list(part)]
+    if cost < 0:
+        return True
+    there = ~np.isnan(x)
+    low[there] = np.maximum(low, x - cost / problem.costs)[there]
+    high[there] = np.minimum(high, x + cost / problem.costs)[there]
     low[problem.integer], high[problem.integer] = np.ceil(low[problem.integer]), np.floor(high[problem.integer])
     if (low > high).any():
         return True
-    both = np.flatnonzero((low < problem.x) & (problem.x < high)).tolist()
-    some = np.flatnonzero(low < high).tolist()
-    directions = np.where(low < problem.x, -1.0, 1.0)
+    numbers = np.zeros(len(x), dtype=bool)
+    numbers[program.columns] = True
+    both = np.flatnonzero(numbers & (low < x) & (x < high)).tolist()
+    some = np.flatnonzero(numbers & (low < high)).tolist()
+    directions = np.where(low < x, -1.0, 1.0)
     by_way = np.isfinite(cost) and len(both) <= _WAYS and bool(some)
     for way in product((-1.0, 1.0), repeat=len(both)) if by_way else [()]:
         least, most, required = low, high, conditions
         if by_way:
             directions[both] = way
-            least = np.where(np.isin(np.arange(len(low)), both) & (directions > 0), problem.x, low)
-            most = np.where(np.isin(np.arange(len(low)), both) & (directions < 0), problem.x, high)
+            least = np.where(np.isin(np.arange(len(low)), both) & (directions > 0), x, low)
+            most = np.where(np.isin(np.arange(len(low)), both) & (directions < 0), x, high)
             prices = -(directions * problem.costs)[some]
             cheaper = Projection(tuple(some), tuple(prices.tolist()))
-            required = [*conditions, Oblique(cheaper, float(prices @ problem.x[some] - cost))]
-        domain = Domain(least, most, problem.integer, (None,) * len(low), none > 0, np.clip(problem.x, least, most))
-        scored = Problem(tuple(required), np.zeros(len(required)), none, domain)
-        if not is_empty(scored, np.array([*holds, 1.0][: len(required)])):
+            required = [*conditions, Oblique(cheaper, float(prices @ x[some] - cost))]
+        start = np.where(there, np.clip(x, least, most), np.nan)
+        narrow = replace(domain, low=least, high=most, categories=tuple(categories), start=start)
+        if not is_empty(Problem(tuple(required), none, none, narrow), np.array([*holds, 1.0][: len(required)])):
             return False
     return True
 
@@ -237,7 +270,7 @@ def _nobody_in(
 
 def _tighten(problem: ChangeProblem, row: Floats) -> Floats:
     """Bring every changed column, one after the other, as near to where it was as the prediction allows."""
-    single = [part[0] for part in problem.parts if len(part) == 1]
+    single = [part[0] for part in problem.parts if problem.listed(part) is None]
     fine = problem.fits(row)
     for column in [*single, *reversed(single)]:
         if row[column] == problem.x[column]:
@@ -253,7 +286,7 @@ def _tighten(problem: ChangeProblem, row: Floats) -> Floats:
 def shorten(problem: ChangeProblem, row: Floats) -> Floats:
     """Write every changed value with the fewest digits that cost no more, to a billionth, and still do."""
     ceiling = problem.cost(row) * (1 + 1e-9)
-    for column in np.flatnonzero(row != problem.x):
+    for column in problem.moved_numbers(row):
         for value in (0.0, *(float(f"{row[column]:.{digits}g}") for digits in range(1, 16))):
             trial = row.copy()
             trial[column] = value
@@ -269,7 +302,7 @@ def round_row(problem: ChangeProblem, row: Floats) -> Floats:
     Where a linear term passes what is wanted, the cheapest value has all the digits there are.
     """
     ceiling = problem.cost(row) * (1 + _ROUNDED)
-    for column in np.flatnonzero(row != problem.x):
+    for column in problem.moved_numbers(row):
         exact, direction = row[column], np.sign(row[column] - problem.x[column])
         if float(f"{exact:.{_FEW_DIGITS}g}") == exact:
             continue
@@ -302,7 +335,7 @@ def _nearest_along(problem: ChangeProblem, column: int, rows: Floats, ceiling: f
             if len(reached):
                 best[number] = reached[np.abs(reached - problem.x[column]).argmin()]
         return best
-    values, there = _nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    values, there = _nearest_in_pieces(problem, column, problem.places_along(column, rows))
     far = np.abs(values - problem.x[column])
     spent = problem.price(rows) - np.abs(rows[:, column] - problem.x[column]) * problem.costs[column]
     row, piece = np.nonzero(there & (spent[:, np.newaxis] + far * problem.costs[column] <= ceiling))
@@ -319,7 +352,7 @@ def _nearest_along(problem: ChangeProblem, column: int, rows: Floats, ceiling: f
 def _values_on_line(problem: ChangeProblem, column: int, row: Floats) -> Floats:
     """Return the values of a column with a linear term that may be the nearest: in every piece its own nearest value,
     its ends, and where the prediction passes what is wanted, with floats near it."""
-    places = crossings_along(problem.layer, column, row[np.newaxis])
+    places = problem.places_along(column, row[np.newaxis])
     nearest, there = _nearest_in_pieces(problem, column, places)
     first, last = _pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
@@ -327,7 +360,7 @@ def _values_on_line(problem: ChangeProblem, column: int, row: Floats) -> Floats:
     (coefs,) = problem.network.linear_coef[[term.column == column for term in problem.network.linear]]
     rows = np.repeat(row[np.newaxis], len(near), axis=0)
     rows[:, column] = near
-    outputs = problem.network.raw_score(rows).reshape(len(rows), len(coefs))
+    outputs = problem.network.predict_encoded(rows, scores=True).reshape(len(rows), len(coefs))
     for factors, least in problem.goal.limits(problem.network):
         coef, scores = float(factors @ coefs), outputs @ factors
         if coef == 0.0:
@@ -391,12 +424,12 @@ def _one_changed(problem: ChangeProblem, row: Floats) -> list[Floats]:
 
 def _settings(problem: ChangeProblem, part: tuple[int, ...], row: Floats) -> Floats:
     """Return a row with one part changed: every category, or a value in every piece."""
-    if part in problem.groups:
-        values = np.eye(len(part))
+    if (listed := problem.listed(part)) is not None:
+        values = listed
     elif part[0] in problem.linear_columns:
         values = _values_on_line(problem, part[0], row)[:, np.newaxis]
     else:
-        places = crossings_along(problem.layer, part[0], row[np.newaxis])
+        places = problem.places_along(part[0], row[np.newaxis])
         nearest, there = _nearest_in_pieces(problem, part[0], places)
         values = nearest[there][:, np.newaxis]
     rows = np.repeat(row[np.newaxis], len(values), axis=0)
@@ -447,7 +480,7 @@ def _all_rows(problem: ChangeProblem) -> Floats | None:
         return rows
     if linear:
         return np.vstack([rows, *(_settings(problem, (column,), row) for row in rows)])
-    values, there = _nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    values, there = _nearest_in_pieces(problem, column, problem.places_along(column, rows))
     which, piece = np.nonzero(there)
     moved = rows[which]
     moved[:, column] = values[which, piece]
@@ -456,8 +489,8 @@ def _all_rows(problem: ChangeProblem) -> Floats | None:
 
 def _options(problem: ChangeProblem, part: tuple[int, ...]) -> Floats | None:
     """Return what a category or a whole number may be, one row each; None for other numbers, and very many."""
-    if part in problem.groups:
-        return np.eye(len(part))[problem.high[list(part)] > 0]
+    if (listed := problem.listed(part)) is not None:
+        return listed[problem.high[list(part)] > 0] if part in problem.groups else listed
     low, high = problem.low[part[0]], problem.high[part[0]]
     if not problem.integer[part[0]] or not high - low < _ROWS:
         return None
@@ -470,7 +503,7 @@ def _two_are_proven(problem: ChangeProblem, ceiling: float) -> bool:
     if problem.linear_columns:
         return False
     reach = 2 * ceiling / problem.costs
-    whole = [part[0] for part in problem.parts if part not in problem.groups and problem.integer[part[0]]]
+    whole = [part[0] for part in problem.parts if problem.listed(part) is None and problem.integer[part[0]]]
     far = [column for column in whole if min(reach[column], problem.high[column] - problem.low[column]) > _MOST_WHOLE]
     return not far or len(whole) < 2
 
@@ -481,11 +514,11 @@ def _change_two(problem: ChangeProblem, ceiling: float, deadline: float) -> Floa
     for pair in combinations(problem.parts, 2):
         # One of them is tried value by value, a category first, then whole numbers, of which there are few; the other
         # one follows, unless both are categories.
-        first, second = sorted(pair, key=lambda part: (part not in problem.groups, not problem.integer[part[0]]))
-        column = None if second in problem.groups else second[0]
+        first, second = sorted(pair, key=lambda part: (problem.listed(part) is None, not problem.integer[part[0]]))
+        column = second[0] if problem.listed(second) is None else None
         if column is None:
             rows = np.concatenate([_settings(problem, pair[1], row) for row in _settings(problem, pair[0], problem.x)])
-        elif first in problem.groups:
+        elif problem.listed(first) is not None:
             rows = _settings(problem, first, problem.x)
         else:
             values = _candidates(problem, first[0], column, ceiling)
@@ -521,8 +554,9 @@ def _candidates(problem: ChangeProblem, first: int, second: int, ceiling: float)
     lines, exact = [], []
     for condition in problem.layer.neurons:
         across, up = factor(condition, first), factor(condition, second)
-        if across or up:
-            lines.append((across, up, condition.threshold - condition.projection.values(rest[np.newaxis])[0]))
+        offset = condition.threshold - condition.projection.values(rest[np.newaxis])[0]
+        if (across or up) and not np.isnan(offset):
+            lines.append((across, up, offset))
         if across and not up:
             exact.append(crossings(condition, first, x[np.newaxis])[0])
     edges = [(0.0, 1.0, value) for value in (problem.low[second], problem.high[second], x[second])]

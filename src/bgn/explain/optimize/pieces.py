@@ -57,14 +57,17 @@ class Pieces:
         return self.projection.columns[0] if len(self.projection.columns) == 1 else None
 
 
-def cut_column(conditions: Sequence[Oblique], domain: Domain, column: int, one_by_one: bool = False) -> Pieces:
-    """Return the pieces of one column; with `one_by_one`, each whole number is one where they are few."""
+def cut_column(
+    conditions: Sequence[Oblique], domain: Domain, column: int, ends: Sequence[float] = (), one_by_one: bool = False
+) -> Pieces:
+    """Return the pieces of one column, cut at some `ends`, too; with `one_by_one`, each whole number is one where they
+    are few."""
     own = [k for k, condition in enumerate(conditions) if condition.projection.columns == (column,)]
     allowed, row = domain.categories[column], domain.start[np.newaxis]
     if allowed is not None:
         edges = np.array([(code, code) for code in allowed], np.float64)
     else:
-        turns = np.array([crossings(conditions[k], column, row)[0] for k in own])
+        turns = np.array([*(crossings(conditions[k], column, row)[0] for k in own), *ends])
         low, high, whole = domain.low[column], domain.high[column], domain.whole[column]
         turns = np.ceil(turns) if whole else turns
         if whole and one_by_one and high - low < _FEW:
@@ -136,6 +139,8 @@ def _cut_sum(
         edges, signs = edges[kept], signs[kept]
         strict = np.zeros(edges.shape, dtype=bool)
     if scaled.missing_as is None and any(domain.missing[column] for column in scaled.columns):
+        if domain.absent.intersection(scaled.columns):  # there is no sum at all
+            signs, edges, strict = signs[:0], edges[:0], strict[:0]
         signs = np.vstack([signs, [1.0 if conditions[k].missing else -1.0 for k in own]])
         edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
         return Pieces(scaled, own, edges, strict, signs, missing=len(edges) - 1)

@@ -58,8 +58,8 @@ class Change:
     Attributes
     ----------
     row, prices : ndarray, shape (columns,)
-    columns : list of int
-        Those that may change.
+    columns : ndarray of int
+        The numbers that may change.
     parts : sequence of tuple of int
         Columns that change as one.
     counted : ndarray of bool, shape (parts,)
@@ -71,7 +71,7 @@ class Change:
         Columns of which exactly one is 1, the others 0.
     goals : list of Goal
     linear_terms : list of Linear
-        Those of columns that may change.
+        Those of numbers that may change.
     nearest : bool
         Whether the objective is by how much the goals are missed, not the cost.
     """
@@ -123,14 +123,21 @@ class Program:
 
     def __init__(self, problem: Problem, change: Change | None = None) -> None:
         self.problem, self.change, domain = problem, change, problem.domain
-        cuts = [cut_column(problem.conditions, domain, column, bool(problem.linear_coef[column]))
-                for column in problem.columns] + cut_sums(problem.conditions, domain)  # fmt: skip
+        terms = [] if change is None else change.linear_terms
+        cuts = []
+        for column in sorted({*problem.columns, *(part[0] for part in (change.parts if change else ()))}):
+            ends = [end for term in terms if term.column == column for end in (term.low, term.high)]
+            cuts.append(cut_column(problem.conditions, domain, column, ends, bool(problem.linear_coef[column])))
+        cuts += cut_sums(problem.conditions, domain)
         if change is None:
             self.cuts, start = cuts, domain.low
             self.columns = np.array([cut.column for cut in cuts if cut.column is not None and not cut.categorical])
             self.columns = self.columns.astype(np.int64)
         else:
-            self.cuts = sorted((cut for cut in cuts if cut.conditions), key=lambda cut: cut.conditions[0])
+            ended = {term.column for term in terms}
+            cuts = [cut for cut in cuts if cut.conditions or cut.categorical or cut.missing is not None
+                    or cut.column in ended]  # fmt: skip
+            self.cuts = sorted(cuts, key=lambda cut: min(cut.conditions, default=len(problem.conditions)))
             self.columns, start = change.columns, change.row
         self.place = {int(column): k for k, column in enumerate(self.columns)}
         self.cut_of = {cut.column: number for number, cut in enumerate(self.cuts) if cut.column is not None}
@@ -225,7 +232,8 @@ class Program:
                 row[self.piece[self.cut_of[column]]] = values
                 ends = values[self.upper[self.piece[self.cut_of[column]]] > 0]
             elif column not in self.place:
-                constant, ends = constant + coefficient * domain.start[column], np.zeros(1)
+                value = missing * (coefficient or 1.0) if column in domain.absent else coefficient * domain.start[column]
+                constant, ends = constant + value, np.zeros(1)
             else:
                 k = self.place[column]
                 start, ends = coefficient * self.start[k], np.zeros(0)
@@ -263,13 +271,13 @@ class Program:
             return
         among = self._row()
         among[part.stop - 1] = -1.0
-        for column in cut.projection.columns:
-            missing = self.cuts[self.cut_of[column]].missing
+        for k in (self.cut_of[column] for column in cut.projection.columns if column in self.cut_of):
+            missing = self.cuts[k].missing
             if missing is not None:
                 own = self._row()
-                own[self.piece[self.cut_of[column]].start + missing], own[part.stop - 1] = 1.0, -1.0
+                own[self.piece[k].start + missing], own[part.stop - 1] = 1.0, -1.0
                 self.rows.append((own, -np.inf, 0.0))
-                among[self.piece[self.cut_of[column]].start + missing] = 1.0
+                among[self.piece[k].start + missing] = 1.0
         self.rows.append((among, 0.0, np.inf))
 
     # -- Rows of a change: what changes as one, how much may change, and linear terms between their ends.
@@ -291,6 +299,12 @@ class Program:
             return
         for number, part in enumerate(change.parts):
             for column in part:
+                if column not in self.place:  # a category that is not the row's own
+                    row = self._row()
+                    row[self.piece[self.cut_of[column]]] = self.cuts[self.cut_of[column]].edges[:, 0] != change.row[column]
+                    row[self.part.start + number] = -1.0
+                    self.rows.append((row, -np.inf, 0.0))
+                    continue
                 for side in (self.up.start, self.down.start):
                     row, place = self._row(), side + self.place[column]
                     row[place], row[self.part.start + number] = 1.0, -self.upper[place]
@@ -401,6 +415,10 @@ class Program:
         self.price_unit = float(prices.max(initial=1.0)) or 1.0
         self.cost = self._row()
         self.cost[self.up] = self.cost[self.down] = prices / self.price_unit
+        for cut, place in zip(self.cuts, self.piece, strict=True):
+            if cut.categorical and cut.missing is None and cut.column is not None:
+                price = change.prices[cut.column] / self.price_unit
+                self.cost[place] = np.where(cut.edges[:, 0] == change.row[cut.column], 0.0, price)
         self.loss, self.loss_unit = self.cost, self.price_unit
         if change.nearest:
             self.loss, self.loss_unit = self._row(), self.unit
@@ -530,4 +548,7 @@ class Program:
         assert region.solution is not None
         row = self.change.row.copy()
         row[self.columns] += (region.solution[self.up] - region.solution[self.down]) * self.scale
+        for cut, piece in zip(self.cuts, region.pieces, strict=True):
+            if cut.categorical and cut.column is not None:
+                row[cut.column] = cut.edges[piece, 0]
         return row

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from typing import Any
 
 from bgn.export.condition import bounds
-from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, Summation, check_words, plan
-from bgn.export.programs.straight import Statements
-from bgn.export.scorecard import Scorecard, scorecard
+from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, check_texts, plan, write_file
+from bgn.export.programs.statements import Statements, indented
+from bgn.export.scorecard import scorecard
 from bgn.model.numbers import EXACT, written
-from bgn.model.schema import category_name
 from bgn.text import clean, quote_name
-from bgn.whole_file import write_whole
 
 _MODEL_TOP = """\
 /* {about}
@@ -115,8 +113,10 @@ class CStatements(Statements):
             return f"(double)(2 * ({condition}) - 1)"
         return f"({condition} ? {yes} : {no})"
 
-    def added(self, amount: float, condition: str) -> str:
-        return f"t0 += {self.number(amount)} * (double)(2 * ({condition}) - 1);"
+    def add_if(self, condition: str, yes: float, no: float) -> str:
+        if no == -yes:
+            return f"t0 += {self.number(yes)} * (double)(2 * ({condition}) - 1);"
+        return super().add_if(condition, yes, no)
 
 
 def to_c(
@@ -165,100 +165,71 @@ def to_c(
         t0 += 505.0 * (double)(2 * (x0 + 0x1.2e147ae147ae1p-1 * x1 >= 0x1.fc7ae147ae148p+5) - 1);
         return t0 / 1000.0;
     """
-    check_name(name)
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
+        raise ValueError(f"name must be letters, digits and _, the first of them a letter; got {name!r}.")
     planned = plan(model)
-    check_words(planned.words, NOT_TEXT, "C")
-    text = integer_header(planned, _card(model), name, decimals) if integers else _header(planned, name)
-    if path is not None:
-        write_whole(path, text.encode())
-    return text
-
-
-def _card(model: Any) -> Scorecard:
-    """Return the card that a model is."""
-    card = scorecard(model)
-    if not isinstance(card, Scorecard):
-        raise ValueError("integers=True is for cards of one total; this one has points for several classes.")
-    return card
+    check_texts(planned.texts, NOT_TEXT, "C")
+    return write_file(_integer_header(planned, model, name, decimals) if integers else _header(planned, name), path)
 
 
 def _header(planned: ExportPlan, name: str) -> str:
-    refused = "an infinite number" if any(each.categories is None for each in planned.inputs) else ""
-    if any(each.refuses for each in planned.inputs):
+    refused = "an infinite number" if any(given.categories is None for given in planned.inputs) else ""
+    if any(given.refuses for given in planned.inputs):
         refused += f"{' or ' * bool(refused)}a gap that the model refuses"
     refused = refused and f"; the score of {refused} is NAN"
     about = f"Predicts {comment(quote_name(planned.target))}."
     parts = [_MODEL_TOP.format(about=about, name=name, guard=f"{name.upper()}_MODEL_H", refused=refused)]
     parts += [f"/* {comment(sentence)} */" for sentence in planned.to_do]
-    names = ", ".join(quoted(each.name) for each in planned.inputs)
-    parts.append(f"static const char *const {name}_columns[{max(len(planned.inputs), 1)}] = {{{names or '0'}}};")
+    parts.append(_array("char *const", f"{name}_columns", [quoted(given.name) for given in planned.inputs]))
     if planned.classes is not None:
-        words = ", ".join(map(quoted, planned.class_words))
-        parts.append(f"static const char *const {name}_classes[{len(planned.classes)}] = {{{words}}};")
-    for k, each in enumerate(planned.inputs):
-        if each.categories is not None:
-            parts.append(_categories(name, k, tuple(map(category_name, each.categories))))
-    written = CStatements(planned)
-    written.prefix = f"{name}_"
-    body = _body(planned, written)
-    for values, table in written.tables.items():
-        kind = "unsigned char" if set(values) <= {"0", "1"} else "double"
-        parts.append(f"static const {kind} {table}[{len(values)}] = {{{', '.join(values)}}};")
-    return (
-        "\n".join(parts)
-        + _score(planned, name, body)
-        + (_held(written, name) if planned.bounds else _LINKS[planned.link].format(name=name, outputs=planned.outputs))
-        + _END
-    )
-
-
-def _held(written: CStatements, name: str) -> str:
-    """Write the function that predicts within bounds; NAN is beyond none of them."""
-    lines = [f"double total = {name}_score(row);", f"return {written.held('total')};"]
-    body = "\n".join(f"    {line}" for line in lines)
-    return f"\n/* The prediction. */\nstatic inline double {name}_predict(const double *row) {{\n{body}\n}}\n"
-
-
-def _categories(name: str, k: int, words: tuple[str, ...]) -> str:
-    """Write the function that finds the number of a level, NAN for none of them."""
-    tests = "\n".join(f"    if (!strcmp(word, {quoted(word)})) return {place}.0;" for place, word in enumerate(words))
-    return (
-        f"/* The number of a word of {name}_columns[{k}]. */\n"
-        f"static inline double {name}_levels_{k}(const char *word) {{\n{tests}\n    return NAN;\n}}"
-    )
-
-
-def _body(planned: ExportPlan, written: CStatements) -> list[str]:
-    lines, refusal = [], "return NAN;"
-    if planned.link == "softmax":
-        refusal = f"{{ for (int k = 0; k < {planned.outputs}; k++) out[k] = NAN; return; }}"
-    for k, each in enumerate(planned.inputs):
-        absent, fill = f"x{k} != x{k}", None if each.fill is None else written.number(each.fill)
-        if each.categories is None:
+        parts.append(_array("char *const", f"{name}_classes", list(map(quoted, planned.class_names))))
+    for k, given in enumerate(planned.inputs):
+        if given.categories is not None:
+            tests = [f"    if (!strcmp(word, {quoted(text)})) return {place}.0;" for place, text in enumerate(given.names)]
+            function = f"static inline double {name}_levels_{k}(const char *word)"
+            parts.append(f"/* The number of a word of {name}_columns[{k}]. */")
+            parts.append("\n".join([f"{function} {{", *tests, "    return NAN;", "}"]))
+    statements = CStatements(planned)
+    statements.prefix = f"{name}_"
+    softmax, outputs = planned.link == "softmax", planned.outputs
+    refusal = f"{{ for (int k = 0; k < {outputs}; k++) out[k] = NAN; return; }}" if softmax else "return NAN;"
+    lines = [] if planned.inputs else ["(void)row;"]
+    for k, given in enumerate(planned.inputs):
+        absent, fill = f"x{k} != x{k}", statements.fill(given)
+        if given.categories is None:
             lines += [f"double x{k} = row[{k}];", f"if (isinf(x{k})) {refusal}"]
         else:
-            none, absent = len(each.categories), f"x{k} == {len(each.categories)}"
+            none = len(given.categories)
+            absent = f"x{k} == {none}"
             lines.append(f"int x{k} = row[{k}] >= 0.0 && row[{k}] < {none}.0 ? (int)row[{k}] : {none};")
-            fill = None if each.fill is None else str(int(each.fill))
-        if each.refuses:
+        if given.refuses:
             lines.append(f"if ({absent}) {refusal}")
         elif fill is not None:
             lines.append(f"if ({absent}) x{k} = {fill};")
-    lines += [f"double t{output} = {written.number(base)};" for output, base in enumerate(planned.base)]
-    return [*lines, *written.body()]
-
-
-def _score(planned: ExportPlan, name: str, body: list[str]) -> str:
-    written = CStatements(planned)
-    lines = list(body) if planned.inputs else ["(void)row;", *body]
-    if planned.link == "softmax":
-        lines += [f"out[{output}] = {written.total(output)};" for output in range(planned.outputs)]
-        told, kind, rest = "The raw scores, one per class.", f"void {name}_scores", ", double *out"
+    lines += [f"double t{k} = {statements.number(intercept)};" for k, intercept in enumerate(planned.intercept)]
+    lines += statements.body()
+    if softmax:
+        lines += [f"out[{output}] = {statements.total(output)};" for output in range(outputs)]
+        score = ("The raw scores, one per class.", f"void {name}_scores(const double *row, double *out)")
     else:
-        lines.append(f"return {written.total(0)};")
-        told, kind, rest = "The raw score.", f"double {name}_score", ""
-    first = f"\n/* {told} */\nstatic inline {kind}(const double *row{rest}) {{\n"
-    return first + "\n".join(f"    {line}" for line in lines) + "\n}\n"
+        lines.append(f"return {statements.total(0)};")
+        score = ("The raw score.", f"double {name}_score(const double *row)")
+    for values, table in statements.tables.items():
+        parts.append(_array("unsigned char" if set(values) <= {"0", "1"} else "double", table, values))
+    predict = _LINKS[planned.link].format(name=name, outputs=outputs)
+    if planned.bounds:  # NAN is beyond none of them
+        held = [f"double total = {name}_score(row);", f"return {statements.held('total')};"]
+        predict = _function("The prediction.", f"double {name}_predict(const double *row)", held)
+    return "\n".join(parts) + _function(*score, lines) + predict + _END
+
+
+def _array(kind: str, name: str, values: Sequence[str]) -> str:
+    """Write an array, which C wants to have an element."""
+    return f"static const {kind} {name}[{len(values) or 1}] = {{{', '.join(values) or '0'}}};"
+
+
+def _function(about: str, declared: str, lines: Sequence[str]) -> str:
+    return f"\n/* {about} */\nstatic inline {declared} {{\n{indented(lines)}\n}}\n"
 
 
 # -- A card of points as a C99 header without floats, for machines that have none.
@@ -278,141 +249,102 @@ _POINTS_TOP = """\
 """
 
 
-@dataclass(frozen=True)
-class _Whole:
-    """A comparison of whole numbers: factors of inputs, what their gaps add, and a threshold."""
-
-    factors: tuple[int | tuple[int, ...], ...]
-    missing_as: tuple[int, ...] | None
-    threshold: int
-
-
-def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: int) -> str:
-    """Return the header."""
+def _integer_header(planned: ExportPlan, model: Any, name: str, decimals: int) -> str:
+    """Return the header of the card that a model is."""
+    card = scorecard(model)
+    if card.classes:
+        raise ValueError("integers=True is for cards of one total; this one has points for several classes.")
     if len(planned.layers) > 1:
         raise ValueError(f"integers=True is for networks of one hidden layer; got {len(planned.layers)}.")
     places = [_places(planned, k, decimals) for k in range(len(planned.inputs))]
-    columns = ", ".join(quoted(each.name) for each in planned.inputs)
-    scales = ", ".join(str(10**each) for each in places)
-    count = max(len(planned.inputs), 1)
     about = {"target": comment(quote_name(planned.target)), "name": name}
-    about |= {"start": f"{card.start:f}", "unit": f"{card.unit:f}"}
+    about |= {"start": f"{card.start[0]:f}", "unit": f"{card.unit:f}", "guard": f"{name.upper()}_POINTS_H"}
     about["within"] = f" {comment(bounds(card.terms))}" if planned.bounds else ""
-    parts = [_POINTS_TOP.format(**about, guard=f"{name.upper()}_POINTS_H")]
-    parts += [f"/* {comment(sentence)} */\n" for sentence in planned.to_do]
-    parts.append(f"static const char *const {name}_columns[{count}] = {{{columns or '0'}}};\n")
-    parts.append(f"static const int32_t {name}_scales[{count}] = {{{scales or '1'}}};\n")
-    for k, each in enumerate(planned.inputs):
-        if each.categories is not None:
-            words = ", ".join(quoted(category_name(category)) for category in each.categories)
-            parts.append(f"static const char *const {name}_levels_{k}[{len(each.categories)}] = {{{words}}};\n")
-    lines = _reading(planned, places) if planned.inputs else ["(void)row;"]
-    lines += [f"int64_t total = {int(planned.base[0])};"]
+    parts = [_POINTS_TOP.format(**about).removesuffix("\n")]
+    parts += [f"/* {comment(sentence)} */" for sentence in planned.to_do]
+    parts.append(_array("char *const", f"{name}_columns", [quoted(given.name) for given in planned.inputs]))
+    parts.append(_array("int32_t", f"{name}_scales", [str(10**own) for own in places] or ["1"]))
+    lines = [] if planned.inputs else ["(void)row;"]
+    for k, given in enumerate(planned.inputs):
+        lines.append(f"int64_t x{k} = row[{k}];")
+        absent, fill = f"x{k} == INT32_MIN", given.fill
+        if given.categories is not None:
+            parts.append(_array("char *const", f"{name}_levels_{k}", list(map(quoted, given.names))))
+            absent = f"x{k} < 0 || x{k} >= {len(given.categories)}"
+            fill = float(len(given.categories)) if fill is None else fill
+        if given.refuses:
+            lines.append(f"if ({absent}) return -1;")
+        elif fill is not None:
+            lines.append(f"if ({absent}) x{k} = {int(written(fill).scaleb(places[k], EXACT))};")
+    lines.append(f"int64_t total = {int(planned.intercept[0])};")
     for addend in planned.addends:
-        comparison = planned.layers[0].comparisons[addend.comparison]
-        lines.append(f"total += {int(addend.amounts[0])} * (2 * ({_question(planned, comparison, places)}) - 1);")
+        condition = _whole_condition(planned, planned.last.comparisons[addend.comparison], places)
+        yes, no = int(addend.coef[0]), int(addend.otherwise[0])
+        points = f"{yes} * (2 * ({condition}) - 1)" if no == -yes else f"(({condition}) ? {yes} : {no})"
+        lines.append(f"total += {points};")
     with localcontext(EXACT):
-        start, unit = int(card.start * int(planned.over)), int(card.unit * int(planned.over)) or 1
+        start, unit = int(card.start[0] * int(planned.over)), int(card.unit * int(planned.over)) or 1
     lines.append(f"return (int32_t)((total - ({start})) / {unit});")
-    body = "\n".join(f"    {line}" for line in lines)
-    refused = "; -1 where the card refuses a gap" if any(each.refuses for each in planned.inputs) else ""
-    parts.append(f"\n/* The points of a row{refused}. */\n")
-    parts.append(f"static inline int32_t {name}_points(const int32_t *row) {{\n{body}\n}}\n\n#endif\n")
-    return "".join(parts)
+    refused = "; -1 where the card refuses a gap" if any(given.refuses for given in planned.inputs) else ""
+    function = _function(f"The points of a row{refused}.", f"int32_t {name}_points(const int32_t *row)", lines)
+    return "\n".join(parts) + "\n" + function + "\n#endif\n"
 
 
 def _places(planned: ExportPlan, k: int, least: int) -> int:
     """Return how many decimals of a number are kept: as many as its thresholds have."""
     if planned.inputs[k].categories is not None:
         return 0
-    found = [least]
-    for comparison in planned.layers[0].comparisons:
-        summed = planned.layers[0].sums[comparison.summation]
-        if summed.inputs == (k,):
-            found.append(_decimals(comparison.threshold))
-    fill = planned.inputs[k].fill
-    return max([*found, 0 if fill is None else _decimals(fill)])
+    thresholds = [part.threshold for part in planned.last.comparisons if planned.last.sums[part.summation].inputs == (k,)]
+    return max([least, *map(_decimals, thresholds), _decimals(planned.inputs[k].fill or 0.0)])
 
 
 def _decimals(value: float) -> int:
     return max(0, -int(written(value).normalize(EXACT).as_tuple().exponent))
 
 
-def _reading(planned: ExportPlan, places: list[int]) -> list[str]:
-    lines = []
-    for k, each in enumerate(planned.inputs):
-        lines.append(f"int64_t x{k} = row[{k}];")
-        absent = f"x{k} == INT32_MIN"
-        if each.categories is not None:
-            absent = f"x{k} < 0 || x{k} >= {len(each.categories)}"
-        if each.refuses:
-            lines.append(f"if ({absent}) return -1;")
-        elif each.fill is not None:
-            fill = each.fill if each.categories is not None else written(each.fill).scaleb(places[k], EXACT)
-            lines.append(f"if ({absent}) x{k} = {int(fill)};")
-        elif each.categories is not None:
-            lines.append(f"if ({absent}) x{k} = {len(each.categories)};")
-    return lines
-
-
-def _whole(planned: ExportPlan, summed: Summation, comparison: PlannedComparison, places: list[int]) -> _Whole:
-    """Return a comparison times a power of ten, so that all in it is whole."""
-    numbers = [comparison.threshold, *(summed.missing_as or ())]
-    power = max(map(_decimals, numbers), default=0)
+def _whole_condition(planned: ExportPlan, comparison: PlannedComparison, places: list[int]) -> str:
+    """Write a comparison of whole numbers: all in it times a power of ten."""
+    summed, chosen = planned.last.sums[comparison.summation], planned.chosen_categories(0, comparison)
+    if chosen is not None:
+        holds = [*chosen, bool(planned.holds_if_missing(comparison))]
+        return " || ".join(f"x{summed.inputs[0]} == {code}" for code, yes in enumerate(holds) if yes) or "0"
+    power = max(map(_decimals, [comparison.threshold, *(summed.missing_as or ())]), default=0)
     for k, factor in zip(summed.inputs, summed.coefficients, strict=True):
-        some = factor if isinstance(factor, tuple) else (factor,)
-        power = max(power, max(map(_decimals, some)) + places[k])
+        power = max(power, max(map(_decimals, factor if isinstance(factor, tuple) else (factor,))) + places[k])
 
     def scaled(value: float, less: int = 0) -> int:
         whole: Decimal = written(value).scaleb(power - less, EXACT)
         return int(whole)
 
-    factors = tuple(
-        tuple(scaled(each) for each in factor) if isinstance(factor, tuple) else scaled(factor, places[k])
-        for k, factor in zip(summed.inputs, summed.coefficients, strict=True)
-    )
-    gaps = None if summed.missing_as is None else tuple(map(scaled, summed.missing_as))
-    size = sum(max(map(abs, each)) if isinstance(each, tuple) else abs(each) for each in factors)
-    if max(size, abs(scaled(comparison.threshold)) >> 31, *(gaps or (0,))) >= _MOST:
+    parts, absent, sizes = [], [], []
+    for k, factor, missing_as in summed.parts(0):
+        names = planned.inputs[k].categories
+        missing = f"x{k} == {len(names)}" if names is not None else f"x{k} == INT32_MIN"
+        if isinstance(factor, tuple):
+            values, part = list(map(scaled, factor)), "0"
+            sizes.append(max(map(abs, values)))
+            for code, value in reversed([*enumerate(values)]):
+                part = f"(x{k} == {code} ? {value} : {part})" if value else part
+        else:
+            whole = scaled(factor, places[k])
+            sizes.append(abs(whole))
+            part = f"x{k}" if whole == 1 else f"{whole} * x{k}"
+        if missing_as is not None and planned.sees_missing(k):
+            known = scaled(missing_as) == 0 and names is not None
+            part = part if known else f"({missing} ? {scaled(missing_as)} : {part})"
+        elif planned.sees_missing(k):
+            absent.append(missing)
+        parts.append(part)
+    if max(sum(sizes), abs(scaled(comparison.threshold)) >> 31, *map(scaled, summed.missing_as or (0.0,))) >= _MOST:
         raise ValueError(
             "integers=True needs coefficients and thresholds of fewer digits, so that sums fit 64 bits; use "
             "bgn.simplify(model, X, y, points=10).network, or the version with floats."
         )
-    return _Whole(factors, gaps, scaled(comparison.threshold))
+    test = f"{' + '.join(parts) or '0'} >= {scaled(comparison.threshold)}"
+    return f"({' || '.join(absent)}) ? {int(bool(comparison.missing))} : {test}" if absent else test
 
 
-def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[int]) -> str:
-    """Write a comparison of whole numbers."""
-    summed = planned.layers[0].sums[comparison.summation]
-    chosen = planned.chosen_categories(0, comparison)
-    if chosen is not None:
-        answers = [*chosen, bool(planned.gap_answer(0, comparison))]
-        tests = [f"x{summed.inputs[0]} == {code}" for code, yes in enumerate(answers) if yes]
-        return " || ".join(tests) or "0"
-    whole = _whole(planned, summed, comparison, places)
-    parts, absent = [], []
-    for place, (k, factor) in enumerate(zip(summed.inputs, whole.factors, strict=True)):
-        categories = planned.inputs[k].categories
-        missing = f"x{k} == {len(categories)}" if categories is not None else f"x{k} == INT32_MIN"
-        if isinstance(factor, tuple):
-            part = "0"
-            for code, value in reversed([*enumerate(factor)]):
-                part = f"(x{k} == {code} ? {value} : {part})" if value else part
-        else:
-            part = f"x{k}" if factor == 1 else f"{factor} * x{k}"
-        if whole.missing_as is not None and planned.sees_gap(k):
-            known = whole.missing_as[place] == 0 and categories is not None
-            part = part if known else f"({missing} ? {whole.missing_as[place]} : {part})"
-        elif planned.sees_gap(k):
-            absent.append(missing)
-        parts.append(part)
-    test = f"{' + '.join(parts) or '0'} >= {whole.threshold}"
-    if not absent:
-        return test
-    return f"({' || '.join(absent)}) ? {int(bool(comparison.missing))} : {test}"
-
-
-# -- Words that are harmless in C, whatever they hold.
+# -- Text that is harmless in C, whatever it holds.
 
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;<>=+\-()]")
 
@@ -432,9 +364,3 @@ def quoted(text: str) -> str:
 def comment(text: str) -> str:
     """Write text so that it neither ends a comment nor joins lines."""
     return re.sub(r"[*/\\?]", " ", clean(text)).encode("ascii", "replace").decode().replace("?", ".")
-
-
-def check_name(name: str) -> None:
-    """Refuse what C cannot call a function."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
-        raise ValueError(f"name must be letters, digits and _, the first of them a letter; got {name!r}.")

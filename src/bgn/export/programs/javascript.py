@@ -6,12 +6,10 @@ import json
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, Input, plan
-from bgn.export.programs.straight import Statements
-from bgn.model.dates import TimePart
-from bgn.model.schema import Category, category_name
+from bgn.export.plan import ExportPlan, Input, plan, write_file
+from bgn.export.programs.statements import Statements, indented
+from bgn.model.schema import Category
 from bgn.text import quote_name
-from bgn.whole_file import write_whole
 
 _HELPERS = """
 const _missing = (value) => value === null || value === undefined || Number.isNaN(value);
@@ -27,10 +25,10 @@ function _number(value, name) {
   return value;
 }
 """
-_PLACE = """function _place(levels, value, none) {
+_PLACE = """function _place(categories, value, none) {
   if (value === null) return none;
   const word = typeof value === "boolean" ? (value ? "True" : "False") : String(value);
-  const found = levels.get(value) ?? levels.get(word);
+  const found = categories.get(value) ?? categories.get(word);
   return found === undefined ? none : found;
 }
 """
@@ -141,20 +139,13 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     ...
     """
     planned = plan(model)
-    _check_zones(planned)
-    text = module(planned)
-    if path is not None:
-        write_whole(path, text.encode())
-    return text
-
-
-def _check_zones(planned: ExportPlan) -> None:
-    for each in planned.inputs:
-        if isinstance(each.made, TimePart) and each.made.zone not in (None, "UTC"):
+    for given in planned.inputs:
+        if given.made is not None and given.made.zone not in (None, "UTC"):
             raise ValueError(
-                f"model reads {each.raw!r} by the clocks of {each.made.zone}, which JavaScript has no plain words for. "
+                f"model reads {given.raw!r} by the clocks of {given.made.zone}, which JavaScript has no plain words for. "
                 "Export a model of the parts themselves: fit to a table that has them as columns."
             )
+    return write_file(module(planned), path)
 
 
 def module(planned: ExportPlan) -> str:
@@ -164,99 +155,82 @@ def module(planned: ExportPlan) -> str:
     parts.append(f"export const columns = [{', '.join(map(quoted, planned.raws))}];")
     if planned.classes is not None:
         parts.append(f"export const classes = [{', '.join(map(_category, planned.classes))}];")
-    for k, each in enumerate(planned.inputs):
-        if each.categories is not None:
-            parts.append(f"const _levels_{k} = {_map({category: place for place, category in enumerate(each.categories)})};")
-    written = JavaScriptStatements(planned)
-    lines = _lines(written, [line for k, each in enumerate(planned.inputs) for line in _read(k, each)])
-    parts += _tables(written)
-    helpers = _HELPERS + (_PLACE if any(each.categories is not None for each in planned.inputs) else "")
-    helpers += _DATES if any(isinstance(each.made, TimePart) for each in planned.inputs) else ""
-    told = "raw score" if planned.link != "softmax" else "raw scores"
-    score = f"\n/** The {told} of a row. */\nexport {_function('score', [*lines, f'return {_returned(written)};'])}\n"
-    return "\n".join(parts) + helpers + score + _predict(written) + _LABEL[planned.link]
+    for k, given in enumerate(planned.inputs):
+        if given.categories is not None:  # by value and by name
+            codes = {quoted(name): code for code, name in enumerate(given.names)}
+            codes |= {_category(category): code for code, category in enumerate(given.categories)}
+            pairs = ", ".join(f"[{text}, {code}]" for text, code in codes.items())
+            parts.append(f"const _categories_{k} = new Map([{pairs}]);")
+    statements = JavaScriptStatements(planned)
+    lines = _lines(statements, [line for k, given in enumerate(planned.inputs) for line in _read(k, given, statements)])
+    helpers = _HELPERS + (_PLACE if any(given.categories is not None for given in planned.inputs) else "")
+    helpers += _DATES if any(given.made is not None for given in planned.inputs) else ""
+    scores = "raw score" if planned.link != "softmax" else "raw scores"
+    body = _function("score", [*lines, f"return {statements.totals()};"])
+    score = f"\n/** The {scores} of a row. */\nexport {body}\n"
+    return "\n".join([*parts, *_tables(statements)]) + helpers + score + _predict(statements) + _LABEL[planned.link]
 
 
 def page_functions(planned: ExportPlan) -> str:
     """Return functions ``score``, ``answers`` and ``predict`` of a row as the network reads it, for a page.
 
-    A row is an array with the number of a category's level, and null for a gap; answers are those of the last layer,
-    null where a neuron has no weight. The statements are those of the module.
+    A row is an array with the number of each category, and null for a missing value; answers are those of the last
+    layer, null where a rule has no weight. The statements are those of the module.
     """
-    written = JavaScriptStatements(planned, answers=True)
-    lines, last = _lines(written, [_read_code(k, each) for k, each in enumerate(planned.inputs)]), len(planned.layers)
-    asked = planned.asked_last
-    answers = [f"h{last - 1}_{asked[k]}" if k in asked else "null" for k in range(planned.network.widths[-1])]
-    lines.append(f"return {{ total: {_returned(written)}, answers: [{', '.join(answers)}] }};")
-    predict = _predict(written).replace("export ", "")
-    parts = [*_tables(written), _function("run", lines), "const score = (row) => run(row).total;" + predict]
+    statements = JavaScriptStatements(planned, keep_all=True)
+    reading = []
+    for k, given in enumerate(planned.inputs):
+        absent = "NaN" if given.categories is None else str(len(given.categories))
+        reading.append(f"const x{k} = row[{given.place}] ?? {statements.fill(given) or absent};")
+    lines, last, of_rule = _lines(statements, reading), len(planned.layers) - 1, planned.comparison_of_rule
+    signs = [f"h{last}_{of_rule[k]}" if k in of_rule else "null" for k in range(len(planned.network.rules))]
+    lines.append(f"return {{ total: {statements.totals()}, answers: [{', '.join(signs)}] }};")
+    predict = _predict(statements).replace("export ", "")
+    parts = [*_tables(statements), _function("run", lines), "const score = (row) => run(row).total;" + predict]
     parts.append("return { score, predict, answers: (row) => run(row).answers };")
     return "const bgnModel = (() => {\n" + "\n".join(parts) + "\n})();\n"
 
 
-def _lines(written: JavaScriptStatements, reading: list[str]) -> list[str]:
+def _lines(statements: JavaScriptStatements, reading: list[str]) -> list[str]:
     """Return the statements from reading a row to the sums of the outputs."""
-    bases = [f"let t{output} = {written.number(base)};" for output, base in enumerate(written.plan.base)]
-    return [*reading, *bases, *written.body()]
+    numbers = map(statements.number, statements.plan.intercept)
+    return [*reading, *(f"let t{output} = {number};" for output, number in enumerate(numbers)), *statements.body()]
 
 
-def _tables(written: JavaScriptStatements) -> list[str]:
-    return [f"const {name} = [{', '.join(values)}];" for values, name in written.tables.items()]
+def _tables(statements: JavaScriptStatements) -> list[str]:
+    return [f"const {name} = [{', '.join(values)}];" for values, name in statements.tables.items()]
 
 
 def _function(name: str, lines: list[str]) -> str:
-    body = "\n".join(f"  {line}" for line in lines)
-    return f"function {name}(row) {{\n{body}\n}}"
+    return f"function {name}(row) {{\n{indented(lines, '  ')}\n}}"
 
 
-def _returned(written: JavaScriptStatements) -> str:
-    totals = [written.total(output) for output in range(written.plan.outputs)]
-    return f"[{', '.join(totals)}]" if written.plan.link == "softmax" else totals[0]
-
-
-def _predict(written: JavaScriptStatements) -> str:
+def _predict(statements: JavaScriptStatements) -> str:
     """Return the function that predicts, within bounds where there are."""
-    if not written.plan.bounds:
-        return _PREDICT[written.plan.link]
-    lines = ["const total = score(row);", f"return {written.held('total')};"]
+    if not statements.plan.bounds:
+        return _PREDICT[statements.plan.link]
+    lines = ["const total = score(row);", f"return {statements.held('total')};"]
     return f"\n/** The prediction. */\nexport {_function('predict', lines)}\n"
-
-
-def _read_code(k: int, each: Input) -> str:
-    """Return the line that reads an input of a row as the network reads it."""
-    if each.categories is not None:
-        absent = str(len(each.categories) if each.fill is None else int(each.fill))
-    else:
-        absent = "NaN" if each.fill is None else repr(each.fill)
-    return f"const x{k} = row[{each.place}] ?? {absent};"
 
 
 def _category(category: Category) -> str:
     return quoted(category) if isinstance(category, str) else json.dumps(category)
 
 
-def _map(places: dict[Category, int]) -> str:
-    """Write the places of levels, by value and by word."""
-    words = {quoted(category_name(category)): place for category, place in places.items()}
-    pairs = words | {_category(category): place for category, place in places.items()}
-    return f"new Map([{', '.join(f'[{category}, {place}]' for category, place in pairs.items())}])"
-
-
-def _read(k: int, each: Input) -> list[str]:
+def _read(k: int, given: Input, statements: JavaScriptStatements) -> list[str]:
     """Return the lines that read an input."""
-    cell, name = f"_cell(row, {quoted(each.raw)})", quoted(each.raw)
-    absent, fill = f"x{k} !== x{k}", None if each.fill is None else repr(each.fill)
-    if each.categories is not None:
-        value, absent = f"_place(_levels_{k}, {cell}, {len(each.categories)})", f"x{k} === {len(each.categories)}"
-        fill = None if each.fill is None else repr(int(each.fill))
-    elif isinstance(each.made, TimePart):
-        first = f", {quoted(each.made.first + 'T00:00:00')}" if each.made.first else ""
-        value = f"_part({cell}, {quoted(each.made.part)}, {name}{first})"
+    cell, name, absent = f"_cell(row, {quoted(given.raw)})", quoted(given.raw), f"x{k} !== x{k}"
+    if given.categories is not None:
+        none = len(given.categories)
+        value, absent = f"_place(_categories_{k}, {cell}, {none})", f"x{k} === {none}"
+    elif given.made is not None:
+        first = f", {quoted(given.made.first + 'T00:00:00')}" if given.made.first else ""
+        value = f"_part({cell}, {quoted(given.made.part)}, {name}{first})"
     else:
         value = f"_number({cell}, {name})"
-    lines = [f"let x{k} = {value};"]
-    if each.refuses:
-        lines.append(f"if ({absent}) throw new Error({quoted(f'{each.raw} is missing')});")
+    lines, fill = [f"let x{k} = {value};"], statements.fill(given)
+    if given.refuses:
+        lines.append(f"if ({absent}) throw new Error({quoted(f'{given.raw} is missing')});")
     elif fill is not None:
         lines.append(f"if ({absent}) x{k} = {fill};")
     return lines

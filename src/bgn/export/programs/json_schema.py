@@ -6,9 +6,7 @@ import json
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, Input, plan
-from bgn.model.dates import TimePart
-from bgn.whole_file import write_whole
+from bgn.export.plan import ExportPlan, Input, plan, write_file
 
 
 def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> str:
@@ -35,40 +33,33 @@ def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> st
     ({'income': {'type': 'number'}}, ['income'])
     """
     planned = plan(model)
-    text = json.dumps(_schema(planned), indent=2, ensure_ascii=True) + "\n"
-    if path is not None:
-        write_whole(path, text.encode())
-    return text
-
-
-def _schema(planned: ExportPlan) -> dict[str, Any]:
     by_raw: dict[str, list[Input]] = {}
-    for each in planned.inputs:
-        by_raw.setdefault(each.raw, []).append(each)
-    return {
+    for given in planned.inputs:
+        by_raw.setdefault(given.raw, []).append(given)
+    schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A row to predict {planned.target} of",
         "type": "object",
         "properties": {raw: _property(planned, some) for raw, some in by_raw.items()},
-        "required": [raw for raw, some in by_raw.items() if any(each.refuses for each in some)],
+        "required": [raw for raw, some in by_raw.items() if any(given.refuses for given in some)],
     }
+    return write_file(json.dumps(schema, indent=2, ensure_ascii=True) + "\n", path)
 
 
 def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
-    """Return what is said of one column of a raw table."""
-    first, optional = some[0], not any(each.refuses for each in some)
+    """Return what is said of one column of a raw dataset."""
+    first, optional = some[0], not any(given.refuses for given in some)
     column = planned.network.schema.columns[first.place]
     if first.categories is not None:
         return {"enum": [*first.categories, *[None] * optional]}
-    kind = "number"
-    told = {}
-    if isinstance(first.made, TimePart):
-        kind = "number" if first.made.part == "duration" else "string"
-        told = {"format": "time" if first.made.part == "time" else "date-time"}
-        told = told if kind == "string" else {"description": "in days"}
+    kind, more = "number", {}
+    if first.made is not None and first.made.part == "duration":
+        more = {"description": "in days"}
+    elif first.made is not None:
+        kind, more = "string", {"format": "time" if first.made.part == "time" else "date-time"}
     described = [f"in {column.unit}"] if column.unit else []
     if column.seen is not None and first.made is None:
         described.append(f"seen from {column.seen[0]!r} to {column.seen[1]!r}")
     if described:
-        told["description"] = ", ".join(described)
-    return {"type": [kind, "null"] if optional else kind} | told
+        more["description"] = ", ".join(described)
+    return {"type": [kind, "null"] if optional else kind} | more

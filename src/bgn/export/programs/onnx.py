@@ -1,7 +1,7 @@
 """A network as an ONNX graph of plain operators in double precision.
 
-Rows lie along the last axis inside the graph, so that an operator works on contiguous columns, and questions of the
-same shape are asked together, some dozens at a time. Where sums are whole numbers they are matrix products, exact in
+Rows lie along the last axis inside the graph, so that an operator works on contiguous columns, and comparisons of the
+same shape are made together, some dozens at a time. Where sums are whole numbers they are matrix products, exact in
 any order; otherwise chains of additions in the network's order.
 """
 
@@ -15,20 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.export.plan import (
-    NOT_TEXT,
-    ExportPlan,
-    Input,
-    PlannedComparison,
-    ReasonAmounts,
-    SlopedInput,
-    Summation,
-    check_words,
-    plan,
-)
-from bgn.model.schema import category_name
+from bgn.export.plan import NOT_TEXT, ExportPlan, LinearInput, Reason, Summation, check_texts, plan, write_file
 from bgn.require import require
-from bgn.whole_file import write_whole
 
 _TOGETHER = 64
 
@@ -80,174 +68,155 @@ def to_onnx(
     (array([[1.505]]), array([1.505]))
     """
     planned = plan(model)
-    wanted = inputs or ("matrix" if all(each.categories is None for each in planned.inputs) else "columns")
-    check_words(planned.words, NOT_TEXT, "ONNX")
-    for each in planned.inputs if wanted == "columns" else ():
-        if "" in (each.categories or ()):
+    form = inputs or ("matrix" if all(given.categories is None for given in planned.inputs) else "columns")
+    check_texts(planned.texts, NOT_TEXT, "ONNX")
+    for given in planned.inputs if form == "columns" else ():
+        if "" in (given.categories or ()):
             raise ValueError(
-                f"model has an empty string as a category of {each.name!r}, which is a missing value where ONNX reads "
+                f"model has an empty string as a category of {given.name!r}, which is a missing value where ONNX reads "
                 "words. Use inputs='matrix', or call the category otherwise."
             )
-    if wanted not in ("matrix", "columns"):
+    if form not in ("matrix", "columns"):
         raise ValueError(f"inputs must be 'matrix' or 'columns'; got {inputs!r}.")
     if precision not in ("double", "float"):
         raise ValueError(f"precision must be 'double' or 'float'; got {precision!r}.")
-    amounts = () if reasons is None else planned.reasons(reasons)
-    content = _graph(planned, wanted, precision, amounts, count)
-    if path is not None:
-        write_whole(path, content)
-    return content
-
-
-def _graph(planned: ExportPlan, inputs: str, precision: str, amounts: Sequence[ReasonAmounts], count: int) -> bytes:
+    explained = () if reasons is None else planned.reasons(reasons)
     graph = Graph([*planned.network.names, planned.target])
-    read_inputs(graph, planned, inputs, precision)
-    for number in range(len(planned.layers) - 1):
-        _hidden_layer(graph, planned, number)
-    total = (_whole_total if planned.whole else _chained_total)(graph, planned)
+    _read_inputs(graph, planned, form, np.float64 if precision == "double" else np.float32)
+    for layer, part in enumerate(planned.layers[:-1]):  # +-1, what the next layer reads
+        groups = _compare(graph, planned, layer, range(len(part.comparisons)))
+        signs = [graph.node("Where", holds, graph.constant(1.0), graph.constant(-1.0)) for _, holds in groups]
+        order = [position for positions, _ in groups for position in positions]
+        graph.values.append(graph.node("Concat", *signs, axis=0) if signs else "")
+        graph.rows.append({position: row for row, position in enumerate(order)})
+    total = _add_up(graph, planned)
     if planned.over != 1.0:
         total = graph.node("Div", total, graph.constant(planned.over))
     if graph.refused:
         total = graph.node("Where", graph.refused, graph.constant(np.nan), total)
-    outputs_of_scores(graph, planned, total)
-    if amounts:
-        _reasons(graph, planned, amounts, min(count, len(amounts)), total)
+    _write_outputs(graph, planned, total)
+    if explained:
+        _write_reasons(graph, planned, explained, min(count, len(explained)), total)
+    names = [given.name for given in planned.inputs] if form == "columns" else planned.network.names
     metadata = {
         "target": planned.target,
-        "columns": json.dumps([each.name for each in planned.inputs] if inputs == "columns" else planned.network.names),
+        "columns": json.dumps(names),
         "to do before": "\n".join(planned.to_do),
-        "reasons": json.dumps([each.words for each in amounts]),
+        "reasons": json.dumps([reason.text for reason in explained]),
     }
-    return graph.finished({name: text for name, text in metadata.items() if text not in ("", "[]")})
+    return write_file(graph.finished({name: text for name, text in metadata.items() if text not in ("", "[]")}), path)
 
 
-# -- questions ---------------------------------------------------------------------------------------------------
+# -- rules -------------------------------------------------------------------------------------------------------
 
 
-def _shape(planned: ExportPlan, layer: int, comparison: PlannedComparison) -> tuple[Any, ...]:
-    """Return what comparisons that are asked together have in common."""
-    summed = planned.layers[layer].sums[comparison.summation]
-    slots = tuple(
-        k if isinstance(each, tuple) else -1 for k, each in zip(summed.inputs, summed.coefficients, strict=True)
-    )
-    return slots, summed.missing_as is not None and not layer, bool(comparison.missing) and not layer
+def _compare(graph: Graph, planned: ExportPlan, layer: int, places: Sequence[int]) -> list[tuple[list[int], str]]:
+    """Make comparisons, by their numbers (some perhaps twice); return groups of positions and what holds.
 
-
-def _asked(graph: Graph, planned: ExportPlan, layer: int, places: Sequence[int]) -> list[tuple[list[int], str]]:
-    """Ask comparisons, by their numbers (some perhaps twice); return groups of positions and their answers."""
-    comparisons = planned.layers[layer].comparisons
+    Those that read the same categories, and treat missing values alike, are made together.
+    """
+    part = planned.layers[layer]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for position, place in enumerate(places):
-        groups.setdefault(_shape(planned, layer, comparisons[place]), []).append(position)
-    found = []
-    for (_, gaps, missing), positions in groups.items():
+        comparison = part.comparisons[place]
+        summed = part.sums[comparison.summation]
+        slots = tuple(k if isinstance(own, tuple) else -1 for k, own, _ in summed.parts(layer))
+        shape = slots, summed.missing_as is not None and not layer, bool(comparison.missing) and not layer
+        groups.setdefault(shape, []).append(position)
+    compared = []
+    for (_, counts_missing, missing), positions in groups.items():
         for start in range(0, len(positions), _TOGETHER):
             chunk = positions[start : start + _TOGETHER]
-            some = [comparisons[places[position]] for position in chunk]
-            summed = _sums(graph, [planned.layers[layer].sums[each.summation] for each in some], layer, gaps)
-            thresholds = graph.constant([[each.threshold] for each in some])
+            some = [part.comparisons[places[position]] for position in chunk]
+            sums = _add_inputs(graph, [part.sums[own.summation] for own in some], layer, counts_missing)
+            thresholds = graph.constant([[own.threshold] for own in some])
             if missing:  # NaN is not below
-                found.append((chunk, graph.node("Not", graph.node("Less", summed, thresholds))))
+                holds = graph.node("Not", graph.node("Less", sums, thresholds))
             else:
-                found.append((chunk, graph.node("GreaterOrEqual", summed, thresholds)))
-    return found
+                holds = graph.node("GreaterOrEqual", sums, thresholds)
+            compared.append((chunk, holds))
+    return compared
 
 
-def _sums(graph: Graph, sums: Sequence[Summation], layer: int, gaps: bool) -> str:
+def _add_inputs(graph: Graph, sums: Sequence[Summation], layer: int, counts_missing: bool) -> str:
     """Add up sums of the same shape, one row each."""
     total = ""
     for slot in range(len(sums[0].inputs)):
-        inputs, factors = [each.inputs[slot] for each in sums], [each.coefficients[slot] for each in sums]
+        inputs, factors = [summed.inputs[slot] for summed in sums], [summed.coefficients[slot] for summed in sums]
+        missing_as = [np.nan if summed.missing_as is None else summed.missing_as[slot] for summed in sums]
         if isinstance(factors[0], tuple):
-            codes = graph.codes[inputs[0]]
-            behind = [np.nan if each.missing_as is None else each.missing_as[slot] for each in sums]  # the last level: a gap
-            tables = np.column_stack([np.array(factors), behind])
-            part = graph.node("Gather", graph.constant(tables), codes, axis=1)
+            tables = np.column_stack([np.array(factors), missing_as])  # behind the last category: a missing value
+            part = graph.node("Gather", graph.constant(tables), graph.codes[inputs[0]], axis=1)
         else:
             rows = [graph.rows[layer][k] for k in inputs]
             part = graph.node("Gather", graph.values[layer], graph.constant(rows, np.int64), axis=0)
-            if any(each != 1.0 for each in factors):
-                part = graph.node("Mul", part, graph.constant([[each] for each in factors]))
-            if gaps:
-                counted = graph.constant([[each.missing_as[slot]] for each in sums])  # type: ignore[index]
+            if any(factor != 1.0 for factor in factors):
+                part = graph.node("Mul", part, graph.constant([[factor] for factor in factors]))
+            if counts_missing:
+                counted = graph.constant([[value] for value in missing_as])
                 part = graph.node("Where", graph.node("IsNaN", part), counted, part)
         total = graph.node("Add", total, part) if total else part
     return total or graph.zeros(len(sums))
 
 
-def _hidden_layer(graph: Graph, planned: ExportPlan, layer: int) -> None:
-    """Make the answers of a layer, +-1, what the next one reads."""
-    groups = _asked(graph, planned, layer, range(len(planned.layers[layer].comparisons)))
-    answers = [graph.node("Where", answer, graph.constant(1.0), graph.constant(-1.0)) for _, answer in groups]
-    order = [position for positions, _ in groups for position in positions]
-    graph.values.append(graph.node("Concat", *answers, axis=0) if answers else "")
-    graph.rows.append({position: row for row, position in enumerate(order)})
-
-
 # -- totals ------------------------------------------------------------------------------------------------------
 
 
-def _whole_total(graph: Graph, planned: ExportPlan) -> str:
-    """Add up whole numbers, by matrix products: exact in any order."""
-    amounts = np.array([each.amounts for each in planned.addends]).reshape(-1, planned.outputs)
-    total = graph.base(np.array(planned.base) - amounts.sum(axis=0))
-    places = [each.comparison for each in planned.addends]
-    for positions, answer in _asked(graph, planned, len(planned.layers) - 1, places):
-        weights = graph.constant(2.0 * amounts[positions].T)
-        part = graph.node("MatMul", weights, graph.node("Cast", answer, to=graph.double))
+def _add_up(graph: Graph, planned: ExportPlan) -> str:
+    """Add up the terms: whole numbers by matrix products, exact in any order, others in the network's order."""
+    intercept, last = np.array(planned.intercept), len(planned.layers) - 1
+    groups = _compare(graph, planned, last, [addend.comparison for addend in planned.addends])
+    yes, no = (np.array([getattr(addend, side) for addend in planned.addends]).reshape(-1, planned.outputs)
+               for side in ("coef", "otherwise"))  # fmt: skip
+    if planned.whole:
+        total = graph.fixed(intercept + no.sum(axis=0))
+        for positions, holds in groups:
+            part = graph.node("MatMul", graph.constant((yes - no)[positions].T), graph.node("Cast", holds, to=graph.double))
+            total = graph.node("Add", total, part)
+        return total
+    total, split = graph.fixed(intercept), dict[int, str]()
+    for positions, holds in groups:
+        split |= zip(positions, graph.split(holds, len(positions)), strict=True)
+    position = 0
+    for term in planned.terms:
+        if isinstance(term, LinearInput):
+            row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][term.input]], np.int64), axis=0)
+            part = graph.node("Mul", _between(graph, term, row), graph.constant([[own] for own in term.coef]))
+        else:
+            sides = [graph.constant(side[position][:, np.newaxis]) for side in (yes, no)]
+            part, position = graph.node("Where", split[position], *sides), position + 1
         total = graph.node("Add", total, part)
     return total
 
 
-def _chained_total(graph: Graph, planned: ExportPlan) -> str:
-    """Add up one after the other, in the network's order."""
-    total = graph.base(np.array(planned.base))
-    for sloped in planned.slopes:
-        row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][sloped.input]], np.int64), axis=0)
-        row = _between(graph, sloped, row)
-        total = graph.node("Add", total, graph.node("Mul", row, graph.constant([[each] for each in sloped.slopes])))
-    answers: dict[int, str] = {}
-    for positions, answer in _asked(
-        graph, planned, len(planned.layers) - 1, [each.comparison for each in planned.addends]
-    ):
-        answers |= zip(positions, graph.split(answer, len(positions)), strict=True)
-    for position, addend in enumerate(planned.addends):
-        amounts = np.array(addend.amounts)[:, np.newaxis]
-        part = graph.node("Where", answers[position], graph.constant(amounts), graph.constant(-amounts))
-        total = graph.node("Add", total, part)
-    return total
-
-
-def _between(graph: Graph, sloped: SlopedInput, row: str) -> str:
-    """Return an input, no further than the ends of its slope, and what stands in for a gap."""
+def _between(graph: Graph, linear: LinearInput, row: str) -> str:
+    """Return an input, no further than the ends of its linear term, and what a missing value counts as."""
     value = row
-    for end, beyond in ((sloped.low, "Less"), (sloped.high, "Greater")):
+    for end, beyond in ((linear.low, "Less"), (linear.high, "Greater")):
         if np.isfinite(end):
             bound = graph.constant([[end]])
             value = graph.node("Where", graph.node(beyond, row, bound), bound, value)
-    if sloped.gap is None:
+    if linear.missing_as is None:
         return value
-    return graph.node("Where", graph.node("IsNaN", row), graph.constant([[sloped.gap]]), value)
+    return graph.node("Where", graph.node("IsNaN", row), graph.constant([[linear.missing_as]]), value)
 
 
-def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts], count: int, total: str) -> None:
-    """Find the largest SHAP values of questions, of several classes those of the likeliest."""
+def _write_reasons(graph: Graph, planned: ExportPlan, reasons: Sequence[Reason], count: int, total: str) -> None:
+    """Find the largest SHAP values of rules, of several classes those of the likeliest."""
     likeliest = graph.node("ArgMax", total, axis=0, keepdims=0) if planned.outputs > 1 else ""
-    groups = _asked(graph, planned, len(planned.layers) - 1, [each.comparison for each in amounts])
+    groups = _compare(graph, planned, len(planned.layers) - 1, [reason.comparison for reason in reasons])
     values = []
-    for positions, answer in groups:
-        yes, no = ([getattr(amounts[k], side) for k in positions] for side in ("yes", "no"))
-        sides = [graph.constant(side) for side in (yes, no)]
+    for positions, holds in groups:
+        sides = [graph.constant([getattr(reasons[k], side) for k in positions]) for side in ("yes", "no")]
         if likeliest:
             sides = [graph.node("Gather", side, likeliest, axis=1) for side in sides]
-        values.append(graph.node("Where", answer, *sides))
+        values.append(graph.node("Where", holds, *sides))
     order = np.argsort([position for positions, _ in groups for position in positions])
     rows = graph.node("Gather", graph.node("Concat", *values, axis=0), graph.constant(order, np.int64), axis=0)
-    size = graph.node("Abs", rows)
-    _, which = graph.nodes("TopK", [size, graph.constant([count], np.int64)], 2, axis=0)
+    _, which = graph.nodes("TopK", [graph.node("Abs", rows), graph.constant([count], np.int64)], 2, axis=0)
     graph.output("reasons", graph.node("Transpose", which, perm=[1, 0]), np.int64, count)
-    found = graph.node("GatherElements", rows, which, axis=0)
-    graph.output("amounts", graph.node("Transpose", found, perm=[1, 0]), np.float64, count)
+    largest = graph.node("GatherElements", rows, which, axis=0)
+    graph.output("amounts", graph.node("Transpose", largest, perm=[1, 0]), np.float64, count)
 
 
 # -- A graph of ONNX on its way: nodes, constants that are stored once, inputs and outputs.
@@ -260,8 +229,8 @@ _LABELS = ("LabelEncoder",)
 class Graph:
     """Nodes and constants, whose names are none of those given.
 
-    `values` holds, layer by layer, the name of what questions read, one row per input or answer, and `rows` which row
-    of it each is; `codes` the numbers of levels by input; `refused` where no prediction is made, if there is such.
+    `values` holds, layer by layer, the name of what rules read, one row per input or comparison, and `rows` which row
+    of it that is; `codes` the numbers of categories by input; `refused` where no prediction is made, if there is such.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -311,12 +280,16 @@ class Graph:
         return self.nodes("Split", [name, self.constant(np.ones(count), np.int64)], count, axis=0)
 
     def zeros(self, count: int) -> str:
-        """Return rows of zeros, as many as asked for."""
-        gap = self.node("IsNaN", self.one_row)
-        nothing = self.node("Cast", self.node("And", gap, self.node("Not", gap)), to=self.double)
+        """Return rows of zeros."""
+        missing = self.node("IsNaN", self.one_row)
+        nothing = self.node("Cast", self.node("And", missing, self.node("Not", missing)), to=self.double)
         return self.node("Mul", nothing, self.constant(np.zeros((count, 1))))
 
-    def base(self, values: ArrayLike) -> str:
+    def in_double(self, name: str, kind: type) -> str:
+        """Return a value in double precision."""
+        return name if kind is np.float64 else self.node("Cast", name, to=self.double)
+
+    def fixed(self, values: ArrayLike) -> str:
         """Return rows of numbers, one row each."""
         numbers = np.asarray(values)
         return self.node("Add", self.zeros(len(numbers)), self.constant(numbers[:, np.newaxis]))
@@ -328,7 +301,7 @@ class Graph:
 
     def output(self, title: str, name: str, kind: Any, columns: int | None) -> None:
         """Give a value a name under which it is returned; without a number of columns it has none."""
-        taken = {each.name for each in self._inputs}
+        taken = {given.name for given in self._inputs}
         while title in taken:
             title += " of bgn"
         self._nodes.append(self._onnx.helper.make_node("Identity", [name], [title]))
@@ -353,99 +326,81 @@ class Graph:
         return bytes(model.SerializeToString())
 
 
-# -- What an ONNX graph reads: one matrix, or one input per column; gaps filled where questions see none.
+# -- What an ONNX graph reads: one matrix, or one input per column; missing values filled where rules see none.
 
 
-def read_inputs(graph: Graph, planned: ExportPlan, inputs: str, precision: str) -> None:
-    """Add inputs, and make of them the rows of numbers and the numbers of levels that questions read."""
-    kind = np.float64 if precision == "double" else np.float32
-    numbers = _matrix(graph, planned, kind) if inputs == "matrix" else _columns(graph, planned, kind)
+def _read_inputs(graph: Graph, planned: ExportPlan, form: str, kind: type) -> None:
+    """Add inputs, and make of them the rows of numbers and the numbers of categories that rules read."""
+    numbers = (_read_matrix if form == "matrix" else _read_columns)(graph, planned, kind)
     filled: list[str] = []
-    rows = {}
-    for k, each in enumerate(planned.inputs):
+    rows, refused = {}, []
+    for k, given in enumerate(planned.inputs):
+        missing = ""
         if k in numbers:
-            value, gap = numbers[k], graph.node("IsNaN", numbers[k]) if each.refuses or each.fill is not None else ""
-            if each.fill is not None:
-                value = graph.node("Where", gap, graph.constant(each.fill), value)
+            value = numbers[k]
+            if given.refuses or given.fill is not None:
+                missing = graph.node("IsNaN", value)
+            if given.fill is not None:
+                value = graph.node("Where", missing, graph.constant(given.fill), value)
             rows[k] = len(filled)
             filled.append(value)
-            infinite = graph.node("IsInf", numbers[k])
-            graph.refused = graph.node("Or", graph.refused, infinite) if graph.refused else infinite
-        else:
-            none = graph.constant(len(each.categories or ()), np.int64)
-            gap = graph.node("Equal", graph.codes[k], none) if each.refuses or each.fill is not None else ""
-            if each.fill is not None:
-                fill = graph.constant(int(each.fill), np.int64)
-                graph.codes[k] = graph.node("Where", gap, fill, graph.codes[k])
-        if each.refuses:
-            graph.refused = graph.node("Or", graph.refused, gap) if graph.refused else gap
+            refused.append(graph.node("IsInf", numbers[k]))
+        elif given.refuses or given.fill is not None:
+            missing = graph.node("Equal", graph.codes[k], graph.constant(len(given.names), np.int64))
+            if given.fill is not None:
+                fill = graph.constant(int(given.fill), np.int64)
+                graph.codes[k] = graph.node("Where", missing, fill, graph.codes[k])
+        refused += [missing] * given.refuses
+    for name in refused:
+        graph.refused = graph.node("Or", graph.refused, name) if graph.refused else name
     graph.values.append(graph.node("Concat", *filled, axis=0) if filled else "")
     graph.rows.append(rows)
 
 
-def _matrix(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
-    """Read one matrix, categories by the number of their level."""
-    network = planned.network
-    table = graph.input("X", kind, network.n_inputs)
-    if kind is not np.float64:
-        table = graph.node("Cast", table, to=graph.double)
-    table = graph.node("Transpose", table, perm=[1, 0])
-    found = {}
-    for k, each in enumerate(planned.inputs):
-        row = graph.node("Gather", table, graph.constant([each.place], np.int64), axis=0)
+def _read_matrix(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
+    """Read one matrix, categories by their numbers; one behind the last for a missing value and for none of them."""
+    matrix = graph.in_double(graph.input("X", kind, planned.network.n_inputs), kind)
+    matrix = graph.node("Transpose", matrix, perm=[1, 0])
+    numbers = {}
+    for k, given in enumerate(planned.inputs):
+        row = graph.node("Gather", matrix, graph.constant([given.place], np.int64), axis=0)
         graph.one_row = graph.one_row or row
-        if each.categories is None:
-            found[k] = row
-        else:
-            graph.codes[k] = _codes(graph, row, len(each.categories))
-    graph.one_row = graph.one_row or graph.node("Gather", table, graph.constant([0], np.int64), axis=0)
-    return found
+        if given.categories is None:
+            numbers[k] = row
+            continue
+        zero, count = graph.constant(0.0), graph.constant(float(len(given.categories)))
+        inside = graph.node("And", graph.node("GreaterOrEqual", row, zero), graph.node("Less", row, count))
+        whole = graph.node("Cast", graph.node("Where", inside, row, count), to=7)  # int64
+        graph.codes[k] = graph.node("Reshape", whole, graph.constant([-1], np.int64))
+    graph.one_row = graph.one_row or graph.node("Gather", matrix, graph.constant([0], np.int64), axis=0)
+    return numbers
 
 
-def _codes(graph: Graph, row: str, count: int) -> str:
-    """Return the numbers of levels; one behind the last for a gap and what is no level."""
-    inside = graph.node(
-        "And",
-        graph.node("GreaterOrEqual", row, graph.constant(0.0)),
-        graph.node("Less", row, graph.constant(float(count))),
-    )
-    whole = graph.node("Cast", graph.node("Where", inside, row, graph.constant(float(count))), to=7)  # int64
-    return graph.node("Reshape", whole, graph.constant([-1], np.int64))
-
-
-def _columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
+def _read_columns(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
     """Read one input per column, categories as strings."""
-    found = {}
-    for k, each in enumerate(planned.inputs):
-        given = graph.input(each.name, kind if each.categories is None else str, 1)
-        if each.categories is None:
-            row = graph.node("Reshape", given, graph.constant([1, -1], np.int64))
-            row = row if kind is np.float64 else graph.node("Cast", row, to=graph.double)
-            found[k], graph.one_row = row, graph.one_row or row
-        else:
-            graph.codes[k] = _from_words(graph, given, each)
-            if not graph.one_row:
-                number = graph.node("Cast", graph.codes[k], to=graph.double)
-                graph.one_row = graph.node("Reshape", number, graph.constant([1, -1], np.int64))
+    numbers, flat, row_of_all = {}, graph.constant([-1], np.int64), graph.constant([1, -1], np.int64)
+    for k, given in enumerate(planned.inputs):
+        name = graph.input(given.name, kind if given.categories is None else str, 1)
+        if given.categories is None:
+            row = graph.in_double(graph.node("Reshape", name, row_of_all), kind)
+            numbers[k], graph.one_row = row, graph.one_row or row
+            continue
+        count = len(given.names)
+        codes = graph.node("LabelEncoder", name, keys_strings=given.names, values_int64s=list(range(count)),
+                           default_int64=count)  # fmt: skip
+        graph.codes[k] = graph.node("Reshape", codes, flat)
+        if not graph.one_row:
+            graph.one_row = graph.node("Reshape", graph.node("Cast", graph.codes[k], to=graph.double), row_of_all)
     if not planned.inputs:  # something to count rows by
-        given = graph.input(planned.network.names[0], kind, 1)
-        row = graph.node("Reshape", given, graph.constant([1, -1], np.int64))
-        graph.one_row = row if kind is np.float64 else graph.node("Cast", row, to=graph.double)
-    return found
-
-
-def _from_words(graph: Graph, given: str, each: Input) -> str:
-    words = [category_name(category) for category in each.categories or ()]
-    found = graph.node(
-        "LabelEncoder", given, keys_strings=words, values_int64s=list(range(len(words))), default_int64=len(words)
-    )
-    return graph.node("Reshape", found, graph.constant([-1], np.int64))
+        name = graph.input(planned.network.names[0], kind, 1)
+        graph.one_row = graph.in_double(graph.node("Reshape", name, row_of_all), kind)
+    return numbers
 
 
 # -- What an ONNX graph returns: a number, or labels and probabilities.
 
 
-def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
+def _write_outputs(graph: Graph, planned: ExportPlan, total: str) -> None:
     """Add outputs made of the raw scores, one row per output of the network."""
     scores = graph.node("Transpose", total, perm=[1, 0])
     if planned.link == "identity":
@@ -457,22 +412,22 @@ def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
         if planned.bounds:
             graph.output("score", scores, np.float64, 1)
         return
+    one, zero = graph.constant(1.0), graph.constant(0.0)
     if planned.link == "logistic":
-        yes = _logistic(graph, scores)
-        no = graph.node("Sub", graph.constant(1.0), yes)
-        probabilities = graph.node("Concat", no, yes, axis=1)
-        place = graph.node("Cast", graph.node("Greater", scores, graph.constant(0.0)), to=7)  # int64
+        odds = graph.node("Exp", graph.node("Neg", graph.node("Abs", scores)))
+        top = graph.node("Where", graph.node("GreaterOrEqual", scores, zero), one, odds)
+        yes = graph.node("Div", top, graph.node("Add", odds, one))
+        probabilities = graph.node("Concat", graph.node("Sub", one, yes), yes, axis=1)
+        place = graph.node("Cast", graph.node("Greater", scores, zero), to=7)  # int64
         place = graph.node("Reshape", place, graph.constant([-1], np.int64))
     else:
-        probabilities = _softmax(graph, scores)
+        odds = graph.node("Exp", graph.node("Sub", scores, graph.node("ReduceMax", scores, axes=[1], keepdims=1)))
+        axis = graph.constant([1], np.int64)
+        probabilities = graph.node("Div", odds, graph.node("ReduceSum", odds, axis, keepdims=1))
         place = graph.node("ArgMax", scores, axis=1, keepdims=0)
-    kind, classes = _labels(planned)
-    graph.output(
-        "label",
-        graph.node("Gather", graph.constant(classes, object if kind is str else kind), place, axis=0),
-        kind,
-        None,
-    )
+    kind, labels = _labels(planned)
+    label = graph.node("Gather", graph.constant(labels, object if kind is str else kind), place, axis=0)
+    graph.output("label", label, kind, None)
     graph.output("probabilities", probabilities, np.float64, max(planned.outputs, 2))
     graph.output("score", scores, np.float64, planned.outputs)
 
@@ -480,22 +435,9 @@ def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
 def _labels(planned: ExportPlan) -> tuple[type, list]:
     """Return the labels and their type: strings, whole numbers or others."""
     classes = planned.classes or ()
-    if any(isinstance(each, str) for each in classes):
-        return str, list(planned.class_words)
-    if all(isinstance(each, bool) for each in classes):
+    if any(isinstance(label, str) for label in classes):
+        return str, list(planned.class_names)
+    if all(isinstance(label, bool) for label in classes):
         return np.bool_, list(classes)
-    whole = all(float(each).is_integer() for each in classes)
-    return (np.int64, [int(each) for each in classes]) if whole else (np.float64, list(classes))
-
-
-def _logistic(graph: Graph, scores: str) -> str:
-    odds = graph.node("Exp", graph.node("Neg", graph.node("Abs", scores)))
-    above = graph.node("GreaterOrEqual", scores, graph.constant(0.0))
-    top = graph.node("Where", above, graph.constant(1.0), odds)
-    return graph.node("Div", top, graph.node("Add", odds, graph.constant(1.0)))
-
-
-def _softmax(graph: Graph, scores: str) -> str:
-    most = graph.node("ReduceMax", scores, axes=[1], keepdims=1)
-    odds = graph.node("Exp", graph.node("Sub", scores, most))
-    return graph.node("Div", odds, graph.node("ReduceSum", odds, graph.constant([1], np.int64), keepdims=1))
+    whole = all(float(label).is_integer() for label in classes)
+    return (np.int64, [int(label) for label in classes]) if whole else (np.float64, list(classes))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from bgn.export.plan import ExportPlan, Input, ReasonAmounts, plan
-from bgn.export.programs.straight import Statements
+from bgn.export.plan import ExportPlan, Input, Reason, plan, write_file
+from bgn.export.programs.statements import Statements, indented
 from bgn.model.dates import TimePart
-from bgn.model.schema import category_name
 from bgn.text import quote_name
-from bgn.whole_file import write_whole
 
 _LOOK = """
 def _number(row, name):
@@ -21,13 +19,13 @@ def _number(row, name):
     return value
 """
 _CODE = """
-def _place(levels, value, none):
+def _place(categories, value, none):
     if value is None or value != value:
         return none
     if not isinstance(value, str):
         value = value if isinstance(value, bool) else float(value) + 0.0
     word = value if isinstance(value, str) else repr(value).removesuffix(".0")
-    return levels.get(value, levels.get(word, none))
+    return categories.get(value, categories.get(word, none))
 """
 _DATES = """
 def _time(value, zone):
@@ -100,7 +98,7 @@ class PythonStatements(Statements):
     def choice(self, condition: str, yes: str, no: str) -> str:
         return f"({yes} if {condition} else {no})"
 
-    def below(self, left: str, right: str) -> str:
+    def not_below(self, left: str, right: str) -> str:
         return f"not {left} < {right}"
 
     def truth(self, value: bool) -> str:
@@ -147,94 +145,68 @@ def to_python(
     (1.505, array([1.505]))
     """
     planned = plan(model)
-    amounts = () if reasons is None else planned.reasons(reasons)
-    text = _module(planned, amounts)
-    if path is not None:
-        write_whole(path, text.encode())
-    return text
+    return write_file(_module(planned, () if reasons is None else planned.reasons(reasons)), path)
 
 
-def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
-    dates = any(isinstance(each.made, TimePart) for each in planned.inputs)
-    lines = [f"# Predicts {quote_name(planned.target)}. Written by bgn; needs Python alone.", "import math"]
-    if dates:
-        lines[1:1] = ["import datetime"]
-        if any(isinstance(each.made, TimePart) and each.made.zone for each in planned.inputs):
-            lines.append("import zoneinfo")
+def _module(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
+    parts = [given.made for given in planned.inputs if given.made is not None]
+    statements = PythonStatements(planned, keep_all=bool(reasons))
+    lines = [f"# Predicts {quote_name(planned.target)}. Written by bgn; needs Python alone."]
+    lines += ["import datetime"] * bool(parts) + ["import math"] + ["import zoneinfo"] * any(part.zone for part in parts)
     lines += ["", '_NAN = float("nan")', f"COLUMNS = {planned.raws!r}"]
     if planned.classes is not None:
         lines.append(f"CLASSES = {planned.classes!r}")
-    lines += [f"_LEVELS_{k} = {_categories(each)!r}" for k, each in enumerate(planned.inputs) if each.categories is not None]
-    if amounts:
-        rows = ",\n".join(f"    ({each.words!r}, {each.yes!r}, {each.no!r})" for each in amounts)
+    places = {k: given for k, given in enumerate(planned.inputs) if given.categories is not None}
+    for k, given in places.items():
+        codes: dict[Any, int] = {name: code for code, name in enumerate(given.names)}
+        codes |= {category: code for code, category in enumerate(given.categories or ())}
+        lines.append(f"_CATEGORIES_{k} = {codes!r}")
+    if reasons:
+        rows = ",\n".join(f"    ({reason.text!r}, {reason.yes!r}, {reason.no!r})" for reason in reasons)
         lines.append(f"_REASONS = (\n{rows},\n)")
-    helpers = ["", _LOOK, _CODE if any(map(_needs_place, planned.inputs)) else "", _DATES if dates else ""]
-    lines.append("\n".join(filter(str.strip, helpers)))
-    linked = _held(planned) if planned.bounds else _LINKS[planned.link]
-    return "\n".join(lines) + _score(planned, amounts) + linked + (_reasons(planned) if amounts else "")
+    helpers = [_LOOK] + [_CODE] * bool(places) + [_DATES] * bool(parts)
+    linked = _LINKS[planned.link]
+    if planned.bounds:
+        body = ['"""Return the prediction."""', "total = score(row)", f"return {statements.held('total')}"]
+        linked = f"\n\ndef predict(row):\n{indented(body)}\n"
+    return "\n".join(lines) + "\n" + "\n".join(helpers) + _score(statements, reasons) + linked + _reasons(planned, reasons)
 
 
-def _held(planned: ExportPlan) -> str:
-    """Return the function that predicts within bounds."""
-    held = PythonStatements(planned).held("total")
-    return f'\n\ndef predict(row):\n    """Return the prediction."""\n    total = score(row)\n    return {held}\n'
-
-
-def _needs_place(each: Input) -> bool:
-    return each.categories is not None
-
-
-def _categories(each: Input) -> dict[Any, int]:
-    categories = each.categories or ()
-    words: dict[Any, int] = {category_name(category): place for place, category in enumerate(categories)}
-    return words | {category: place for place, category in enumerate(categories)}
-
-
-def _read(k: int, each: Input) -> list[str]:
-    """Return the lines that read an input."""
-    raw = repr(each.raw)
-    absent, fill = f"x{k} != x{k}", None if each.fill is None else repr(each.fill)
-    if each.categories is not None:
-        none = len(each.categories)
-        lines, absent = [f"x{k} = _place(_LEVELS_{k}, row.get({raw}), {none})"], f"x{k} == {none}"
-        fill = None if each.fill is None else repr(int(each.fill))
-    elif isinstance(each.made, TimePart):
-        more = [f"first={each.made.first!r}"] * bool(each.made.first) + [f"zone={each.made.zone!r}"] * bool(
-            each.made.zone
-        )
-        lines = [f"x{k} = _part({', '.join([f'row.get({raw})', repr(each.made.part), *more])})"]
-    else:
-        lines = [f"x{k} = _number(row, {raw})"]
-    if each.refuses:
-        told = f"{each.raw!r} is missing"
-        lines += [f"if {absent}:", f"    raise ValueError({told!r})"]
-    elif fill is not None:
-        lines += [f"if {absent}:", f"    x{k} = {fill}"]
-    return lines
-
-
-def _score(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
-    written = PythonStatements(planned, answers=bool(amounts))
-    lines = [line for k, each in enumerate(planned.inputs) for line in _read(k, each)]
-    lines += [f"t{output} = {base!r}" for output, base in enumerate(planned.base)]
-    lines += written.body()
-    tables = "".join(f"\n{name} = ({', '.join(values)},)" for values, name in written.tables.items())
+def _score(statements: PythonStatements, reasons: tuple[Reason, ...]) -> str:
+    planned = statements.plan
+    lines = [line for k, given in enumerate(planned.inputs) for line in _read(k, given, statements)]
+    lines += [f"t{output} = {intercept!r}" for output, intercept in enumerate(planned.intercept)]
+    lines += statements.body()
+    tables = "".join(f"\n{name} = ({', '.join(values)},)" for values, name in statements.tables.items())
     tables = "\n" + tables if tables else ""
-    totals = [written.total(output) for output in range(planned.outputs)]
-    returned = totals[0] if planned.link != "softmax" else f"[{', '.join(totals)}]"
-    told = "raw score" if planned.link != "softmax" else "raw scores"
-    if not amounts:
-        lines = [f'"""Return the {told}."""', *lines, f"return {returned}"]
-        return tables + "\n\n\ndef score(row):\n" + "\n".join(f"    {line}" for line in lines) + "\n"
-    last = len(planned.layers) - 1
-    answers = ", ".join(f"h{last}_{each.comparison}" for each in amounts)
-    lines.append(f"return {returned}, ({answers},)")
-    body = "\n".join(f"    {line}" for line in lines)
-    score = f'def score(row):\n    """Return the {told}."""\n    return _run(row)[0]\n'
+    scores = "raw score" if planned.link != "softmax" else "raw scores"
+    if not reasons:
+        body = indented([f'"""Return the {scores}."""', *lines, f"return {statements.totals()}"])
+        return f"{tables}\n\n\ndef score(row):\n{body}\n"
+    signs = ", ".join(f"h{len(planned.layers) - 1}_{reason.comparison}" for reason in reasons)
+    body = indented([*lines, f"return {statements.totals()}, ({signs},)"])
+    score = f'def score(row):\n    """Return the {scores}."""\n    return _run(row)[0]\n'
     return f"{tables}\n\n\ndef _run(row):\n{body}\n\n\n{score}"
 
 
-def _reasons(planned: ExportPlan) -> str:
+def _read(k: int, given: Input, statements: PythonStatements) -> list[str]:
+    """Return the lines that read an input."""
+    raw, absent = repr(given.raw), f"x{k} != x{k}"
+    if given.categories is not None:
+        none = len(given.categories)
+        line, absent = f"x{k} = _place(_CATEGORIES_{k}, row.get({raw}), {none})", f"x{k} == {none}"
+    elif isinstance(given.made, TimePart):
+        more = [f"{name}={getattr(given.made, name)!r}" for name in ("first", "zone") if getattr(given.made, name)]
+        line = f"x{k} = _part({', '.join([f'row.get({raw})', repr(given.made.part), *more])})"
+    else:
+        line = f"x{k} = _number(row, {raw})"
+    if given.refuses:
+        return [line, f"if {absent}:", f"    raise ValueError({f'{given.raw!r} is missing'!r})"]
+    fill = statements.fill(given)
+    return [line] if fill is None else [line, f"if {absent}:", f"    x{k} = {fill}"]
+
+
+def _reasons(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
     chosen = "totals.index(max(totals))" if planned.link == "softmax" else "0"
     return f'''
 
@@ -247,4 +219,4 @@ def reasons(row, count=3):
         for (words, yes, no), answer in zip(_REASONS, answers)
     ]
     return sorted(found, key=lambda each: -abs(each[2]))[:count]
-'''
+''' * bool(reasons)

@@ -1,11 +1,11 @@
-"""A network as SQL: one expression, or a whole SELECT whose stages compute what several questions share once."""
+"""A network as SQL: one expression, or a whole SELECT whose stages compute what several rules share once."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite, nextafter
 from typing import Any
 
@@ -13,178 +13,24 @@ from bgn.export.plan import (
     NOT_TEXT,
     ExportPlan,
     Input,
+    LinearInput,
     PlannedComparison,
-    ReasonAmounts,
-    SlopedInput,
+    Reason,
     Summation,
-    check_words,
+    check_texts,
     plan,
+    write_file,
 )
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.inputs.arguments import chosen
 from bgn.model.schema import Category, category_name
-from bgn.whole_file import write_whole
 
 _LARGEST = sys.float_info.max
 _MOST_CHAINED = 100  # additions in a row; SQLite and DuckDB refuse expressions 1,000 deep
 _MOST_INLINE = 500  # additions of one expression, whose order matters
 _MOST_NAMED = 1000  # columns of a stage; PostgreSQL has room for 1,600
-
-
-class SqlWriter:
-    """Writes the parts of a plan: those in `columns` as columns of earlier stages, others where they are used."""
-
-    def __init__(self, planned: ExportPlan, dialect: Dialect) -> None:
-        self.plan, self.dialect = planned, dialect
-        self.columns: set[str] = set()
-
-    def number(self, value: float) -> str:
-        """Write a double."""
-        return self.dialect.number(value)
-
-    def column(self, name: str, written: str) -> str:
-        """Return the name of a column where an earlier stage has it, else what is written."""
-        return name if name in self.columns else written
-
-    # -- inputs ------------------------------------------------------------------------------------------------
-
-    def input(self, k: int) -> str:
-        """Write an input: a number, or the number of a level; NULL for a gap that questions see."""
-        return self.column(f"x{k}", self.read(k))
-
-    def read(self, k: int) -> str:
-        """Write how an input is read from the table."""
-        each, dialect = self.plan.inputs[k], self.dialect
-        raw = dialect.name(each.raw)
-        if each.categories is not None:
-            cases = " ".join(f"WHEN {self._category(each, category)} THEN {place}" for place, category in enumerate(each.categories))
-            fill = "" if each.fill is None else f" ELSE {int(each.fill)}"
-            return f"CASE {self._typed(each, raw)} {cases}{fill} END"
-        value = raw if each.made is None else dialect.made(raw, each.made)
-        value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
-        return value if each.fill is None else f"COALESCE({value}, {self.number(each.fill)})"
-
-    def _typed(self, each: Input, raw: str) -> str:
-        kinds = {"words": self.dialect.words, "truths": self.dialect.truth, "numbers": self.dialect.double}
-        wanted = kinds[each.category_kind]
-        return f"CAST({raw} AS {wanted})" if wanted else raw
-
-    def _category(self, each: Input, category: Category) -> str:
-        if each.category_kind == "truths":
-            return str(int(category)) if self.dialect.truth == "INTEGER" else str(bool(category)).upper()
-        return self.dialect.text(category_name(category)) if each.category_kind == "words" else self.number(float(category))
-
-    # -- questions ---------------------------------------------------------------------------------------------
-
-    def choice(self, layer: int, comparison: PlannedComparison, yes: str, no: str) -> str:
-        """Write one of two values by a comparison. A gap makes it neither true nor false, and takes the ELSE."""
-        chosen = self.plan.chosen_categories(layer, comparison)
-        if chosen is None:
-            summed = self.plan.layers[layer].sums[comparison.summation]
-            left = self.column(f"s{layer}_{comparison.summation}", self.summed(layer, summed))
-            threshold = self.number(comparison.threshold)
-            if comparison.missing:
-                return f"CASE WHEN {left} < {threshold} THEN {no} ELSE {yes} END"
-            return f"CASE WHEN {left} >= {threshold} THEN {yes} ELSE {no} END"
-        answer = bool(self.plan.gap_answer(layer, comparison))
-        listed = [place for place, each in enumerate(chosen) if each is not answer]
-        if not listed:
-            return yes if answer else no
-        inside = self._among(self.plan.layers[layer].sums[comparison.summation].inputs[0], listed)
-        return f"CASE WHEN {inside} THEN {no if answer else yes} ELSE {yes if answer else no} END"
-
-    def _among(self, k: int, places: Sequence[int]) -> str:
-        each = self.plan.inputs[k]
-        if f"x{k}" in self.columns or each.fill is not None:
-            return f"{self.input(k)} IN ({', '.join(map(str, places))})"
-        categories = [self._category(each, (each.categories or ())[place]) for place in places]
-        return f"{self._typed(each, self.dialect.name(each.raw))} IN ({', '.join(categories)})"
-
-    def summed(self, layer: int, summed: Summation) -> str:
-        """Write a sum, from left to right."""
-        parts = []
-        for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            gap = None if summed.missing_as is None or layer else summed.missing_as[place]
-            if layer:
-                parts.append(self.answer(layer - 1, k, float(coefficient)))  # type: ignore[arg-type]
-                continue
-            if isinstance(coefficient, tuple):
-                cases = " ".join(f"WHEN {code} THEN {self.number(value)}" for code, value in enumerate(coefficient))
-                part = f"CASE {self.input(k)} {cases} END"
-            else:
-                part = self.product(coefficient, self.input(k))
-            seen = gap is not None and self.plan.sees_gap(k)
-            parts.append(f"COALESCE({part}, {self.number(gap)})" if seen else part)  # type: ignore[arg-type]
-        return " + ".join(parts) or self.number(0.0)
-
-    def product(self, coefficient: float, value: str) -> str:
-        """Write a value times a coefficient."""
-        if coefficient in (1.0, -1.0):
-            return value if coefficient == 1.0 else f"(-{value})"
-        product = f"{self.number(coefficient)} * {value}"
-        if not (self.dialect.checks_underflow and 0.0 < abs(coefficient) <= 0.5):
-            return product
-        least = self.number(_underflows(abs(coefficient)))
-        return f"CASE WHEN ABS({value}) <= {least} THEN {self.number(0.0)} ELSE {product} END"
-
-    def answer(self, layer: int, place: int, amount: float) -> str:
-        """Write an amount where a comparison is answered yes, its negative where no."""
-        name = f"h{layer}_{place}"
-        if name in self.columns:
-            return name if amount == 1.0 else f"{self.number(amount)} * {name}"
-        return self.choice(layer, self.plan.layers[layer].comparisons[place], self.number(amount), self.number(-amount))
-
-    # -- totals ------------------------------------------------------------------------------------------------
-
-    def addends(self, output: int) -> Iterator[str]:
-        """Yield what is added to an output's base, in order."""
-        last = len(self.plan.layers) - 1
-        for sloped in self.plan.slopes:
-            if sloped.slopes[output]:
-                yield self.product(sloped.slopes[output], self._between(sloped))
-        for addend in self.plan.addends:
-            if addend.amounts[output]:
-                yield self.answer(last, addend.comparison, addend.amounts[output])
-
-    def _between(self, sloped: SlopedInput) -> str:
-        """Write an input, no further than the ends of its slope, and what stands in for a gap."""
-        value = self.input(sloped.input)
-        ends = [(sign, self.number(end)) for sign, end in (("<", sloped.low), (">", sloped.high)) if isfinite(end)]
-        cases = [f"WHEN {value} {sign} {end} THEN {end}" for sign, end in ends]
-        value = f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
-        return value if sloped.gap is None else f"COALESCE({value}, {self.number(sloped.gap)})"
-
-    def held(self, score: str) -> str:
-        """Write what a raw score predicts within bounds; GREATEST would make a bound of what is NULL."""
-        cases = [f"WHEN {score} {sign} {self.number(end)} THEN {self.number(end)}" for sign, end in self.plan.bounds]
-        return f"CASE {' '.join(cases)} ELSE {score} END" if cases else score
-
-    def refused(self, score: str) -> str:
-        """Write a score that is NULL where an input that must be there is not, or a number is infinite."""
-        if self.plan.over != 1.0:
-            score = f"({score}) / {self.number(self.plan.over)}"
-        inputs, largest = list(enumerate(self.plan.inputs)), self.number(_LARGEST)
-        lacking = [f"{self.input(k)} IS NULL" for k, each in inputs if each.refuses]
-        lacking += [f"ABS({self.input(k)}) > {largest}" for k, each in inputs if each.categories is None and not each.made]
-        return f"CASE WHEN {' OR '.join(lacking)} THEN NULL ELSE {score} END" if lacking else score
-
-
-def _underflows(coefficient: float) -> float:
-    """Return the largest number that a coefficient turns to nothing."""
-    largest = 2.0**-1074 / (2.0 * coefficient)
-    while coefficient * largest > 0.0:
-        largest = nextafter(largest, 0.0)
-    while coefficient * nextafter(largest, inf) == 0.0:
-        largest = nextafter(largest, inf)
-    return largest
-
-
-def balanced(parts: Sequence[str]) -> str:
-    """Write a sum whose order does not matter, as deep as its logarithm."""
-    if len(parts) <= 8:
-        return " + ".join(parts)
-    middle = len(parts) // 2
-    return f"({balanced(parts[:middle])}) + ({balanced(parts[middle:])})"
+_MOST_REASONS = 500
+_MOST_ARGUMENTS = 100  # of a function; SQLite has room for 127
 
 
 def to_sql(
@@ -235,86 +81,213 @@ def to_sql(
     """
     chosen("dialect", dialect, tuple(DIALECTS))
     chosen("form", form, ("select", "expression"))
-    planned, spelling, kept = plan(model), DIALECTS[dialect], tuple(keep)
+    planned, kept = plan(model), tuple(keep)
     tables = (table,) if isinstance(table, str) else tuple(table)
-    check_words([*planned.words, *kept, *tables], NOT_TEXT, "SQL")
-    amounts = () if reasons is None else planned.reasons(reasons)
-    writer = SqlWriter(planned, spelling)
-    text = _expression(writer, amounts) if form == "expression" else _select(writer, table, kept, amounts, count)
-    if path is not None:
-        write_whole(path, text.encode())
-    return text
-
-
-def _expression(writer: SqlWriter, reasons: Sequence[Any]) -> str:
-    planned = writer.plan
-    if planned.outputs > 1 or reasons:
+    check_texts([*planned.texts, *kept, *tables], NOT_TEXT, "SQL")
+    found = () if reasons is None else planned.reasons(reasons)
+    writer = SqlWriter(planned, DIALECTS[dialect])
+    if form == "select":
+        return write_file(_select(writer, Stages(writer.dialect, tables, kept), found, count), path)
+    if planned.outputs > 1 or found:
         raise ValueError("form='expression' writes one raw score, without reasons; use form='select'.")
-    parts = [writer.number(planned.base[0]), *writer.addends(0)]
+    parts = [writer.number(planned.intercept[0]), *writer.addends(0)]
     if not planned.whole and len(parts) > _MOST_INLINE:
         raise ValueError(
             f"model has {len(parts) - 1} summands whose order matters, too many for one expression; use form='select'."
         )
-    return writer.held(writer.refused(balanced(parts) if planned.whole else " + ".join(parts)))
+    return write_file(writer.held(writer.refused(_balanced(parts) if planned.whole else " + ".join(parts))), path)
 
 
-def _select(
-    writer: SqlWriter, table: str | Sequence[str], keep: tuple[str, ...], amounts: Sequence[Any], count: int
-) -> str:
-    planned, dialect = writer.plan, writer.dialect
-    stages = Stages(dialect, (table,) if isinstance(table, str) else tuple(table), keep)
-    stages.add({f"x{k}": writer.read(k) for k in range(len(planned.inputs))})
-    writer.columns |= {f"x{k}" for k in range(len(planned.inputs))}
+class SqlWriter:
+    """Writes the parts of a plan: those in `columns` as columns of earlier stages, others where they are used."""
+
+    def __init__(self, planned: ExportPlan, dialect: Dialect) -> None:
+        self.plan, self.dialect, self.number = planned, dialect, dialect.number
+        self.columns: set[str] = set()
+
+    def column(self, name: str, text: str) -> str:
+        """Return the name of a column where an earlier stage has it, else what is written."""
+        return name if name in self.columns else text
+
+    # -- inputs ------------------------------------------------------------------------------------------------
+
+    def input(self, k: int) -> str:
+        """Write an input: a number, or the number of a category; NULL for a missing value that rules see."""
+        return self.column(f"x{k}", self.read(k))
+
+    def read(self, k: int) -> str:
+        """Write how an input is read from the table."""
+        given, dialect = self.plan.inputs[k], self.dialect
+        raw = dialect.name(given.raw)
+        if given.categories is not None:
+            texts = [self._category(given, category) for category in given.categories]
+            cases = " ".join(f"WHEN {text} THEN {place}" for place, text in enumerate(texts))
+            fill = "" if given.fill is None else f" ELSE {int(given.fill)}"
+            return f"CASE {self._typed(given, raw)} {cases}{fill} END"
+        value = raw if given.made is None else dialect.made(raw, given.made)
+        value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
+        return value if given.fill is None else f"COALESCE({value}, {self.number(given.fill)})"
+
+    def _typed(self, given: Input, raw: str) -> str:
+        kinds = {"texts": self.dialect.string, "truths": self.dialect.truth, "numbers": self.dialect.double}
+        kind = kinds[given.category_kind]
+        return f"CAST({raw} AS {kind})" if kind else raw
+
+    def _category(self, given: Input, category: Category) -> str:
+        if given.category_kind == "truths":
+            return str(int(category)) if self.dialect.truth == "INTEGER" else str(bool(category)).upper()
+        texts = given.category_kind == "texts"
+        return self.dialect.text(category_name(category)) if texts else self.number(float(category))
+
+    # -- rules -------------------------------------------------------------------------------------------------
+
+    def choice(self, layer: int, comparison: PlannedComparison, yes: str, no: str) -> str:
+        """Write one of two values by a comparison. A NULL makes it neither true nor false, and takes the ELSE."""
+        chosen = self.plan.chosen_categories(layer, comparison)
+        summed = self.plan.layers[layer].sums[comparison.summation]
+        if chosen is None:
+            left = self.column(f"s{layer}_{comparison.summation}", self.summed(layer, summed))
+            threshold = self.number(comparison.threshold)
+            if comparison.missing:
+                return f"CASE WHEN {left} < {threshold} THEN {no} ELSE {yes} END"
+            return f"CASE WHEN {left} >= {threshold} THEN {yes} ELSE {no} END"
+        if_missing = bool(self.plan.holds_if_missing(comparison))
+        inside, outside = (no, yes) if if_missing else (yes, no)
+        places = [place for place, holds in enumerate(chosen) if holds is not if_missing]
+        if not places:
+            return outside
+        k = summed.inputs[0]
+        given = self.plan.inputs[k]
+        if f"x{k}" in self.columns or given.fill is not None:
+            among = f"{self.input(k)} IN ({', '.join(map(str, places))})"
+        else:
+            texts = [self._category(given, (given.categories or ())[place]) for place in places]
+            among = f"{self._typed(given, self.dialect.name(given.raw))} IN ({', '.join(texts)})"
+        return f"CASE WHEN {among} THEN {inside} ELSE {outside} END"
+
+    def summed(self, layer: int, summed: Summation) -> str:
+        """Write a sum, from left to right."""
+        parts = []
+        for k, coefficient, missing_as in summed.parts(layer):
+            if isinstance(coefficient, tuple):
+                cases = " ".join(f"WHEN {code} THEN {self.number(value)}" for code, value in enumerate(coefficient))
+                part = f"CASE {self.input(k)} {cases} END"
+            elif layer:
+                part = self.signed(layer - 1, k, coefficient, -coefficient)
+            else:
+                part = self.product(coefficient, self.input(k))
+            seen = missing_as is not None and self.plan.sees_missing(k)
+            parts.append(f"COALESCE({part}, {self.number(missing_as)})" if seen else part)  # type: ignore[arg-type]
+        return " + ".join(parts) or self.number(0.0)
+
+    def product(self, coefficient: float, value: str) -> str:
+        """Write a value times a coefficient; PostgreSQL refuses what rounds to nothing."""
+        if coefficient in (1.0, -1.0):
+            return value if coefficient == 1.0 else f"(-{value})"
+        product = f"{self.number(coefficient)} * {value}"
+        if not (self.dialect.checks_underflow and 0.0 < abs(coefficient) <= 0.5):
+            return product
+        largest = 2.0**-1074 / (2.0 * abs(coefficient))  # that the coefficient turns to nothing
+        while abs(coefficient) * largest > 0.0:
+            largest = nextafter(largest, 0.0)
+        while abs(coefficient) * nextafter(largest, inf) == 0.0:
+            largest = nextafter(largest, inf)
+        return f"CASE WHEN ABS({value}) <= {self.number(largest)} THEN {self.number(0.0)} ELSE {product} END"
+
+    def signed(self, layer: int, place: int, yes: float, no: float) -> str:
+        """Write one number where a comparison holds, another where it does not."""
+        name = f"h{layer}_{place}"
+        if name not in self.columns:
+            comparison = self.plan.layers[layer].comparisons[place]
+            return self.choice(layer, comparison, self.number(yes), self.number(no))
+        if no != -yes:
+            return f"CASE WHEN {name} > {self.number(0.0)} THEN {self.number(yes)} ELSE {self.number(no)} END"
+        return name if yes == 1.0 else f"{self.number(yes)} * {name}"
+
+    # -- totals ------------------------------------------------------------------------------------------------
+
+    def addends(self, output: int) -> Iterator[str]:
+        """Yield what is added to an output's intercept, in order."""
+        for term in self.plan.terms:
+            if coef := term.coef[output]:
+                if isinstance(term, LinearInput):
+                    yield self.product(coef, self._between(term))
+                else:
+                    yield self.signed(len(self.plan.layers) - 1, term.comparison, coef, term.otherwise[output])
+
+    def _between(self, linear: LinearInput) -> str:
+        """Write an input, no further than the ends of its linear term, and what a missing value counts as."""
+        value = self.input(linear.input)
+        ends = [(sign, self.number(end)) for sign, end in (("<", linear.low), (">", linear.high)) if isfinite(end)]
+        cases = [f"WHEN {value} {sign} {end} THEN {end}" for sign, end in ends]
+        value = f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
+        return value if linear.missing_as is None else f"COALESCE({value}, {self.number(linear.missing_as)})"
+
+    def held(self, score: str) -> str:
+        """Write what a raw score predicts within bounds; GREATEST would make a bound of what is NULL."""
+        cases = [f"WHEN {score} {sign} {self.number(end)} THEN {self.number(end)}" for sign, end in self.plan.bounds]
+        return f"CASE {' '.join(cases)} ELSE {score} END" if cases else score
+
+    def refused(self, score: str) -> str:
+        """Write a score that is NULL where an input that must be there is not, or a number is infinite."""
+        if self.plan.over != 1.0:
+            score = f"({score}) / {self.number(self.plan.over)}"
+        inputs, largest = list(enumerate(self.plan.inputs)), self.number(_LARGEST)
+        wrong = [f"{self.input(k)} IS NULL" for k, given in inputs if given.refuses]
+        wrong += [f"ABS({self.input(k)}) > {largest}" for k, given in inputs
+                  if given.categories is None and not given.made]  # fmt: skip
+        return f"CASE WHEN {' OR '.join(wrong)} THEN NULL ELSE {score} END" if wrong else score
+
+
+def _balanced(parts: Sequence[str]) -> str:
+    """Write a sum whose order does not matter, as deep as its logarithm."""
+    if len(parts) <= 8:
+        return " + ".join(parts)
+    middle = len(parts) // 2
+    return f"({_balanced(parts[:middle])}) + ({_balanced(parts[middle:])})"
+
+
+def _select(writer: SqlWriter, stages: Stages, reasons: Sequence[Reason], count: int) -> str:
+    planned, number = writer.plan, writer.number
     last = len(planned.layers) - 1
-    for number in range(len(planned.layers)):
-        _named_sums(writer, stages, number)
-        _named_answers(writer, stages, number, {each.comparison for each in amounts} if number == last else set())
-    for output in range(planned.outputs):
-        _total(writer, stages, output)
+
+    def add_named(columns: dict[str, str]) -> None:
+        stages.add(columns)
+        writer.columns |= columns.keys()
+
+    add_named({f"x{k}": writer.read(k) for k in range(len(planned.inputs))})
+    for layer, part in enumerate(planned.layers):
+        # A column of every sum over several inputs that several comparisons share, ...
+        shared = Counter(comparison.summation for comparison in part.comparisons)
+        sums = [k for k, summed in enumerate(part.sums) if shared[k] > 1 and len(summed.inputs) > 1][:_MOST_NAMED]
+        add_named({f"s{layer}_{k}": writer.summed(layer, part.sums[k]) for k in sums})
+        # ... and of every comparison that is needed more than once.
+        if layer < last:
+            uses = Counter(k for summed in planned.layers[layer + 1].sums for k in summed.inputs)
+        else:
+            uses = Counter(addend.comparison for addend in planned.addends for coef in addend.coef if coef)
+        needed = {reason.comparison for reason in reasons} if layer == last else set()
+        named = [k for k in range(len(part.comparisons)) if uses[k] > 1 or k in needed]
+        if len(named) > _MOST_NAMED and layer < last:
+            raise ValueError(
+                f"model has {len(named)} answers in hidden layer {layer + 1} that several neurons read; SQL has room "
+                f"for {_MOST_NAMED} of them. Export to another format."
+            )
+        one, other = number(1.0), number(-1.0)
+        add_named({f"h{layer}_{k}": writer.choice(layer, part.comparisons[k], one, other) for k in named[:_MOST_NAMED]})
+    for output, intercept in enumerate(planned.intercept):
+        parts, name = [number(intercept), *writer.addends(output)], f"t{output}"
+        if planned.whole:
+            stages.add({name: writer.refused(_balanced(parts))})
+            continue
+        first, rest = parts[: _MOST_CHAINED + 1], parts[_MOST_CHAINED + 1 :]  # over several stages: the order matters
+        stages.add({name: " + ".join(first) if rest else writer.refused(" + ".join(first))})
+        while rest:
+            chunk, rest = rest[:_MOST_CHAINED], rest[_MOST_CHAINED:]
+            total = " + ".join([name, *chunk])
+            stages.add({name: total if rest else writer.refused(total)}, replaces=True)
     outputs = _outputs(writer, stages)
-    return stages.select(outputs | (reason_stages(stages, writer, amounts, count) if amounts else {}))
-
-
-def _named_sums(writer: SqlWriter, stages: Stages, layer: int) -> None:
-    """Make a column of every sum over several inputs that several comparisons share."""
-    planned = writer.plan.layers[layer]
-    shared = Counter(each.summation for each in planned.comparisons)
-    chosen = [k for k, each in enumerate(planned.sums) if shared[k] > 1 and len(each.inputs) > 1][:_MOST_NAMED]
-    stages.add({f"s{layer}_{k}": writer.summed(layer, planned.sums[k]) for k in chosen})
-    writer.columns |= {f"s{layer}_{k}" for k in chosen}
-
-
-def _named_answers(writer: SqlWriter, stages: Stages, layer: int, reasons: set[int]) -> None:
-    """Make a column of every answer that is needed more than once."""
-    plan, planned = writer.plan, writer.plan.layers[layer]
-    if layer < len(plan.layers) - 1:
-        uses = Counter(k for each in plan.layers[layer + 1].sums for k in each.inputs)
-    else:
-        uses = Counter(each.comparison for each in plan.addends for amount in each.amounts if amount)
-    chosen = [k for k in range(len(planned.comparisons)) if uses[k] > 1 or k in reasons]
-    if len(chosen) > _MOST_NAMED and layer < len(plan.layers) - 1:
-        raise ValueError(
-            f"model has {len(chosen)} answers in hidden layer {layer + 1} that several neurons read; SQL has room for "
-            f"{_MOST_NAMED} of them. Export to another format."
-        )
-    chosen = chosen[:_MOST_NAMED]
-    one, other = writer.number(1.0), writer.number(-1.0)
-    stages.add({f"h{layer}_{k}": writer.choice(layer, planned.comparisons[k], one, other) for k in chosen})
-    writer.columns |= {f"h{layer}_{k}" for k in chosen}
-
-
-def _total(writer: SqlWriter, stages: Stages, output: int) -> None:
-    """Add up an output, over as many stages as it takes where the order matters."""
-    start, parts = writer.number(writer.plan.base[output]), [*writer.addends(output)]
-    if writer.plan.whole:
-        stages.add({f"t{output}": writer.refused(balanced([start, *parts]))})
-        return
-    first = True
-    while first or parts:
-        chunk, parts, name = parts[:_MOST_CHAINED], parts[_MOST_CHAINED:], f"t{output}"
-        total = " + ".join([start if first else name, *chunk])
-        stages.add({name: total if parts else writer.refused(total)}, replaces=not first)
-        first = False
+    return stages.select(outputs | (_add_reasons(stages, writer, reasons, count) if reasons else {}))
 
 
 def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
@@ -322,12 +295,12 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
     planned, number = writer.plan, writer.number
     if planned.link == "identity":
         return {"prediction": writer.held("t0")} | ({"score": "t0"} if planned.bounds else {})
-    words = [writer.dialect.text(word) for word in planned.class_words]
+    labels = [writer.dialect.text(name) for name in planned.class_names]
     near = "CASE WHEN {x} < {most} THEN EXP(-{x}) ELSE {none} END"  # PostgreSQL refuses what rounds to nothing
     if planned.link == "logistic":
         stages.add({"odds": near.format(x="ABS(t0)", most=number(700.0), none=number(0.0))})
         yes = f"CASE WHEN t0 >= {number(0.0)} THEN {number(1.0)} ELSE odds END"
-        label = f"CASE WHEN t0 > {number(0.0)} THEN {words[1]} WHEN t0 IS NOT NULL THEN {words[0]} END"
+        label = f"CASE WHEN t0 > {number(0.0)} THEN {labels[1]} WHEN t0 IS NOT NULL THEN {labels[0]} END"
         return {"score": "t0", "probability": f"({yes}) / ({number(1.0)} + odds)", "label": label}
     totals = [f"t{k}" for k in range(planned.outputs)]
     stages.add({"most": stages.greatest(totals)})
@@ -335,68 +308,54 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
         {f"odds{k}": near.format(x=f"(most - {t})", most=number(700.0), none=number(0.0)) for k, t in enumerate(totals)}
     )
     stages.add({"odds": " + ".join(f"odds{k}" for k in range(planned.outputs))})
-    shown = {f"score of {word}": totals[k] for k, word in enumerate(planned.class_words)}
-    shown |= {f"probability of {word}": f"odds{k} / odds" for k, word in enumerate(planned.class_words)}
-    cases = " ".join(f"WHEN {t} = most THEN {word}" for t, word in zip(totals, words, strict=True))
+    shown = {f"score of {name}": totals[k] for k, name in enumerate(planned.class_names)}
+    shown |= {f"probability of {name}": f"odds{k} / odds" for k, name in enumerate(planned.class_names)}
+    cases = " ".join(f"WHEN {t} = most THEN {label}" for t, label in zip(totals, labels, strict=True))
     return shown | {"label": f"CASE {cases} END"}
 
 
-# -- Reason codes in SQL: the largest amount, the question that has it, then the largest of the others.
-
-_MOST = 500
-
-
-def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmounts], count: int) -> dict[str, str]:
-    """Add the stages that find the top reasons; return the columns that show them."""
+def _add_reasons(stages: Stages, writer: SqlWriter, reasons: Sequence[Reason], count: int) -> dict[str, str]:
+    """Add the stages that find the largest SHAP values, one after the other; return the columns that show them."""
     planned, number, text = writer.plan, writer.number, writer.dialect.text
-    if len(amounts) > _MOST:
+    if len(reasons) > _MOST_REASONS:
         raise ValueError(
-            f"reasons in SQL are for up to {_MOST} questions; the model has {len(amounts)}. Use to_python."
+            f"reasons in SQL are for up to {_MOST_REASONS} questions; the model has {len(reasons)}. Use to_python."
         )
-    last, none = len(planned.layers) - 1, number(-1.0)
-    zero = number(0.0)
-    answers = [f"h{last}_{each.comparison} > {zero}" for each in amounts]
+    signs = [f"h{len(planned.layers) - 1}_{reason.comparison}" for reason in reasons]
+    zero, none = number(0.0), number(-1.0)
     if planned.outputs > 1:  # the reasons of the class that is predicted
         cases = " ".join(f"WHEN t{k} = most THEN {k}" for k in range(planned.outputs))
         stages.add({"likeliest": f"CASE {cases} END"})
-    values = [(_of_likeliest(each.yes, number), _of_likeliest(each.no, number)) for each in amounts]
-    pairs = zip(answers, values, strict=True)
-    stages.add({f"r{k}": f"CASE WHEN {yes} THEN {a} ELSE {b} END" for k, (yes, (a, b)) in enumerate(pairs)})
+
+    def of_likeliest(values: tuple[float, ...]) -> str:
+        cases = " ".join(f"WHEN {k} THEN {number(value)}" for k, value in enumerate(values))
+        return f"CASE likeliest {cases} END" if len(values) > 1 else number(values[0])
+
+    stages.add({
+        f"r{k}": f"CASE WHEN {sign} > {zero} THEN {of_likeliest(reason.yes)} ELSE {of_likeliest(reason.no)} END"
+        for k, (sign, reason) in enumerate(zip(signs, reasons, strict=True))
+    })  # fmt: skip
     shown: dict[str, str] = {}
-    for rank in range(1, min(count, len(amounts)) + 1):
-        left = [_left(k, rank, none) for k in range(len(amounts))]
-        stages.add({f"best_{rank}": stages.greatest(left)})
-        cases = " ".join(f"WHEN {size} = best_{rank} THEN {k}" for k, size in enumerate(left))
+    for rank in range(1, min(count, len(reasons)) + 1):
+        sizes = []
+        for k in range(len(reasons)):  # less than any where it was the largest before
+            before = " OR ".join(f"which_{earlier} = {k}" for earlier in range(1, rank))
+            sizes.append(f"CASE WHEN {before} THEN {none} ELSE ABS(r{k}) END" if before else f"ABS(r{k})")
+        stages.add({f"best_{rank}": stages.greatest(sizes)})
+        cases = " ".join(f"WHEN {size} = best_{rank} THEN {k}" for k, size in enumerate(sizes))
         stages.add({f"which_{rank}": f"CASE {cases} END"})
-        words = " ".join(f"WHEN {k} THEN {text(each.words)}" for k, each in enumerate(amounts))
-        found = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(amounts)))
-        said = " ".join(f"WHEN {k} THEN h{last}_{each.comparison}" for k, each in enumerate(amounts))
+        texts = " ".join(f"WHEN {k} THEN {text(reason.text)}" for k, reason in enumerate(reasons))
+        values = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(reasons)))
+        holds = " ".join(f"WHEN {k} THEN {sign}" for k, sign in enumerate(signs))
         shown |= {
-            f"reason {rank}": f"CASE which_{rank} {words} END",
-            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {said} END) > {zero} THEN 'yes' ELSE 'no' END",
-            f"amount {rank}": f"CASE which_{rank} {found} END",
+            f"reason {rank}": f"CASE which_{rank} {texts} END",
+            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {holds} END) > {zero} THEN 'yes' ELSE 'no' END",
+            f"amount {rank}": f"CASE which_{rank} {values} END",
         }
     return shown
 
 
-def _of_likeliest(amounts: tuple[float, ...], number: Callable[[float], str]) -> str:
-    """Write the amount of the likeliest class, which is known; the one there is where there are no classes."""
-    if len(amounts) == 1:
-        return number(amounts[0])
-    cases = " ".join(f"WHEN {k} THEN {number(amount)}" for k, amount in enumerate(amounts))
-    return f"CASE likeliest {cases} END"
-
-
-def _left(k: int, rank: int, none: str) -> str:
-    """Write the size of an amount, or less than any where it was found before."""
-    found = " OR ".join(f"which_{earlier} = {k}" for earlier in range(1, rank))
-    return f"CASE WHEN {found} THEN {none} ELSE ABS(r{k}) END" if found else f"ABS(r{k})"
-
-
 # -- A SELECT built up in stages, each a named query over the one before it.
-
-_MOST_ARGUMENTS = 100  # of a function; SQLite has room for 127
-
 
 class Stages:
     """Queries ``stage_0``, ``stage_1``, ..., each with all columns of the one before and some more.
@@ -420,7 +379,7 @@ class Stages:
         kept = [name for name in self._known if name not in columns]
         if not self._queries:
             kept = [f"{self.dialect.name(name)} AS keep_{k}" for k, name in enumerate(self.keep)]
-        made = [f"{written} AS {name}" for name, written in columns.items()]
+        made = [f"{text} AS {name}" for name, text in columns.items()]
         listed = ",\n    ".join(filter(None, [", ".join(kept), *made])) or "1 AS one"
         source = f"{self._stage}_{len(self._queries) - 1}" if self._queries else self._source
         self._queries.append(f"SELECT\n    {listed}\n  FROM {source}")
@@ -433,18 +392,18 @@ class Stages:
         parts = list(values)
         while len(parts) > 1:
             groups = [parts[k : k + _MOST_ARGUMENTS] for k in range(0, len(parts), _MOST_ARGUMENTS)]
-            parts = [each[0] if len(each) == 1 else f"{self.dialect.greatest}({', '.join(each)})" for each in groups]
+            parts = [own[0] if len(own) == 1 else f"{self.dialect.greatest}({', '.join(own)})" for own in groups]
         return parts[0]
 
     def select(self, outputs: Mapping[str, str]) -> str:
         """Write the whole: what was kept, and the outputs by name."""
         name = self.dialect.name
-        taken, listed = set(self.keep), [f"keep_{k} AS {name(each)}" for k, each in enumerate(self.keep)]
-        for title, written in outputs.items():
+        taken, listed = set(self.keep), [f"keep_{k} AS {name(title)}" for k, title in enumerate(self.keep)]
+        for title, text in outputs.items():
             while title in taken:
                 title += " of bgn"
             taken.add(title)
-            listed.append(f"{written} AS {name(title)}")
+            listed.append(f"{text} AS {name(title)}")
         stages = ",\n".join(
             f"{self._stage}_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries)
         )

@@ -47,7 +47,7 @@ def count_differing_rows(network: Network, rows: Sequence[Sequence[Any]], scores
     table = [[k, *(None if value is None or value != value else value for value in row)] for k, row in enumerate(rows)]
     outputs = ["score" if network.link == "logistic" or network.bounds else "prediction"]
     if network.link == "softmax":
-        outputs = [f"score of {label}" for label in plan(network).class_words]
+        outputs = [f"score of {label}" for label in plan(network).class_names]
     with sqlite3.connect(":memory:") as database:
         database.execute(f"CREATE TABLE rows ({', '.join(map(' '.join, zip(names, types, strict=True)))})")
         database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", table)

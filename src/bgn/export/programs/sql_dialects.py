@@ -55,7 +55,7 @@ def _backslashed(mark: str) -> Callable[[str], str]:
     return write
 
 
-def _snowflake_words(text: str) -> str:
+def _snowflake_text(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
@@ -65,7 +65,7 @@ class Dialect:
 
     Attributes
     ----------
-    double, words, truth : str
+    double, string, truth : str
         Types for CAST; empty where there is no need to cast.
     number, name, text : callable
         Write a float, an identifier and a string.
@@ -84,7 +84,7 @@ class Dialect:
     """
 
     double: str
-    words: str = ""
+    string: str = ""
     truth: str = ""
     number: Callable[[float], str] = _standard_number
     name: Callable[[str], str] = field(default_factory=lambda: _doubled('"'))
@@ -166,7 +166,7 @@ DIALECTS: dict[str, Dialect] = {
         },
     ),
     "snowflake": Dialect(
-        "FLOAT", "VARCHAR", "BOOLEAN", number=lambda value: f"'{value!r}'::FLOAT", text=_snowflake_words,
+        "FLOAT", "VARCHAR", "BOOLEAN", number=lambda value: f"'{value!r}'::FLOAT", text=_snowflake_text,
         no_nan="NULLIF({x}, 'NaN'::FLOAT)", time="CAST({x} AS TIMESTAMP_NTZ)",
         local="CAST(CONVERT_TIMEZONE({zone}, {x}) AS TIMESTAMP_NTZ)",
         parts=_EXTRACT | {

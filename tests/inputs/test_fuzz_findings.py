@@ -1,10 +1,10 @@
-"""Twenty-five of the tables of `tests.fuzz_asked`; `python -m tests.fuzz_asked` makes as many as one likes."""
+"""Twenty-five of the tables of `tests.fuzz_findings`; `python -m tests.fuzz_findings` makes as many as one likes."""
 
 from collections import Counter
 
 import pytest
 
-from tests.fuzz_asked import cases
+from tests.fuzz_findings import cases
 
 
 def test_what_only_the_owner_knows_is_asked_and_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""A fitted estimator at another width: a whole one, and the first stays as it was."""
+"""A fitted estimator with another number of terms: a whole one, and the first stays as it was."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def model(rows: tuple[Any, Any]) -> bgn.BGNRegressor:
     return bgn.BGNRegressor(max_terms=6, random_state=0, cv=None).fit(*rows)
 
 
-def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:
-    before, chosen = model.network_, model.history_.best_width
-    for width in range(len(model.history_.paths[0])):
-        other = model.with_terms(width)
-        assert other.network_ == model.history_.network(width)
-        assert (other.history_.best_width, other.history_.best_layer) == (width, 0)
+def test_every_size_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:
+    before, chosen = model.network_, model.history_.best_size
+    for size in range(len(model.history_.paths[0])):
+        other = model.with_terms(size)
+        assert other.network_ == model.history_.network(size)
+        assert (other.history_.best_size, other.history_.best_layer) == (size, 0)
         assert other.get_params() == model.get_params()
         np.testing.assert_array_equal(other.predict(rows[0]), other.network_.predict(rows[0]))
         assert bgn.equation(other) == bgn.equation(other.network_)
@@ -38,10 +38,10 @@ def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[
         assert again.network_ == other.network_
         assert again.with_terms(chosen).network_ == before  # larger again
     assert model.network_ is before
-    assert model.history_.best_width == chosen
+    assert model.history_.best_size == chosen
 
 
-def test_width_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:
+def test_size_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:
     most = len(model.history_.paths[0]) - 1
     with pytest.raises(ValueError, match=f"width must be one that was grown, 0 to {most}; got 99"):
         model.with_terms(99)

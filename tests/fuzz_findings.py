@@ -1,7 +1,7 @@
 """Tables of which something is true that only their owner knows: it is noticed, said, and what answers it is named.
 
-    python -m tests.fuzz_asked --cases 1000
-    python -m tests.fuzz_asked --first 123 --cases 1     # one case again
+    python -m tests.fuzz_findings --cases 1000
+    python -m tests.fuzz_findings --first 123 --cases 1     # one case again
 
 A case is made from its number alone: a table with or without names, of words, numbers and dates, in a text file or a
 workbook of one or two sheets with blank rows and columns without a name. What is true of it is known, and everything
@@ -26,7 +26,7 @@ import bgn
 from bgn.inputs.errors import InputError
 from bgn.inputs.files import open_table
 
-WORDS = ("red", "green", "blue", "south", "north", "flat", "house", "Lille", "Nice", "loft")
+NAMES = ("red", "green", "blue", "south", "north", "flat", "house", "Lille", "Nice", "loft")
 NAMES = ("area", "kind", "colour", "city", "income", "age", "width", "height", "sold", "distance", "weight", "speed")
 
 
@@ -47,7 +47,7 @@ def made(chance: random.Random) -> Made:
     """Return a table of 120 rows or so."""
     count = chance.choice((40, 120, 150))
     names, columns = [], []
-    found = Made([], [], "")
+    table = Made([], [], "")
     for place, name in enumerate(chance.sample(NAMES, chance.randint(2, 5))):
         kind = chance.choice(("number", "number", "whole", "word", "code", "date")) if place else "number"
         if kind == "number":
@@ -55,19 +55,19 @@ def made(chance: random.Random) -> Made:
         elif kind == "whole":
             columns.append([chance.randint(-40, 900) for _ in range(count)])
         elif kind == "word":
-            some = chance.sample(WORDS, 4)
+            some = chance.sample(NAMES, 4)
             columns.append([chance.choice(some) for _ in range(count)])
         elif kind == "code":
             name += chance.choice(("_code", "_id", " type"))
             few = chance.sample(range(3, 80), 6)
             columns.append([few[k] if k < 6 else chance.choice(few) for k in range(count)])
-            found.codes.append(name)
+            table.codes.append(name)
         else:
             doubt = chance.random() < 0.5
             days = [datetime.date(2020, chance.randint(1, 12), chance.randint(1, 12)) for _ in range(count)]
             days[chance.randrange(count)] = datetime.date(2020, 5, 7 if doubt else 25)
             columns.append([day.strftime("%d.%m.%Y") for day in days])
-            found.day_first[name] = doubt
+            table.day_first[name] = doubt
         names.append(name)
     target = chance.choice(("amount", "few", "classes"))
     if target == "amount":
@@ -76,17 +76,17 @@ def made(chance: random.Random) -> Made:
         different = chance.randint(3, 13)
         start, steps = chance.choice((0, 1, -2)), chance.choice((1, 1, 5))
         columns.append([start + steps * (k if k < different else chance.randrange(different)) for k in range(count)])
-        found.few = different <= 10 and count >= 100
+        table.few = different <= 10 and count >= 100
     else:
         sizes = chance.choice(((3,), (30,), (10, 2, 4), (18,), (12, 4, 3), (9, 9, 5)))
         labels = [label for label, size in zip(("no", "often", "once"), sizes, strict=False) for _ in range(size)]
         labels += ["yes"] * (count - len(labels))
         chance.shuffle(labels)
         columns.append(labels)
-        found.classes = {label: labels.count(label) for label in dict.fromkeys(labels)}
-    found.names, found.target = [*names, "y"], "y"
-    found.rows = [list(row) for row in zip(*columns, strict=True)]
-    return found
+        table.classes = {label: labels.count(label) for label in dict.fromkeys(labels)}
+    table.names, table.target = [*names, "y"], "y"
+    table.rows = [list(row) for row in zip(*columns, strict=True)]
+    return table
 
 
 # -- what is written, and what must be said ------------------------------------------------------------------------
@@ -142,24 +142,25 @@ def _compare(path: Path, table: Made, header: bool, wanted: dict[str, bool], bla
         assert "header=False" in _refused(bgn.check, path)
     else:
         checked = bgn.check(path, table.target if header else None)
-        about = [each for each in checked.findings if each.what == "header"]
+        about = [finding for finding in checked.findings if finding.what == "header"]
         assert bool(about) != header, (header, about, table.rows[0])
         assert not header or checked.rows == len(table.rows) + (len(blank) if book else 0)
     right = bgn.check(path, table.target if header else f"column_{len(table.names)}", header=header)
-    told = {each.what: each for each in right.findings}
+    findings = {finding.what: finding for finding in right.findings}
     notes = " ".join(right.notes)
     called = dict(zip(table.names, table.names if header else _numbered(table), strict=True))
-    assert "header" not in told
-    assert ("task" in told) == table.few, told.get("task")
+    assert "header" not in findings
+    assert ("task" in findings) == table.few, findings.get("task")
     rare = [label for label, rows in table.classes.items() if rows < 5] if len(table.classes) > 2 else []
-    assert ("rare" in told) == bool(rare), told.get("rare")
-    assert all(label in str(told["rare"]) for label in rare[:3])
+    assert ("rare" in findings) == bool(rare), findings.get("rare")
+    assert all(label in str(findings["rare"]) for label in rare[:3])
     if header:
-        assert set(table.codes) == {*(told["codes"].columns if "codes" in told else ())}
+        assert set(table.codes) == {*(findings["codes"].columns if "codes" in findings else ())}
     for name, doubt in table.day_first.items():
-        (found,) = [each for each in right.findings if each.columns == (called[name],) and each.what == "date"]
-        assert (found.severity == "serious") == doubt
-        assert "date_format='%d.%m.%Y'" in str(found)
+        own = [finding for finding in right.findings if finding.columns == (called[name],)]
+        (date,) = [finding for finding in own if finding.what == "date"]
+        assert (date.severity == "serious") == doubt
+        assert "date_format='%d.%m.%Y'" in str(date)
     assert ("blank" in notes) == wanted["blank"], notes
     assert ("is read, and not" in notes) == wanted["sheets"], notes
     assert ("no name in the header" in notes) == wanted["unnamed"], notes
@@ -197,13 +198,13 @@ def _compare_rows(path: Path, table: Made, header: bool, blank: list[int]) -> No
         assert "task='regression' or task='classification'" in _refused(bgn.preparation.fit, path, **options)
         options["task"] = "classification"
     counts, fewest = table.classes, 5 if len(table.classes) > 2 else None
-    found = bgn.preparation.fit(path, merge_rare=fewest if counts else None, **options)
+    prepared = bgn.preparation.fit(path, merge_rare=fewest if counts else None, **options)
     if counts and fewest:
         kept = {label for label, rows in counts.items() if rows >= fewest}
         merged = {*counts} - kept
-        assert {*found.y.tolist()} == kept | ({"other"} if merged else set())
-        assert {*found.preparation.merged} == merged
-    assert len(found.rows) == len(table.rows)
+        assert {*prepared.y.tolist()} == kept | ({"other"} if merged else set())
+        assert {*prepared.preparation.merged} == merged
+    assert len(prepared.rows) == len(table.rows)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[int, str | BaseException]]:
@@ -218,17 +219,17 @@ def cases(first: int, count: int) -> Iterator[tuple[int, str | BaseException]]:
 
 def main() -> int:
     """Run as many cases as the command line says; say which of them failed."""
-    reader = argparse.ArgumentParser("python -m tests.fuzz_asked", description=__doc__.partition("\n")[0])
+    reader = argparse.ArgumentParser("python -m tests.fuzz_findings", description=__doc__.partition("\n")[0])
     reader.add_argument("--cases", type=int, default=300)
     reader.add_argument("--first", "--seed", type=int, default=0)
     args = reader.parse_args()
     wrong = 0
-    for number, found in cases(args.first, args.cases):
-        if isinstance(found, BaseException):
+    for number, problems in cases(args.first, args.cases):
+        if isinstance(problems, BaseException):
             wrong += 1
-            print(f"case {number}: {type(found).__name__}: {str(found)[:300]}", flush=True)
+            print(f"case {number}: {type(problems).__name__}: {str(problems)[:300]}", flush=True)
             if args.cases == 1:
-                traceback.print_exception(found)
+                traceback.print_exception(problems)
     print(f"{args.cases} cases, {wrong} wrong")
     return 1 if wrong else 0
 
