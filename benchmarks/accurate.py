@@ -9,10 +9,10 @@ Classes (``classes``): the seven tables of two classes, a quarter of the rows fo
 
 Explanations (``explain``): SHAP values of 10,000 rows against 10,000, importances and an effect, of an average.
 
-Spread (``spread``): what `return_std` tells, beside how far predictions vary over ten tables drawn alike, and how far
-they lie from the truth.
+Deviation (``deviation``): what `return_std` tells, beside how far predictions vary over ten tables drawn alike, and
+how far they lie from the truth.
 
-    python -m benchmarks.accurate [numbers] [classes] [explain] [spread] [--tables housing bike] [--seeds 3]
+    python -m benchmarks.accurate [numbers] [classes] [explain] [deviation] [--tables housing bike] [--seeds 3]
 
 BGN and the EBM, which set rows aside by themselves, are fitted to the training and validation rows of the study
 together; LightGBM learns from the former and stops by the latter; LassoCV takes both. One thread each; the tables are
@@ -49,7 +49,7 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
 
     def accurate(**changes: Any) -> tuple[float, ...]:
         model = bgn.BGNRegressor.accurate(n_jobs=1, random_state=seed, **changes)
-        return (*_judged(model, X, y, rows), model.network_.widths[-1])
+        return (*_evaluate(model, X, y, rows), model.network_.widths[-1])
 
     def deep() -> tuple[float, ...]:
         return accurate(max_layers=2, ensemble=4)
@@ -57,22 +57,23 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingRegressor
 
-        return _judged(ExplainableBoostingRegressor(n_jobs=1, random_state=seed), X, y, rows)
+        return _evaluate(ExplainableBoostingRegressor(n_jobs=1, random_state=seed), X, y, rows)
 
     def lightgbm() -> tuple[float, ...]:
-        found = list(rivals.boosting(rows, seed, 2**16))
-        errors = [float(np.mean((each.predict(rows.X_validation) - rows.y_validation) ** 2)) for each in found]
-        best = found[int(np.argmin(errors))]
-        return _mse(best.predict, rows), sum(each.fit_seconds for each in found)
+        candidates = list(rivals.boosting(rows, seed, 2**16))
+        predictions = [candidate.predict(rows.X_validation) for candidate in candidates]
+        errors = [float(np.mean((predicted - rows.y_validation) ** 2)) for predicted in predictions]
+        best = candidates[int(np.argmin(errors))]
+        return _mse(best.predict, rows), sum(candidate.fit_seconds for candidate in candidates)
 
     def lasso() -> tuple[float, ...]:
-        return _judged(make_pipeline(StandardScaler(), LassoCV(random_state=seed)), X, y, rows)
+        return _evaluate(make_pipeline(StandardScaler(), LassoCV(random_state=seed)), X, y, rows)
 
     models = {"accurate": accurate, "deep": deep, "ebm": ebm, "lightgbm": lightgbm, "lasso": lasso}
     return {name: fit() for name, fit in models.items() if name not in without}
 
 
-def _judged(model: Any, X: Any, y: Any, rows: Any) -> tuple[float, ...]:
+def _evaluate(model: Any, X: Any, y: Any, rows: Any) -> tuple[float, ...]:
     seconds = timed(lambda: model.fit(X, y))
     return _mse(model.predict, rows), seconds
 
@@ -86,25 +87,25 @@ def classes(name: str, seed: int, without: list[str]) -> Figures:
     rows = data.class_split(Task("classes", name, "free", {}, seed, data.stratified_split()))
     (X, X_test), (y, y_test) = rows.numbers, rows.codes
 
-    def judged(model: Any, *given: Any) -> tuple[float, ...]:
+    def evaluate(model: Any, *given: Any) -> tuple[float, ...]:
         seconds = timed(lambda: model.fit(*given[:2]))
         second = model.predict_proba(given[2])[:, 1]
         return float(roc_auc_score(y_test, second)), float(log_loss(y_test, np.clip(second, 1e-15, 1 - 1e-15))), seconds
 
     def accurate() -> tuple[float, ...]:
         model = bgn.BGNClassifier.accurate(n_jobs=1, random_state=seed)
-        return (*judged(model, rows.X, rows.y, rows.X_test), model.network_.widths[-1])
+        return (*evaluate(model, rows.X, rows.y, rows.X_test), model.network_.widths[-1])
 
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingClassifier
 
-        return judged(ExplainableBoostingClassifier(n_jobs=1, random_state=seed), X, y, X_test)
+        return evaluate(ExplainableBoostingClassifier(n_jobs=1, random_state=seed), X, y, X_test)
 
     def lightgbm() -> tuple[float, ...]:
-        return judged(tuned_boosting(seed), X, y, X_test)
+        return evaluate(tuned_boosting(seed), X, y, X_test)
 
     def logistic() -> tuple[float, ...]:
-        return judged(make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), X, y, X_test)
+        return evaluate(make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), X, y, X_test)
 
     models = {"accurate": accurate, "ebm": ebm, "lightgbm": lightgbm, "lasso": logistic}
     return {name: fit() for name, fit in models.items() if name not in without}
@@ -117,20 +118,20 @@ def explain(seed: int) -> None:
     some = rows.X[:10_000]
     bgn.shap_values(model, some[:10], some[:10])  # compiles
     print(f"average of {len(model.history_.members)} networks, {model.network_.widths[-1]:,} neurons")
-    for told, work in (
+    for label, work in (
         ("SHAP values of 10,000 rows against 10,000", lambda: bgn.shap_values(model, some, some)),
         ("importance over 1,000 rows", lambda: bgn.importance(model, some[:1000])),
         ("effect of a column over 1,000 rows", lambda: bgn.effect(model, 0, some[:1000])),
     ):
         begun, used = time.perf_counter(), time.process_time()
         work()
-        print(f"{told}: {time.perf_counter() - begun:.1f} s, the processors' {time.process_time() - used:.1f} s")
+        print(f"{label}: {time.perf_counter() - begun:.1f} s, the processors' {time.process_time() - used:.1f} s")
 
 
-def spread() -> None:
+def deviation() -> None:
     """Print what the spread of the networks tells, beside what it stands for."""
     rng = np.random.default_rng(0)
-    asked, predicted, told = rng.uniform(-1, 1, (200, 5)), [], []
+    rows, predicted, deviations = rng.uniform(-1, 1, (200, 5)), [], []
 
     def truth(X: Any) -> Any:
         return np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3]
@@ -141,31 +142,31 @@ def spread() -> None:
         settings: dict[str, Any] = {"max_terms": 60, "growth": growth, "shrinkage": 20.0}
         model = bgn.BGNRegressor(ensemble=8, random_state=seed, n_jobs=1, **settings)
         model.fit(X, truth(X) + rng.normal(0, 0.4, 500))
-        mean, error = model.predict(asked, return_std=True)
+        mean, error = model.predict(rows, return_std=True)
         predicted.append(mean)
-        told.append(error)
-    print(f"standard error told: {np.sqrt(np.mean(np.square(told))):.3f}")
+        deviations.append(error)
+    print(f"standard error told: {np.sqrt(np.mean(np.square(deviations))):.3f}")
     print(f"standard deviation over tables: {np.sqrt(np.var(predicted, axis=0, ddof=1).mean()):.3f}")
-    print(f"distance from the truth: {np.sqrt(np.mean((np.array(predicted) - truth(asked)) ** 2)):.3f}")
+    print(f"distance from the truth: {np.sqrt(np.mean((np.array(predicted) - truth(rows)) ** 2)):.3f}")
 
 
 def table(fit: Callable[..., Figures], names: tuple[str, ...], titles: str, options: argparse.Namespace) -> None:
     """Print the means over seeds, one line per table and model, as they come."""
     print(f"{'table':<24} {'model':<10} {titles}")
     for name in options.tables or names:
-        found: dict[str, list[tuple[float, ...]]] = {}
+        results: dict[str, list[tuple[float, ...]]] = {}
         for seed in range(options.seeds):
             for model, figures in fit(name, seed, options.without).items():
-                found.setdefault(model, []).append(figures)
-        for model, each in found.items():
-            means = np.mean(each, axis=0)
+                results.setdefault(model, []).append(figures)
+        for model, figures in results.items():
+            means = np.mean(figures, axis=0)
             print(f"{name:<24} {model:<10} " + " ".join(f"{value:>12.5g}" for value in means), flush=True)
 
 
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["numbers", "classes", "explain", "spread"])
+    parser.add_argument("parts", nargs="*", default=["numbers", "classes", "explain", "deviation"])
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--without", nargs="*", default=[], help="models to leave out: deep, ebm, lightgbm, lasso")
@@ -178,8 +179,8 @@ def main() -> None:
         table(classes, data.TWO, f"{'AUC':>12} {'log loss':>12} {'seconds':>12} {'neurons':>12}", options)
     if "explain" in options.parts:
         explain(0)
-    if "spread" in options.parts:
-        spread()
+    if "deviation" in options.parts:
+        deviation()
 
 
 if __name__ == "__main__":

@@ -51,9 +51,9 @@ class Step(torch.autograd.Function):
         return (u >= 0).to(u.dtype) * 2 - 1
 
     @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, slope: torch.Tensor) -> torch.Tensor:
+    def backward(ctx: torch.autograd.function.FunctionCtx, gradient: torch.Tensor) -> torch.Tensor:
         (u,) = ctx.saved_tensors
-        return slope * (u.abs() <= 1)
+        return gradient * (u.abs() <= 1)
 
 
 class Activation(nn.Module):
@@ -66,11 +66,11 @@ class Activation(nn.Module):
 def plain_fit(config: Config, split: Split) -> float:
     """Train the same network as an ordinary torch module; return the last validation error."""
     layers: list[nn.Module] = []
-    width = split.X.shape[1]
+    n_inputs = split.X.shape[1]
     for size in config.hidden_layers:
-        layers += [nn.Linear(width, size, bias=False), nn.BatchNorm1d(size), Activation()]
-        width = size
-    model = nn.Sequential(*layers, nn.Linear(width, 1))
+        layers += [nn.Linear(n_inputs, size, bias=False), nn.BatchNorm1d(size), Activation()]
+        n_inputs = size
+    model = nn.Sequential(*layers, nn.Linear(n_inputs, 1))
     optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimiser, factor=0.1, patience=5)
     x, y, x_held, y_held = (
@@ -97,14 +97,14 @@ def plain_fit(config: Config, split: Split) -> float:
 def single_fit(args: argparse.Namespace) -> dict[str, object]:
     """Print how long one fit takes, beside an ordinary torch module with the same layers and batches."""
     figures: dict[str, object] = {}
-    for name, widths, size in (("diabetes", (100,), 64), ("diabetes", (500, 500), 64), ("power_plant", (500,), 512)):
+    for name, hidden, size in (("diabetes", (100,), 64), ("diabetes", (500, 500), 64), ("power_plant", (500,), 512)):
         X, y = table(name)
         split = Split.at_random(X, y, seed=0)
-        config = Config("bnn", widths, 0.01, batch_size=size, max_epochs=30, patience=30)
+        config = Config("bnn", hidden, 0.01, batch_size=size, max_epochs=30, patience=30)
         ours = timing.seconds(lambda: train_many([config], split), 3, min)  # noqa: B023
         plain = timing.seconds(lambda: plain_fit(config, split), 3, min)  # noqa: B023
-        figures[f"{name} {widths}"] = {"seconds": ours, "plain_torch_seconds": plain, "ratio": plain / ours}
-        print(f"{name:12} {widths!s:12} {ours:6.2f} s, plain torch {plain:6.2f} s: {plain / ours:.2f} times as fast")
+        figures[f"{name} {hidden}"] = {"seconds": ours, "plain_torch_seconds": plain, "ratio": plain / ours}
+        print(f"{name:12} {hidden!s:12} {ours:6.2f} s, plain torch {plain:6.2f} s: {plain / ours:.2f} times as fast")
     return figures
 
 
@@ -120,10 +120,11 @@ def stacked(args: argparse.Namespace) -> dict[str, object]:
             for seed in range(9)
         ]
         ways = [lambda: train_many(configs, split), lambda: [train_many([c], split) for c in configs]]  # noqa: B023
-        together, apart = timing.by_turns(ways, 5)
-        figures[method] = {"together_seconds": together, "apart_seconds": apart, "ratio": apart / together}
+        together, separate = timing.by_turns(ways, 5)
+        figures[method] = {"together_seconds": together, "apart_seconds": separate, "ratio": separate / together}
         print(
-            f"{method:14} 27 models {together:6.2f} s, one after another {apart:6.2f} s: {apart / together:.2f} times"
+            f"{method:14} 27 models {together:6.2f} s, one after another {separate:6.2f} s: "
+            f"{separate / together:.2f} times"
         )
     return figures
 

@@ -39,7 +39,7 @@ def least(turns: int, *tasks: Callable[[], object]) -> list[tuple[float, float]]
     return [(min(w for w, _ in kept), min(p for _, p in kept)) for kept in times]
 
 
-def ten_neurons(columns: int) -> Network:
+def ten_rules(columns: int) -> Network:
     """Return a network of ten neurons that ask about two columns each."""
     generator = np.random.default_rng(1)
     weights = np.zeros((10, columns))
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--stream", type=int, default=10_000_000)
     parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
-    network = ten_neurons(options.columns)
+    network = ten_rules(options.columns)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "table.csv"

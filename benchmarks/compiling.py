@@ -75,13 +75,13 @@ def called() -> list[str]:
 
     from bgn.compiling import write_type
 
-    found = []
+    loops = []
     for name, module in sorted(sys.modules.items()):
         for kernel in list(vars(module).values()) if name.startswith("bgn.") else ():
             if isinstance(kernel, CPUDispatcher) and kernel.py_func.__module__ == name:
                 place = f"{name}.{kernel.py_func.__name__}"
-                found += [" ".join([place, *map(write_type, each)]) for each in kernel.overloads]
-    return found
+                loops += [" ".join([place, *map(write_type, signature)]) for signature in kernel.overloads]
+    return loops
 
 
 def tell(estimator: str, rows: int) -> None:
@@ -103,9 +103,9 @@ def tell(estimator: str, rows: int) -> None:
 def _spans(events: Any) -> Iterator[tuple[float, float, str]]:
     """Yield when the compiler began a loop of ours, when it ended, and the loop's name."""
     begun = []
-    for moment, each in events:
-        kernel = each.data["dispatcher"].py_func
-        if each.is_start:
+    for moment, event in events:
+        kernel = event.data["dispatcher"].py_func
+        if event.is_start:
             begun.append(moment)
         elif kernel.__module__.startswith("bgn."):
             yield begun.pop(), moment, f"{kernel.__module__}.{kernel.__name__}"
@@ -121,27 +121,28 @@ def write_list() -> None:
             code = f"from benchmarks.compiling import tell; tell({estimator!r}, {rows})"
             with tempfile.TemporaryDirectory() as cache:
                 first, second = (_run(code, cache).splitlines()[1:] for _ in range(2))
-            asked = {line.split(" ", 2)[2] for line in second}  # now that all is on disk, no loop asks for those inside
+            # Now that all is on disk, no loop asks for those inside.
+            requested = {line.split(" ", 2)[2] for line in second}
             for line in first:
                 seconds, names, loop = line.split(" ", 2)
                 took[loop] = max(took.get(loop, 0.0), float(seconds))
                 inside[loop] = inside.get(loop, set()) | {*names.split(",")}
-                if loop in asked or float(seconds) > _LONG:
+                if loop in requested or float(seconds) > _LONG:
                     kinds.setdefault(loop, set()).add(kind)
     names = {loop: loop.split(" ")[0] for loop in kinds}
-    within = {loop: [each for each in kinds if names[each] in inside[loop]] for loop in kinds}
-    own = {loop: took[loop] - sum(took[each] for each in _outermost(within[loop], within)) for loop in kinds}
+    within = {loop: [other for other in kinds if names[other] in inside[loop]] for loop in kinds}
+    own = {loop: took[loop] - sum(took[other] for other in _outermost(within[loop], within)) for loop in kinds}
     ordered = list[str]()
     for loop in sorted(kinds, key=lambda loop: (len(within[loop]), -own[loop])):
-        place = next((k for k, each in enumerate(ordered) if own[each] < own[loop]), len(ordered))
-        after = max((ordered.index(each) + 1 + _BETWEEN for each in within[loop]), default=0)
+        place = next((k for k, other in enumerate(ordered) if own[other] < own[loop]), len(ordered))
+        after = max((ordered.index(other) + 1 + _BETWEEN for other in within[loop]), default=0)
         ordered.insert(max(place, after), loop)
     LIST.write_text("".join(f"{'+'.join(sorted(kinds[loop]))} {loop}\n" for loop in ordered))
 
 
 def _outermost(loops: list[str], within: dict[str, list[str]]) -> list[str]:
     """Those of some loops that are inside no other of them."""
-    return [each for each in loops if not any(each in within[other] for other in loops)]
+    return [loop for loop in loops if not any(loop in within[other] for other in loops)]
 
 
 if __name__ == "__main__":

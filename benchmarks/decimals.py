@@ -17,7 +17,7 @@ from bgn import BGNRegressor, datasets
 from experiments.data import build
 
 TABLES = ("housing", "power_plant", "bike", "parking")
-WIDTHS = (5, 10, 20, 50)
+SIZES = (5, 10, 20, 50)
 
 
 def errors(X: np.ndarray, y: np.ndarray, seed: int, setting: dict[str, Any]) -> tuple[list[float], float, float]:
@@ -28,10 +28,10 @@ def errors(X: np.ndarray, y: np.ndarray, seed: int, setting: dict[str, Any]) -> 
     model = build(BGNRegressor, {"patience": None, "random_state": seed, **setting})
     model.fit(X[train], y[train])
     seconds = time.process_time() - started
-    networks = [model.history_.network(min(width, len(model.history_.paths[0]) - 1)) for width in WIDTHS]
-    several = [len(neuron.projection.columns) > 1 for network in networks for neuron in network.layers[0].neurons]
-    found = [float(np.mean((network.predict(X[test]) - y[test]) ** 2)) for network in networks]
-    return found, seconds, float(np.mean(several))
+    networks = [model.history_.network(min(size, len(model.history_.paths[0]) - 1)) for size in SIZES]
+    several = [len(condition.projection.columns) > 1 for network in networks for condition in network.layers[0].neurons]
+    mses = [float(np.mean((network.predict(X[test]) - y[test]) ** 2)) for network in networks]
+    return mses, seconds, float(np.mean(several))
 
 
 def main() -> None:
@@ -51,8 +51,8 @@ def main() -> None:
         pairs = [[errors(X, y, seed, setting) for setting in settings] for seed in range(args.seeds)]
         rises = np.array([100 * (np.array(short[0]) / long[0] - 1) for long, short in pairs])
         longer = sum(short[1] for _, short in pairs) / sum(long[1] for long, _ in pairs)
-        cells = "  ".join(f"{width}: {rise:+.2f} %" for width, rise in zip(WIDTHS, rises.mean(axis=0), strict=True))
-        pairs_in = [np.mean([each[k][2] for each in pairs]) for k in (0, 1)]
+        cells = "  ".join(f"{size}: {rise:+.2f} %" for size, rise in zip(SIZES, rises.mean(axis=0), strict=True))
+        pairs_in = [np.mean([pair[k][2] for pair in pairs]) for k in (0, 1)]
         shares = f"pairs {pairs_in[0]:.2f} -> {pairs_in[1]:.2f}"
         print(f"{name:12} {cells}   time {longer:.2f}x   {shares}", flush=True)
         worst, every = max(worst, rises.mean(axis=0).max()), [*every, *rises.ravel()]

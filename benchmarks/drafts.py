@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 from bgn import BGNClassifier, BGNRegressor
-from bgn.grow import rows as roles
+from bgn.grow import rows as grow_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -97,17 +97,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     chosen = parser.parse_args()
     for name in chosen.tables or TABLES:
-        found = []
+        errors = []
         for seed in range(chosen.seeds):
             rng = np.random.default_rng(seed)
             rows, others = TABLES[name](rng, chosen.rows), TABLES[name](rng, 100_000)
-            with patch.object(roles, "MOST_DRAFTED", 0):
+            with patch.object(grow_rows, "MOST_DRAFTED", 0):
                 all_rows = fitted(name, rows, others, seed)
-            found.append(np.divide(fitted(name, rows, others, seed), all_rows))
-        error, seconds = np.array(found).T
-        spread = f" +- {100 * error.std(ddof=1) / len(error) ** 0.5:.1f}" if len(error) > 1 else ""
+            errors.append(np.divide(fitted(name, rows, others, seed), all_rows))
+        error, seconds = np.array(errors).T
+        deviation = f" +- {100 * error.std(ddof=1) / len(error) ** 0.5:.1f}" if len(error) > 1 else ""
         percent, share = 100 * (error.mean() - 1), seconds.mean()
-        print(f"{name:14} test error {percent:+.1f} %{spread}, {share:.2f} of the time", flush=True)
+        print(f"{name:14} test error {percent:+.1f} %{deviation}, {share:.2f} of the time", flush=True)
 
 
 if __name__ == "__main__":

@@ -76,18 +76,18 @@ def main() -> None:
     parser.add_argument("places", nargs="*", choices=[*PLACES, []], default=[])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--width", type=int, default=5)
-    asked = parser.parse_args()
-    X, targets = table(asked.rows)
+    options = parser.parse_args()
+    X, targets = table(options.rows)
     for name, y in targets.items():
         digests = set()
-        for place in asked.places or filter(there, PLACES):
+        for place in options.places or filter(there, PLACES):
             model = bgn.BGNClassifier(
-                max_terms=asked.width, growth=bgn.GrowthSettings(3), random_state=0, categorical_features=[5]
+                max_terms=options.width, growth=bgn.GrowthSettings(3), random_state=0, categorical_features=[5]
             )
             start = time.perf_counter()
             model = grown(place, model, X, y)
             seconds = time.perf_counter() - start
-            plain = repr((network_out(model.network_), [repr(each.bound) for each in model.history_.records]))
+            plain = repr((network_out(model.network_), [repr(record.bound) for record in model.history_.records]))
             digests.add(digest := hashlib.sha256(plain.encode()).hexdigest()[:16])
             print(f"{name:<14}{place:<8}{digest}  {seconds:7.1f} s", flush=True)
         print(f"{name:<14}{'equal' if len(digests) == 1 else 'DIFFERENT'}", flush=True)

@@ -23,18 +23,18 @@ from bgn import Layer, Network, export
 from tests.export_engines import coded, compiled, session_of
 
 
-def network_of(width: int, short: bool, columns: int = 10) -> Network:
+def network_of(size: int, short: bool, columns: int = 10) -> Network:
     """A network as growth leaves them: every other question about two columns."""
-    rng = np.random.default_rng(width)
-    weights = np.zeros((width, columns))
+    rng = np.random.default_rng(size)
+    weights = np.zeros((size, columns))
     for k, row in enumerate(weights):
         row[rng.choice(columns, size=1 + k % 2, replace=False)] = [1.0, round(float(rng.normal()), 2) or 0.5][
             : 1 + k % 2
         ]
-    outputs = rng.normal(size=width)
+    outputs = rng.normal(size=size)
     names = [f"c{j}" for j in range(columns)]
     return Network.of_layers(
-        [Layer(weights, rng.normal(size=width).round(3))], outputs.round(3) if short else outputs, 0.5, names
+        [Layer(weights, rng.normal(size=size).round(3))], outputs.round(3) if short else outputs, 0.5, names
     )
 
 
@@ -56,12 +56,12 @@ def in_c(network: Network, X: np.ndarray, folder: str) -> Callable[[], np.ndarra
     return call
 
 
-def compare(widths: tuple[int, ...], count: int) -> None:
+def compare(sizes: tuple[int, ...], count: int) -> None:
     """Print seconds per row, and how many times faster than `predict` the others are."""
     print(f"{'neurons':>8} {'numbers':>8} {'predict, us per row':>20} {'onnxruntime':>12} {'C':>8}   (times as fast)")
-    for width in widths:
+    for size in sizes:
         for short in (True, False):
-            network, X = network_of(width, short), np.random.default_rng(0).normal(size=(count, 10))
+            network, X = network_of(size, short), np.random.default_rng(0).normal(size=(count, 10))
             session = session_of(export.to_onnx(network))
             with tempfile.TemporaryDirectory() as folder:
                 calls = [
@@ -74,7 +74,7 @@ def compare(widths: tuple[int, ...], count: int) -> None:
                 own, *rest = by_turns(calls, 15)
             onnx, c = (own / other for other in rest)
             kind = "short" if short else "long"
-            print(f"{width:>8} {kind:>8} {own / count * 1e6:>20.3f} {onnx:>12.2f} {c:>8.2f}", flush=True)
+            print(f"{size:>8} {kind:>8} {own / count * 1e6:>20.3f} {onnx:>12.2f} {c:>8.2f}", flush=True)
 
 
 def million(count: int) -> None:

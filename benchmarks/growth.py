@@ -51,19 +51,19 @@ def accuracy(
     name: str, seeds: Iterable[int], make: Callable[..., BGNRegressor], limit: float | None = None, against: str = ""
 ) -> None:
     """Fit on every split and print the mean test error, beside the limit where there is one."""
-    errors, widths, seconds = [], [], []
+    errors, sizes, seconds = [], [], []
     for seed, (X, y, X_val, y_val, X_test, y_test) in splits(name, seeds):
         started = time.perf_counter()
         model = make(random_state=seed).fit(X, y, eval_set=(X_val, y_val))
         seconds.append(time.perf_counter() - started)
         errors.append(np.mean((model.predict(X_test) - y_test) ** 2))
-        widths.append("+".join(map(str, model.network_.widths)))
+        sizes.append("+".join(map(str, model.network_.widths)))
     mean = np.mean(errors)
-    beside = ""
+    goal = ""
     if limit is not None:
         verdict = "reached" if mean <= limit else f"not reached: {mean / limit:.2f} times"
-        beside = f"{against} {limit:g}: {verdict}   "
-    print(f"{name:12} {mean:10.4g}   {beside}(widths {' '.join(widths)}; {np.mean(seconds):.1f} s a fit)", flush=True)
+        goal = f"{against} {limit:g}: {verdict}   "
+    print(f"{name:12} {mean:10.4g}   {goal}(widths {' '.join(sizes)}; {np.mean(seconds):.1f} s a fit)", flush=True)
 
 
 def paper() -> None:
@@ -109,11 +109,11 @@ def large() -> None:
 
 def compact() -> None:
     """Few neurons and no linear terms, beside growing once."""
-    for width in (5, 10, 20):
-        print(f"max_linear=0, at most {width} neurons, seeds 0-2; then sweeps=0")
+    for size in (5, 10, 20):
+        print(f"max_linear=0, at most {size} neurons, seeds 0-2; then sweeps=0")
         for name in ("housing", "bike", "power_plant", "parking"):
             for sweeps in ("auto", 0):
-                setting = {"max_terms": width, "max_linear": 0, "growth": GrowthSettings(sweeps=sweeps)}
+                setting = {"max_terms": size, "max_linear": 0, "growth": GrowthSettings(sweeps=sweeps)}
                 accuracy(name, range(3), lambda s=setting, **more: BGNRegressor(**s, **more))
 
 
@@ -122,14 +122,14 @@ def fastest(call: Callable[[], object], repeats: int) -> float:
     return seconds_of(call, repeats, min)
 
 
-def grown(rows: int, width: int, threads: int) -> LayerGrowth:
+def grown(rows: int, size: int, threads: int) -> LayerGrowth:
     """A stagewise layer of two-feature neurons on made-up rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 8))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
     engines, _ = assign_roles(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
     growth = LayerGrowth(
-        engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(width, 0, None),
+        engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(size, 0, None),
         np.random.default_rng(0), Monitor(), 0,
     )  # fmt: skip
     growth.grow()
@@ -140,8 +140,8 @@ def attempts(growth: LayerGrowth) -> None:
     """Look for a replacement of each neuron; what is found is not put in."""
     for slot in range(growth.state.width):
         output = growth.rule.without(growth.state, slot)
-        questions = growth.finder.propose(output, growth.rule.others(growth.rows.train, growth.state, slot))
-        for cut in growth.rows.train.cuts(questions):
+        directions = growth.finder.propose(output, growth.rule.others(growth.rows.train, growth.state, slot))
+        for cut in growth.rows.train.cuts(directions):
             if cut is not None:
                 growth.rule.judge(growth.rows.train, growth.state, slot, cut)
 
@@ -162,8 +162,8 @@ def speed() -> None:
             threaded = grown(rows, 10, 2)
             one, two = by_turns([lambda g=growth: attempts(g), lambda g=threaded: attempts(g)], 20)
             print(f"two threads, {rows:,} rows: {one / two:.2f} times one, wanted 1.6")
-    slope = np.polyfit(np.log(list(per_attempt)), np.log(list(per_attempt.values())), 1)[0]
-    print(f"slope of log time against log rows, 1e4 to 1e6: {slope:.2f}, wanted at most 1.1")
+    exponent = np.polyfit(np.log(list(per_attempt)), np.log(list(per_attempt.values())), 1)[0]
+    print(f"slope of log time against log rows, 1e4 to 1e6: {exponent:.2f}, wanted at most 1.1")
     literal()
 
 
@@ -194,8 +194,8 @@ def whole() -> None:
     started = time.perf_counter()
     model = BGNRegressor.as_in_paper(random_state=0).fit(X, y, eval_set=(X_val, y_val))
     minutes = (time.perf_counter() - started) / 60
-    widths = [len(path) - 1 for path in model.history_.paths]
-    print(f"as_in_paper on housing: {minutes:.1f} minutes, widths grown {widths}; the paper: 156.5; wanted under 3")
+    sizes = [len(path) - 1 for path in model.history_.paths]
+    print(f"as_in_paper on housing: {minutes:.1f} minutes, widths grown {sizes}; the paper: 156.5; wanted under 3")
 
 
 _MEMORY = """
@@ -241,7 +241,8 @@ def start() -> None:
             print(f"{label}: {float(fit.stdout):.1f} s, wanted under {wanted}; with imports {process:.1f} s")
 
 
-SECTIONS = {each.__name__: each for each in (start, speed, whole, memory, compact, tiny, paper, large, parking)}
+ALL = (start, speed, whole, memory, compact, tiny, paper, large, parking)
+SECTIONS = {section.__name__: section for section in ALL}
 
 
 if __name__ == "__main__":

@@ -42,18 +42,18 @@ def error(model: object, X: np.ndarray, y: np.ndarray) -> float:
 def large() -> None:
     """Print the errors on large tables at 5 to 40 conditions."""
     for name, limits in LARGE.items():
-        for place, width in enumerate((5, 10, 20, 40)):
-            found = {}
+        for place, size in enumerate((5, 10, 20, 40)):
+            means = {}
             for most in (0, "auto"):
                 errors = []
                 for seed, (X, X_test, y, y_test) in splits(name, range(3)):
                     rest = train_test_split(X, y, test_size=0.2, random_state=seed)
-                    model = BGNRegressor(max_terms=width, max_linear=most, random_state=seed)
+                    model = BGNRegressor(max_terms=size, max_linear=most, random_state=seed)
                     model.fit(rest[0], rest[2], eval_set=(rest[1], rest[3]))
                     errors.append(error(model, X_test, y_test))
-                found[most] = np.mean(errors)
+                means[most] = np.mean(errors)
             limit = f", at most {limits[place]}" if limits else ""
-            print(f"{name:12} {width:2} conditions: without {found[0]:.5g}, with {found['auto']:.5g}{limit}")
+            print(f"{name:12} {size:2} conditions: without {means[0]:.5g}, with {means['auto']:.5g}{limit}")
 
 
 def tiny() -> None:
@@ -63,12 +63,12 @@ def tiny() -> None:
         for _, (X, X_test, y, y_test) in splits(name, range(10)):
             rival.append(error(make_pipeline(StandardScaler(), LassoCV()).fit(X, y), X_test, y_test))
         lasso = float(np.mean(rival))
-        for width in (5, 10, 50):
+        for size in (5, 10, 50):
             errors = []
             for seed, (X, X_test, y, y_test) in splits(name, range(10)):
-                errors.append(error(BGNRegressor(max_terms=width, random_state=seed).fit(X, y), X_test, y_test))
-            most = min(limit, 1.04 * lasso) if width == 50 else limit
-            print(f"{name:12} at most {width:2}: {np.mean(errors):.5g}, LassoCV {lasso:.5g}, at most {most:.5g}")
+                errors.append(error(BGNRegressor(max_terms=size, random_state=seed).fit(X, y), X_test, y_test))
+            most = min(limit, 1.04 * lasso) if size == 50 else limit
+            print(f"{name:12} at most {size:2}: {np.mean(errors):.5g}, LassoCV {lasso:.5g}, at most {most:.5g}")
 
 
 def seconds() -> None:

@@ -41,8 +41,8 @@ WANTED = {
 def table(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Return columns and target of one of the tables."""
     if name not in ("ames", "telco"):
-        found = datasets.load(name)
-        return pd.DataFrame(found.X), np.asarray(found.y, np.float64)
+        data = datasets.load(name)
+        return pd.DataFrame(data.X), np.asarray(data.y, np.float64)
     folder = os.environ.get("BGN_DATA")
     if not folder:
         raise SystemExit("BGN_DATA must name the folder of the tables.")
@@ -54,11 +54,11 @@ def table(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     return frame.drop(columns="Churn"), (frame["Churn"] == "Yes").to_numpy()
 
 
-def fitted(classes: bool, width: int, seed: int, X: Any, y: Any, **wanted: Any) -> tuple[Any, float]:
+def fitted(classes: bool, size: int, seed: int, X: Any, y: Any, **wanted: Any) -> tuple[Any, float]:
     """Return a model and the seconds of fitting."""
     make = bgn.BGNClassifier if classes else bgn.BGNRegressor
     start = time.perf_counter()
-    model = make(max_terms=width, random_state=seed, **wanted).fit(X, y)
+    model = make(max_terms=size, random_state=seed, **wanted).fit(X, y)
     return model, time.perf_counter() - start
 
 
@@ -83,7 +83,7 @@ def violations(model: Any, X: pd.DataFrame, wanted: dict[str, int], pairs: int, 
             ends[::2] = np.sort(rng.choice(known, (len(ends[::2]), 2)), axis=1)
             high = low.copy()
             low[:, column], high[:, column] = ends.T
-            scores = [network.predict_encoded(each, scores=True) for each in (low, high)]
+            scores = [network.predict_encoded(rows, scores=True) for rows in (low, high)]
             wrong += int((sign * (scores[1] - scores[0]) < 0).sum())
     return wrong
 
@@ -95,21 +95,22 @@ def monotone(splits: int, pairs: int) -> None:
     rises, seconds = [], []
     for name, wanted in WANTED.items():
         X, y = table(name)
-        for width in (10, 20):
-            found, proven, wrong = [], True, 0
+        for size in (10, 20):
+            figures, proven, wrong = [], True, 0
             for seed in range(splits):
                 train, test, y_train, y_test = train_test_split(X, y, random_state=seed)
-                free, free_s = fitted(name == "telco", width, seed, train, y_train)
-                held, held_s = fitted(name == "telco", width, seed, train, y_train, monotonic_cst=wanted)
-                found.append((error(free, test, y_test), error(held, test, y_test), free_s, held_s))
-                told = bgn.certify(held, list(wanted), max_seconds=60)
-                proven &= all(each.direction in ("constant", "increasing" if wanted[each.column] > 0 else "decreasing")
-                              for each in told.values())  # fmt: skip
+                free, free_s = fitted(name == "telco", size, seed, train, y_train)
+                held, held_s = fitted(name == "telco", size, seed, train, y_train, monotonic_cst=wanted)
+                figures.append((error(free, test, y_test), error(held, test, y_test), free_s, held_s))
+                answers = bgn.certify(held, list(wanted), max_seconds=60)
+                for answer in answers.values():
+                    direction = "increasing" if wanted[answer.column] > 0 else "decreasing"
+                    proven &= answer.direction in ("constant", direction)
                 wrong += violations(held, train, wanted, pairs, seed)
-            free_error, held_error, free_s, held_s = np.mean(found, axis=0)
+            free_error, held_error, free_s, held_s = np.mean(figures, axis=0)
             rises.append(held_error / free_error - 1)
             seconds.append(held_s / free_s)
-            print(f"{name:<9}{width:>9}{free_error:>12.6g}{held_error:>12.6g}{rises[-1]:>+8.2%}{free_s:>8.2f}"
+            print(f"{name:<9}{size:>9}{free_error:>12.6g}{held_error:>12.6g}{rises[-1]:>+8.2%}{free_s:>8.2f}"
                   f"{held_s:>7.2f}{'yes' if proven else 'NO':>8}{wrong:>13,}", flush=True)  # fmt: skip
     ratio = np.exp(np.mean(np.log(seconds)))
     print(f"mean rise of the error {np.mean(rises):+.2%}; time beside unconstrained {ratio:.2f}")
@@ -121,17 +122,17 @@ def bounds(splits: int) -> None:
     print(f"\n{'table':<12}{''.join(f'{head:>11}' for head in heads)}")
     for name in ("housing", "power_plant", "bike"):
         X, y = table(name)
-        for width in (10, 20):
-            found = []
+        for size in (10, 20):
+            figures = []
             for seed in range(splits):
                 train, test, y_train, y_test = train_test_split(X, y, random_state=seed)
-                free, free_s = fitted(False, width, seed, train, y_train)
-                held, held_s = fitted(False, width, seed, train, y_train, bounds=(0, None))
-                lows = [bgn.extremes(each).bounds[0] for each in (free, held)]
-                found.append((error(free, test, y_test), error(held, test, y_test), free_s, held_s, *lows))
-            means, least = np.mean(found, axis=0), np.min(found, axis=0)[-1]
-            errors = "".join(f"{each:>11.5g}" for each in means[:2])
-            print(f"{name:<12}{width:>11}{errors}{means[1] / means[0] - 1:>+11.1%}{means[2]:>11.2f}{means[3]:>11.2f}"
+                free, free_s = fitted(False, size, seed, train, y_train)
+                held, held_s = fitted(False, size, seed, train, y_train, bounds=(0, None))
+                lows = [bgn.extremes(network).bounds[0] for network in (free, held)]
+                figures.append((error(free, test, y_test), error(held, test, y_test), free_s, held_s, *lows))
+            means, least = np.mean(figures, axis=0), np.min(figures, axis=0)[-1]
+            errors = "".join(f"{network:>11.5g}" for network in means[:2])
+            print(f"{name:<12}{size:>11}{errors}{means[1] / means[0] - 1:>+11.1%}{means[2]:>11.2f}{means[3]:>11.2f}"
                   f"{means[4]:>11.4g}{least:>11.4g}", flush=True)  # fmt: skip
 
 
@@ -150,10 +151,10 @@ def proofs() -> None:
     worst = 0.0
     for column in X.columns:
         groups = np.asarray(X[column]) > np.median(X[column])
-        gap = bgn.compare_groups(model, X, groups)
+        difference = bgn.compare_groups(model, X, groups)
         shift = bgn.compare_tables(model, X[groups], X[~groups])
-        for each in (gap, shift):
-            worst = max(worst, *(abs(float(part.sum()) - each.gap) for part in (each.columns, each.questions)))
+        for answer in (difference, shift):
+            worst = max(worst, *(abs(float(part.sum()) - answer.gap) for part in (answer.columns, answer.questions)))
     print(f"gaps and shifts add up within {worst:.1e}")
 
 

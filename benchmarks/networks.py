@@ -31,14 +31,14 @@ LARGE = ("bike", "housing", "parking", "power_plant")
 
 def digest(network: Network) -> str:
     """Return a digest of every number of a network, in the layout of the paper's matrices."""
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for layer in network.layers:
-        found.update(np.array(layer.weights.shape, dtype="<i8").tobytes())
+        sha.update(np.array(layer.weights.shape, dtype="<i8").tobytes())
         for numbers in (layer.weights, layer.bias):
-            found.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
+            sha.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
     for numbers in (network.output_weights, network.base):
-        found.update(np.asarray(numbers, dtype="<f8").tobytes())
-    return found.hexdigest()[:32]
+        sha.update(np.asarray(numbers, dtype="<f8").tobytes())
+    return sha.hexdigest()[:32]
 
 
 def in_memory(model: BGNRegressor, X: Any, y: Any, weight: Any = None) -> BGNRegressor:
@@ -62,8 +62,8 @@ def on_cluster(model: BGNRegressor, X: Any, y: Any) -> BGNRegressor:
 
     rows = -(-len(y) // 3)
     with distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None):
-        spread = da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
-        return DaskBGNRegressor(**model.get_params()).fit(*spread).to_local()
+        partitioned = da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
+        return DaskBGNRegressor(**model.get_params()).fit(*partitioned).to_local()
 
 
 def plan() -> Iterator[tuple[str, str, Callable[..., BGNRegressor], BGNRegressor, str]]:
@@ -91,7 +91,7 @@ def main() -> int:
     parser.add_argument("--record", type=Path, help="write a record to this file instead of comparing")
     wanted = parser.parse_args()
     known = {} if wanted.record else json.loads(RECORD.read_text())
-    found, wrong = {}, 0
+    digests, wrong = {}, 0
     for name, table, fit, model, done in plan():
         data = datasets.load(table)
         X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
@@ -100,14 +100,14 @@ def main() -> int:
             X = X.astype(np.float32)
         weight = () if done != "weighted" else ((np.arange(len(y)) % 5) / 4.0,)
         network = fit(model.set_params(digits=None), X, y, *weight).network_
-        found[name] = {"digest": digest(network), "widths": list(network.widths), "base": network.base}
-        same = not known or known.get(name) == found[name]
+        digests[name] = {"digest": digest(network), "widths": list(network.widths), "base": network.base}
+        same = not known or known.get(name) == digests[name]
         wrong += not same
-        told = "recorded" if not known else "the same" if same else "DIFFERENT"
-        print(f"{name:32} {told:10} {time.perf_counter() - started:6.1f} s", flush=True)
+        verdict = "recorded" if not known else "the same" if same else "DIFFERENT"
+        print(f"{name:32} {verdict:10} {time.perf_counter() - started:6.1f} s", flush=True)
     if wanted.record:
-        wanted.record.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"{len(found)} networks, {wrong} different")
+        wanted.record.write_text(json.dumps(digests, indent=1) + "\n")
+    print(f"{len(digests)} networks, {wrong} different")
     return int(wrong > 0)
 
 

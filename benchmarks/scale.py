@@ -56,8 +56,8 @@ def rows() -> None:
         ).fit(X, y)
         seconds[number] = (clock[-1] - clock[0]) / (model.history_.records[-1].width - 1)
         print(f"{number:>11,} rows: {seconds[number]:8.3f} s a neuron, replacements included", flush=True)
-    slope = np.polyfit(np.log([*seconds]), np.log([*seconds.values()]), 1)[0]
-    print(f"slope of log time against log rows, 1e5 to 1e7: {slope:.2f}, wanted at most 1.1")
+    exponent = np.polyfit(np.log([*seconds]), np.log([*seconds.values()]), 1)[0]
+    print(f"slope of log time against log rows, 1e5 to 1e7: {exponent:.2f}, wanted at most 1.1")
 
 
 # -- larger than memory ---------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def disk() -> None:
             print(f"{path.name}: {number:,} rows x {COLUMNS}, {size:.2f} GB, made in {seconds:.0f} s", flush=True)
             subprocess.run([sys.executable, "-c", _DISK, path, f"{path}.predicted"], check=True)
             path.unlink()
-        models = {each.read_text().partition('"layers"')[2] for each in Path(folder).glob("*.json")}
+        models = {path.read_text().partition('"layers"')[2] for path in Path(folder).glob("*.json")}
         print(f"both networks {'have the same' if len(models) == 1 else 'DIFFER in their'} weights")
 
 

@@ -67,13 +67,13 @@ def gpu() -> None:
         return
     from experiments.code import commit
 
-    told: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "commit": commit()}
+    record: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "commit": commit()}
     fitted(*rows(10_000), max_terms=2)
-    for part in (cut, neurons, against_two_cores, largest):
-        told[part.__name__] = part()
+    for part in (cut, rules, against_two_cores, largest):
+        record[part.__name__] = part()
         torch.cuda.empty_cache()
         RESULTS.parent.mkdir(exist_ok=True)
-        write_whole(RESULTS, (json.dumps(told, indent=1) + "\n").encode())
+        write_whole(RESULTS, (json.dumps(record, indent=1) + "\n").encode())
 
 
 def cut(number: int = 100_000_000) -> dict[str, float]:
@@ -100,34 +100,35 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     return seconds
 
 
-def neurons() -> dict[str, Any]:
+def rules() -> dict[str, Any]:
     """Seconds a neuron, and the slope of its logarithm against that of the rows."""
-    told: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     for number in (100_000, 1_000_000, 10_000_000, 100_000_000):
         seconds, _ = min((fitted(*rows(number), max_terms=5, replacements=5) for _ in range(2)), key=lambda f: f[0])
-        told[str(number)] = seconds / 5
+        record[str(number)] = seconds / 5
         print(f"{number:>11,} rows x 10: {seconds / 5:.4f} s a neuron", flush=True)
-    per_neuron = [told[key] for key in told]
-    told["slope"] = float(np.polyfit(np.log([float(key) for key in told]), np.log(per_neuron), 1)[0])
-    print(f"slope of log time against log rows: {told['slope']:.2f}, wanted at most 1.1")
-    return told
+    per_rule = [record[key] for key in record]
+    record["slope"] = float(np.polyfit(np.log([float(key) for key in record]), np.log(per_rule), 1)[0])
+    print(f"slope of log time against log rows: {record['slope']:.2f}, wanted at most 1.1")
+    return record
 
 
 def against_two_cores(number: int = 10_000_000) -> dict[str, Any]:
     """The same fits on the GPU, the fastest of five, and on two cores of this machine, one; networks must be equal."""
     X, y = rows(number)
     arrays = X.cpu().numpy(), y.cpu().numpy()
-    told: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     for name, settings in SETTINGS.items():
         quick, model = min((fitted(X, y, **settings) for _ in range(5)), key=lambda f: f[0])
         slow, other = fitted(*arrays, n_jobs=2, **settings)
-        told[name] = {"gpu": quick, "two cores": slow, "ratio": slow / quick, "same": model.network_ == other.network_}
+        same = model.network_ == other.network_
+        record[name] = {"gpu": quick, "two cores": slow, "ratio": slow / quick, "same": same}
         print(
             f"{number:,} rows x 10, {settings}: {quick:.2f} s; two cores {slow:.1f} s: {slow / quick:.0f} times; "
-            f"the same network: {told[name]['same']}",
+            f"the same network: {record[name]['same']}",
             flush=True,
         )
-    return told
+    return record
 
 
 def largest(number: int = 100_000_000) -> dict[str, Any]:

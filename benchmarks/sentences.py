@@ -33,8 +33,8 @@ def networks() -> Iterator[tuple[str, Network, np.ndarray]]:
         data = datasets.load(name)
         X, y = np.asarray(data.X, float), np.asarray(data.y, float)
         grown = BGNRegressor(growth=GrowthSettings(patience=None), max_linear=0, random_state=0).fit(X, y).history_
-        for width in (5, 10, 50):
-            yield f"{name}, {width}", grown.network(min(width, len(grown.paths[0]) - 1)), X
+        for size in (5, 10, 50):
+            yield f"{name}, {size}", grown.network(min(size, len(grown.paths[0]) - 1)), X
         deep = BGNRegressor(max_layers=2, max_terms=12, max_linear=0, random_state=0).fit(X, y).history_
         yield f"{name}, deep", deep.network(layer=len(deep.paths) - 1, width=len(deep.paths[-1]) - 1), X
     for name in ("diabetes", "housing"):
@@ -47,21 +47,21 @@ def networks() -> Iterator[tuple[str, Network, np.ndarray]]:
         )
 
 
-def on_thresholds(network: Network, X: np.ndarray, rng: np.random.Generator, each: int) -> np.ndarray:
+def on_thresholds(network: Network, X: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
     """Rows on every threshold of the first layer, by each of its columns of numbers in turn, and one float beside."""
-    found = []
-    for neuron in network.layers[0].neurons:
-        for j, coefficient in zip(neuron.projection.columns, neuron.projection.factors, strict=True):
+    parts = []
+    for condition in network.layers[0].neurons:
+        for j, coefficient in zip(condition.projection.columns, condition.projection.factors, strict=True):
             if network.schema.columns[j].whole:
                 continue
-            rows = X[rng.integers(len(X), size=each)].copy()
+            rows = X[rng.integers(len(X), size=count)].copy()
             rows[:, j] = 0.0
-            rows[:, j] = (neuron.threshold - neuron.projection.values(rows)) / coefficient
+            rows[:, j] = (condition.threshold - condition.projection.values(rows)) / coefficient
             for towards in (rows[:, j], -np.inf, np.inf):
-                beside = rows.copy()
-                beside[:, j] = np.nextafter(rows[:, j], towards)
-                found.append(beside)
-    return np.vstack(found) if found else X[:0]
+                shifted = rows.copy()
+                shifted[:, j] = np.nextafter(rows[:, j], towards)
+                parts.append(shifted)
+    return np.vstack(parts) if parts else X[:0]
 
 
 def differences(sentence: Sentence, network: Network, rows: np.ndarray, number: type) -> int:
@@ -75,9 +75,9 @@ def differences(sentence: Sentence, network: Network, rows: np.ndarray, number: 
 def wrong_sums(sentence: Sentence, network: Network, rows: np.ndarray) -> int:
     """Rows whose printed amounts, added up exactly for the answers in floats, are not the prediction to the bit."""
     answers = sentence.answers({f"x{j}": column for j, column in enumerate(rows.T)})
-    amounts, base = [Decimal(amount) for amount, _ in sentence.lines], Decimal(sentence.base)
+    weights, base = [Decimal(weight) for weight, _ in sentence.lines], Decimal(sentence.base)
     patterns, which = np.unique(answers, axis=0, return_inverse=True)
-    exact = np.array([float(sum(compress(amounts, pattern), base)) for pattern in patterns.tolist()])
+    exact = np.array([float(sum(compress(weights, pattern), base)) for pattern in patterns.tolist()])
     return int((exact[which.ravel()] != network.predict(rows)).sum())
 
 
@@ -102,14 +102,14 @@ def main() -> None:
         rows = np.vstack([drawn, ties])
         floats, sums = differences(sentence, network, rows, float), wrong_sums(sentence, network, rows)
         some = drawn[rng.integers(len(drawn), size=args.decimal_rows)]
-        drawn_apart = differences(sentence, network, some, Decimal)
-        ties_apart = differences(sentence, network, ties, Decimal) if len(ties) else 0
+        drawn_differences = differences(sentence, network, some, Decimal)
+        tie_differences = differences(sentence, network, ties, Decimal) if len(ties) else 0
         print(
-            f"{name:22} floats {floats} of {len(rows)}, sums {sums}, decimals {drawn_apart} of {len(some)}, "
-            f"on thresholds {ties_apart} of {len(ties)}",
+            f"{name:22} floats {floats} of {len(rows)}, sums {sums}, decimals {drawn_differences} of {len(some)}, "
+            f"on thresholds {tie_differences} of {len(ties)}",
             flush=True,
         )
-        otherwise, made = otherwise + ties_apart, made + len(ties)
+        otherwise, made = otherwise + tie_differences, made + len(ties)
     print(f"{100 * otherwise / made:.0f} % of {made} rows made to lie on thresholds are answered otherwise by decimals")
 
 

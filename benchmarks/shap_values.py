@@ -13,17 +13,17 @@ from timing import seconds
 
 from bgn import Layer, Network, shap_values
 
-ROWS, NEURONS, FEATURES = 20_000, 60, 8
+ROWS, N_RULES, FEATURES = 20_000, 60, 8
 
 
 def problem(rows: int) -> tuple[Network, np.ndarray, np.ndarray]:
     """A network of two-feature neurons, rows and a background of as many."""
     rng = np.random.default_rng(0)
     X, background = rng.normal(size=(rows, FEATURES)), rng.normal(size=(rows, FEATURES))
-    weights = np.zeros((NEURONS, FEATURES))
+    weights = np.zeros((N_RULES, FEATURES))
     for row in weights:
         row[rng.permutation(FEATURES)[:2]] = rng.normal(size=2)
-    return Network.of_layers([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0), X, background
+    return Network.of_layers([Layer(weights, rng.normal(size=N_RULES))], rng.normal(size=N_RULES), 0.0), X, background
 
 
 def peak(rows: int) -> int:
@@ -38,11 +38,11 @@ def peak(rows: int) -> int:
 
 def main() -> None:
     network, X, background = problem(ROWS)
-    values = np.random.default_rng(1).normal(size=(NEURONS, 2, ROWS))
+    values = np.random.default_rng(1).normal(size=(N_RULES, 2, ROWS))
     ours = seconds(lambda: shap_values(network, X, background))
     sort = seconds(lambda: np.sort(values))
-    print(f"all values, {ROWS:,} rows x {ROWS:,} background rows x {NEURONS} neurons: {ours:.3f} s")
-    print(f"one np.sort of {NEURONS} x 2 x {ROWS:,}: {sort:.4f} s; ratio {ours / sort:.1f} (wanted: at most 15)")
+    print(f"all values, {ROWS:,} rows x {ROWS:,} background rows x {N_RULES} neurons: {ours:.3f} s")
+    print(f"one np.sort of {N_RULES} x 2 x {ROWS:,}: {sort:.4f} s; ratio {ours / sort:.1f} (wanted: at most 15)")
 
     import shap
 

@@ -1,6 +1,6 @@
 """Bicycles hired per hour: six rules beside a tree and a linear model of their size. ``make demo`` runs this.
 
-The data come with the package. A quarter of the hours is held out for testing, four times over.
+The data come with the package. A quarter of the hours is held out for testing, three times over.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 import bgn
 
-SIZE, SPLITS = 10, 4
+SIZE, SPLITS = 10, 3
 
 data = bgn.datasets.load("bike_sharing")
 X, y = data.X, data.y
@@ -27,9 +27,9 @@ for_lines = pd.get_dummies(X.astype({"hour": str, "month": str}), dtype=float).f
 
 def rules(X_train, y_train):
     """Return at most ten conditions: rules about the hour may differ on days off, all others name one column."""
-    apart = [{name} for name in X if name not in ("hour", "day_off")]
+    alone = [{name} for name in X if name not in ("hour", "day_off")]
     model = bgn.BGNRegressor(
-        max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, np.inf), random_state=0
+        max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *alone], bounds=(0, np.inf), random_state=0
     ).fit(X_train, y_train)
     while conditions(model) > SIZE:
         model = model.with_terms(model.network_.widths[0] - 1)
@@ -56,8 +56,8 @@ for split in range(SPLITS):
     predictions = [model.predict(X.iloc[test])]
     with threadpool_limits(limits=1):  # so few rows are not worth threads
         predictions += [other.fit(Z.iloc[train], y.iloc[train]).predict(Z.iloc[test]) for other, Z in others.values()]
-    for found, predicted in zip(errors.values(), predictions, strict=True):
-        found.append(root_mean_squared_error(y.iloc[test], np.maximum(predicted, 0.0)))
+    for scores, predicted in zip(errors.values(), predictions, strict=True):
+        scores.append(root_mean_squared_error(y.iloc[test], np.maximum(predicted, 0.0)))
     if split == 0:
         shown, shown_train, shown_test = model, train, test
 
@@ -65,9 +65,9 @@ print("How many bicycles are hired in Washington in an hour? Add up what applies
 print(shown.equation())
 size = f"bgn, {shown.network_.widths[0]} rules, {conditions(shown)} conditions"
 print(f"\nHow far off is that? Root mean squared error on test rows, mean of {SPLITS} splits ± standard error:\n")
-for name, found in errors.items():
-    spread = np.std(found, ddof=1) / np.sqrt(SPLITS)
-    print(f"    {size if name == 'bgn' else name:<34}{np.mean(found):>6.1f} ± {spread:.1f}")
+for name, scores in errors.items():
+    standard_error = np.std(scores, ddof=1) / np.sqrt(SPLITS)
+    print(f"    {size if name == 'bgn' else name:<34}{np.mean(scores):>6.1f} ± {standard_error:.1f}")
 print("\nA rule about two columns counts as two conditions. The linear models also get a column per hour;")
 print("the linear model of the report below has one slope for the hour.")
 

@@ -54,9 +54,9 @@ def draw(path: Path, dark: bool, narrow: bool = False) -> None:
         shape, size = ((2, 2), (5.0, 5.6)) if narrow else ((1, 4), (10.4, 3.2))
         figure, panels = plt.subplots(*shape, figsize=size, layout="constrained")
         for ax, (table, by_family) in zip(panels.flat, errors().items(), strict=True):
-            for name, (means, spreads) in by_family.items():
+            for name, (means, deviations) in by_family.items():
                 bold = {"lw": 2.8, "zorder": 3} if name == "BGN" else {"lw": 1.5}
-                ax.errorbar(range(len(SIZES)), means, spreads, fmt="o-", color=INK[name], ms=4, label=name, **bold)
+                ax.errorbar(range(len(SIZES)), means, deviations, fmt="o-", color=INK[name], ms=4, label=name, **bold)
             ax.set_title(TABLES[table], loc="left", fontsize=11)
             ax.set_xticks(range(len(SIZES)), [str(k) for k in SIZES])
             ax.set_ylim(bottom=0)

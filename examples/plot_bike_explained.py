@@ -19,8 +19,8 @@ for rule, name in enumerate(("hour", "hour", "hour", "temperature", "year")):
     weights[rule, names.index(name)] = 1.0
 weights[3, names.index("humidity")] = -0.1  # the warmer and drier, the more
 layer = bgn.Layer(weights, [-7.0, -16.0, -20.0, -9.0, -2012.0])
-amounts = np.array([170.0, 170.0, -180.0, 110.0, 85.0])  # a neuron answers 1 or -1, so that half of each is its weight
-model = bgn.Network.of_layers([layer], amounts / 2, amounts.sum() / 2, names, "rentals")
+gains = np.array([170.0, 170.0, -180.0, 110.0, 85.0])  # a neuron answers 1 or -1, so that half of each is its weight
+model = bgn.Network.of_layers([layer], gains / 2, gains.sum() / 2, names, "rentals")
 print(bgn.equation(model))
 
 # %%
@@ -29,9 +29,9 @@ print(bgn.equation(model))
 
 for kind in ("shap", "paper"):
     print(bgn.importance(model, X, kind=kind))
-found = bgn.importance(model, X)
-print("rules", ", ".join(f"{share:.0%}" for share in found.relative_terms))
-connections = found.relative_connections[[names.index(name) for name in ("temperature", "humidity")], 3]
+importance = bgn.importance(model, X)
+print("rules", ", ".join(f"{share:.0%}" for share in importance.relative_terms))
+connections = importance.relative_connections[[names.index(name) for name in ("temperature", "humidity")], 3]
 print("within rule 4: temperature {:.0%}, humidity {:.0%}".format(*connections))
 
 # %%

@@ -26,7 +26,7 @@ print(bgn.check(X.assign(rentals=y), target="rentals"))
 
 model = bgn.BGNRegressor(max_terms=30, max_linear=0, random_state=0).fit(X_train, y_train)
 ax = bgn.plots.frontier(model, X_train, y_train, X_test, y_test)
-numbers = [each.select_dtypes("number").drop(columns="humidity") for each in (X_train, X_test)]
+numbers = [frame.select_dtypes("number").drop(columns="humidity") for frame in (X_train, X_test)]
 trees = [DecisionTreeRegressor(max_leaf_nodes=k + 1, random_state=0).fit(numbers[0], y_train) for k in (5, 10, 20, 30)]
 ax.plot((5, 10, 20, 30), [((y_test - tree.predict(numbers[1])) ** 2).mean() for tree in trees], "s--", label="trees")
 ax.legend()
@@ -36,9 +36,9 @@ ax.legend()
 # ----------------------------
 # Rules about the hour may differ on days off; all others name one column. A prediction is never below zero.
 
-apart = [{name} for name in X if name not in ("hour", "day_off")]
+alone = [{name} for name in X if name not in ("hour", "day_off")]
 six = bgn.BGNRegressor(
-    max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *apart], bounds=(0, float("inf")), random_state=0
+    max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *alone], bounds=(0, float("inf")), random_state=0
 ).fit(X_train, y_train)
 print(six.equation(units=units))
 

@@ -47,9 +47,9 @@ print(f"bound {bound:.3f}, error {error:.3f}")
 grid = np.linspace(-1, 1, 300)
 plane = np.column_stack([axis.ravel() for axis in np.meshgrid(grid, grid)])
 fig, ax = plt.subplots(figsize=(5, 4.2))
-colours = {"cmap": "cividis", "vmin": y.min(), "vmax": y.max()}
-shown = ax.pcolormesh(grid, grid, network.predict(plane).reshape(300, 300), **colours)
-ax.scatter(east, north, c=y, s=14, edgecolor="white", linewidth=0.4, **colours)
+colors = {"cmap": "cividis", "vmin": y.min(), "vmax": y.max()}
+shown = ax.pcolormesh(grid, grid, network.predict(plane).reshape(300, 300), **colors)
+ax.scatter(east, north, c=y, s=14, edgecolor="white", linewidth=0.4, **colors)
 ax.set(xlabel="east", ylabel="north", title="One value a region")
 fig.colorbar(shown, label="predicted (areas) and true (points)")
 fig.tight_layout()

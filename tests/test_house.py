@@ -86,8 +86,6 @@ NOT_YET = {
     "tests/report",
     "tests/serve",
     "tests/show",
-    "benchmarks",
-    "examples",
 }
 FRAGMENTS_NOT_YET = {"src/bgn/cli/check.py"}
 

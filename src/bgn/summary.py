@@ -118,12 +118,12 @@ class FitSummary:
         if len(self.layer_sizes) > 1:
             size = f"{' + '.join(map(str, self.layer_sizes))} neurons"
         size += f" and {count_of(self.n_linear, 'straight line')}" if self.n_linear else ""
-        apart = self.has_validation_set
+        validation = self.has_validation_set
         lines = [
             f"{size}, {count_of(self.n_parameters, 'number')} in all",
             f"uses {len(self.features_used)} of {count_of(self.features, 'column')}: "
             + (", ".join(map(quote_name, self.features_used)) or "none"),
-            f"{loss} on the training rows{', validation rows left out' * apart}: {people(self.train_loss)}",
+            f"{loss} on the training rows{', validation rows left out' * validation}: {people(self.train_loss)}",
         ]
         if self.bound is not None:
             rules = "these rules" if len(self.layer_sizes) == 1 else "this last layer"
@@ -139,9 +139,9 @@ class FitSummary:
             total = sum(self.classes.values())
             parts = (f"{quote_category(label)} {count / total:.1%}" for label, count in self.classes.items())
             shares = f" ({', '.join(parts)})"
-        rows = count_of(self.rows_train, "training row") + " (validation rows among them)" * apart + shares
+        rows = count_of(self.rows_train, "training row") + " (validation rows among them)" * validation + shares
         lines.append(f"{rows}, {self.seconds:.1f} s; growth ended: {STOP_REASONS.get(self.stopped, self.stopped)}")
-        lines += [f"proven for every row: {promise}" for promise in self.proven]
+        lines += [f"proven for every row: {guarantee}" for guarantee in self.proven]
         return lines + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
 

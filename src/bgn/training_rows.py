@@ -297,7 +297,7 @@ class BlocksOfFile:
     preparation: Preparation
 
     @abstractmethod
-    def _each_block(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
+    def _on_blocks(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
         """Return what a method of :class:`BlockReader` makes of every block; it needs the columns `only`, or all."""
 
     def _look(self, request: TrainingRequest) -> None:
@@ -307,7 +307,7 @@ class BlocksOfFile:
         self.one_hot, self.target_name = request.one_hot, request.target
         names, categorical = tuple(request.features()), tuple(choices.categorical)
         self._reader = BlockReader(names, request.target, categorical, keys, choices.missing)
-        counted = self._each_block(
+        counted = self._on_blocks(
             "targets", BlockReader.tally_target, choices.merge_rare is not None, only=[request.target]
         )
         self._firsts = np.cumsum([1, *(rows for _, rows in counted)]).tolist()
@@ -317,14 +317,14 @@ class BlocksOfFile:
         if keys.key is None:
             edge = edge_of(lambda: keys.number_blocks(self._all_rows), request.test)
         else:
-            bins = sum(self._each_block("keys", BlockReader.key_bins, only=keys.columns), np.zeros(1 << 16, np.int64))
+            bins = sum(self._on_blocks("keys", BlockReader.key_bins, only=keys.columns), np.zeros(1 << 16, np.int64))
 
             def inside(number: int) -> Any:
-                return self._each_block("inside", BlockReader.keys_inside, number, only=keys.columns)
+                return self._on_blocks("inside", BlockReader.keys_inside, number, only=keys.columns)
 
             edge = find_edge(bins, inside, request.test)
         self._reader = replace(self._reader, classes=target.classes, merged=target.merged, edge=edge)
-        surveyed = self._each_block("survey", BlockReader.survey)
+        surveyed = self._on_blocks("survey", BlockReader.survey)
         self.n_rows = 0
         if surveyed:
             columns, self.n_rows, self._notes = MissingCount.summarize([count for count, _ in surveyed], choices)
@@ -337,7 +337,7 @@ class BlocksOfFile:
     def _count_classes(self) -> Any:
         """Return how many training rows each class has; refuse those that have too few."""
         assert self.classes is not None
-        counts = sum(self._each_block("classes", BlockReader.class_counts), np.zeros(len(self.classes)))
+        counts = sum(self._on_blocks("classes", BlockReader.class_counts), np.zeros(len(self.classes)))
         check_classes(self.classes, counts)
         return counts
 
@@ -369,7 +369,7 @@ class Streamed(BlocksOfFile, BlockwiseRows):
         self._stamp = Stamp.of(request.source.name)
         self._look(request)
         request.check_count(self.n_rows)
-        kinds, *others = self._each_block("kinds", BlockReader.kinds)
+        kinds, *others = self._on_blocks("kinds", BlockReader.kinds)
         for more in others:
             kinds = kinds.merged(more)
         schema = kinds.schema(request.target)
@@ -384,7 +384,7 @@ class Streamed(BlocksOfFile, BlockwiseRows):
         schema = self.preparation.schema
         return Schema.of_numbers(len(schema), schema.names, self.target_name) if self.one_hot else schema
 
-    def _each_block(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
+    def _on_blocks(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
         return [do(self._reader, raw, first, *more) for first, raw in self._raw_blocks(only)]
 
     def _raw_blocks(self, only: Sequence[str] = ()) -> Iterator[tuple[int, pa.Table]]:
@@ -465,7 +465,7 @@ class Clustered(BlocksOfFile):
         firsts = self._firsts or [0] * len(parts)  # not known before they are counted
         return [task(self._reader, part, first, *more) for part, first in zip(parts, firsts, strict=True)]
 
-    def _each_block(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
+    def _on_blocks(self, what: str, do: Callable[..., _Result], *more: Any, only: Sequence[str] = ()) -> list[_Result]:
         results: list[_Result] = self._tasks.results(what, self._tasks_of(_on_partition, do, *more))
         return results
 
@@ -482,7 +482,7 @@ class Clustered(BlocksOfFile):
         on_cluster = estimator(**model.get_params(), client=self._tasks.client)
         try:
             take_over(model, on_cluster.fit(train, target=self.target_name))
-            kept = self._each_block("kept", BlockReader.sample, SAMPLE_ROWS / max(self.n_rows, 1))
+            kept = self._on_blocks("kept", BlockReader.sample, SAMPLE_ROWS / max(self.n_rows, 1))
         except RuntimeError as error:
             raise InputError(str(error)) from error
         choices, merged = self._request.choices, self._reader.merged

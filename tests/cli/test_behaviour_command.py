@@ -33,15 +33,15 @@ def test_signs_and_bounds(houses, tmp_path):
     common = "fit", houses, "-t", "price", "--drop", "dear", "--size", 5, "--max-terms", 5
     wanted = "--increasing", "income", "--decreasing", "age", "--at-least", 0, "--no-interactions"
     out = call(*common, *wanted, "-o", model, "--report", page).out
-    told = "the prediction never falls as income rises", "never rises as age rises", "no prediction lies below 0"
+    text = "the prediction never falls as income rises", "never rises as age rises", "no prediction lies below 0"
     assert "proven for every row: the prediction never falls as income rises" in out
-    for each in told:
-        assert each in out
-        assert each in page.read_text(encoding="utf-8")
-    found = bgn.load(model)
-    assert found.monotonic_cst == {"income": 1, "age": -1}
-    assert list(found.bounds) == [0.0, None]
-    assert found.interaction_cst == "no_interactions"
+    for item in text:
+        assert item in out
+        assert item in page.read_text(encoding="utf-8")
+    result = bgn.load(model)
+    assert result.monotonic_cst == {"income": 1, "age": -1}
+    assert list(result.bounds) == [0.0, None]
+    assert result.interaction_cst == "no_interactions"
     lines = call("certify", model, "--within", "all").out.splitlines()
     assert any(line.startswith("income  increasing") for line in lines)
     plain = json.loads(call(*common, *wanted, "--json").out)
@@ -55,8 +55,8 @@ def test_a_target_never_below_0_is_not_predicted_below_it_unsaid(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     common = "fit", tmp_path / "t.csv", "-t", "sold", "--task", "regression", "--no-interactions"
     common += "--report", tmp_path / "r.html"
-    told = r"predictions can be negative, down to (-[\d.]+), and no training target is: --at-least 0 makes 0 the lowest"
-    warned = re.search(told, call(*common).out)
+    text = r"predictions can be negative, down to (-[\d.]+), and no training target is: --at-least 0 makes 0 the lowest"
+    warned = re.search(text, call(*common).out)
     assert warned is not None
     assert float(warned[1]) < -1.0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -69,8 +69,8 @@ def test_classes_and_groups(houses, tmp_path):
     common = "fit", houses, "-t", "dear", "--drop", "price", "--size", 3, "--max-terms", 3
     out = call(*common, "--increasing", "income", "--together", "income", "-o", tmp_path / "m.json").out
     assert "proven for every row: the probability of yes never falls as income rises" in out
-    asked = bgn.load(tmp_path / "m.json").network_.layers[0].neurons
-    assert {len(neuron.projection.columns) for neuron in asked} == {1}
+    requested = bgn.load(tmp_path / "m.json").network_.layers[0].neurons
+    assert {len(rule.projection.columns) for rule in requested} == {1}
 
 
 @pytest.mark.parametrize(

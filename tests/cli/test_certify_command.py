@@ -35,17 +35,17 @@ def test_what_people_read(model):
 
 
 def test_what_machines_read(model):
-    told = json.loads(call("certify", model, "--json", "--within", "all").out)
-    assert told["extremes"]["low"] == 12.75
-    assert told["extremes"]["proven"] is True
-    assert told["columns"]["grade"]["direction"] == "increasing"
-    low, high = told["columns"]["age"]["falls"]
+    text = json.loads(call("certify", model, "--json", "--within", "all").out)
+    assert text["extremes"]["low"] == 12.75
+    assert text["extremes"]["proven"] is True
+    assert text["columns"]["grade"]["direction"] == "increasing"
+    low, high = text["columns"]["age"]["falls"]
     assert low[0] < high[0]
     assert low[1:] == high[1:]
     assert json.loads(call("show", model, "--json").out)["extremes"]["high"] == 30.25
 
 
-def test_show_names_the_extremes_beside_the_equation(model):
+def test_show_names_the_extremes_near_the_equation(model):
     done = call("show", model)
     assert done.out == bgn.equation(town()) + "\n"
     assert done.err == "note: predictions lie between 13.75 and 30.25; see bgn certify.\n"

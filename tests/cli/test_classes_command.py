@@ -44,7 +44,7 @@ DROPPED = {"left": "flag digit pet", "flag": "left digit pet", "digit": "left fl
 
 
 def fitted(table: Path, target: str, *more: object, code: int = 0) -> Any:
-    drop = [word for name in DROPPED[target].split() for word in ("--drop", name)]
+    drop = [label for name in DROPPED[target].split() for label in ("--drop", name)]
     out = table.with_name(f"{target}.json")
     done = call("fit", table, "-t", target, *drop, "--size", 3, "--max-terms", 3, "-o", out, *more, code=code)
     return out, done
@@ -64,14 +64,14 @@ def pet(table: Path) -> Path:
     ("target", "labels"),
     [("left", ["no", "yes"]), ("flag", [False, True]), ("digit", [0, 1]), ("pet", ["cat", "dog", "eel"])],
 )
-def test_classes_are_found_out(table: Path, target: str, labels: list[Any]) -> None:
+def test_classes_are_known_out(table: Path, target: str, labels: list[Any]) -> None:
     out, done = fitted(table, target)
     model = bgn.load(out)
     assert isinstance(model, bgn.BGNClassifier)
     assert model.classes_.tolist() == labels
     assert ("they are taken for classes; --task regression if not" in done.err) == (target == "digit")
-    for word in ("log loss", "AUC", "accuracy", "logistic regression", "the commonest class"):
-        assert word in done.out
+    for name in ("log loss", "AUC", "accuracy", "logistic regression", "the commonest class"):
+        assert name in done.out
     assert "MSE" not in done.out
 
 
@@ -102,16 +102,16 @@ def test_the_card_for_machines(table: Path) -> None:
 def test_labels_and_probabilities_are_those_of_python(table: Path, left: Path, pet: Path) -> None:
     for path in (left, pet):
         said = call("predict", path, table, "--proba", "--exact", "--keep", "months").out
-        found = exact_csv(io.BytesIO(said.encode()))
+        result = exact_csv(io.BytesIO(said.encode()))
         file = bgn.persist.read(path)
         X, model = file.preparation.apply(customers()).frame(), file.model()
-        assert found["prediction"].tolist() == model.predict(X).tolist()
+        assert result["prediction"].tolist() == model.predict(X).tolist()
         names = [f"probability of {label}" for label in model.classes_]
-        np.testing.assert_array_equal(found[names], model.predict_proba(X))
+        np.testing.assert_array_equal(result[names], model.predict_proba(X))
     assert list(pd.read_csv(io.StringIO(call("predict", left, table).out))) == ["prediction"]
 
 
-def test_a_saved_model_is_judged(table: Path, left: Path, pet: Path) -> None:
+def test_a_saved_model_is_evaluated(table: Path, left: Path, pet: Path) -> None:
     done = call("evaluate", left, table, "--threshold", 0.3)
     assert "sensitivity at 0.3" in done.out
     assert "rows of" in done.err
@@ -144,28 +144,28 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
 
 
 def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(table: Path) -> None:
-    straight = table.with_name("straight.json")
-    fitted(table, "pet", "-o", straight)
-    assert bgn.load(straight).network_.linear
-    assert "mean score of pet = cat" in call("effect", straight, table, "months", "--class", "cat").out
-    assert "bgn fit --max-linear 0" in call("simplify", straight, table, "--points", 5, code=1).err
+    linear = table.with_name("straight.json")
+    fitted(table, "pet", "-o", linear)
+    assert bgn.load(linear).network_.linear
+    assert "mean score of pet = cat" in call("effect", linear, table, "months", "--class", "cat").out
+    assert "bgn fit --max-linear 0" in call("simplify", linear, table, "--points", 5, code=1).err
 
 
 def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:
-    told = json.loads(call("simplify", left, table, "--points", 5, "--json").out)
+    text = json.loads(call("simplify", left, table, "--points", 5, "--json").out)
     for before, rows in (("before", "train"), ("test_before", "test")):
-        found = json.loads(call("evaluate", left, table, "--rows", rows, "--json").out)
-        assert told[before] == pytest.approx(found["scores"]["log_loss"])
-        assert told["training_rows" if rows == "train" else "test_rows"] == found["rows"]
+        result = json.loads(call("evaluate", left, table, "--rows", rows, "--json").out)
+        assert text[before] == pytest.approx(result["scores"]["log_loss"])
+        assert text["training_rows" if rows == "train" else "test_rows"] == result["rows"]
 
 
-def test_a_change_of_class_is_found(table: Path, left: Path) -> None:
+def test_a_change_of_class_is_known(table: Path, left: Path) -> None:
     chances = pd.read_csv(io.StringIO(call("predict", left, table, "--proba").out))
     row = int(chances["probability of yes"].idxmax()) + 1
     assert "prediction then no" in call("counterfactual", left, table, "--row", row, "--to", "no").out
-    found = json.loads(call("counterfactual", left, table, "--row", row, "--at-most", 0.4, "--json").out)
-    assert found["prediction"] <= 0.4
-    assert found["label_now"] == "yes"
+    result = json.loads(call("counterfactual", left, table, "--row", row, "--at-most", 0.4, "--json").out)
+    assert result["prediction"] <= 0.4
+    assert result["label_now"] == "yes"
     assert "--to must be given" in call("counterfactual", left, table, code=2).err
 
 
@@ -174,8 +174,8 @@ def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp
         assert "log loss by size" in call("path", path).out
         call("report", path, table, "-o", tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
-        for words in ("ROC curve", "Calibration", "log loss", "taken for it"):
-            assert words in text
+        for names in ("ROC curve", "Calibration", "log loss", "taken for it"):
+            assert names in text
         assert "points" in call("simplify", path, table, "--points", 5, "-o", tmp_path / "points.json").out
         assert "prediction" in call("predict", tmp_path / "points.json", table).out
         assert "log loss" in call("fit", table, "-t", "left", "--size", 1, "--max-terms", 1, "--drop", "flag").out
@@ -206,7 +206,7 @@ def test_rows_on_disk_give_the_same_network(tmp_path: Path, weight: tuple[str, .
         assert second.model().classes_.tolist() == first.model().classes_.tolist()
 
 
-def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
+def test_what_cannot_be_trained_says_so(tmp_path: Path) -> None:
     rows = customers()
     path = tmp_path / "odd.csv"
     odd = rows.assign(left=["rare", *rows["left"].tolist()[1:]])
@@ -216,10 +216,10 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
     assert "A classifier needs at least two to tell apart" in fitted(path, "left", code=1)[1].err
     single = tmp_path / "single.parquet"
     rows.assign(left="yes", odd=[[1]] * len(rows)).to_parquet(single)
-    told = fitted(single, "left", code=1)[1].err
-    assert all(each in told for each in ("2 problems", "column 'left' has one class, 'yes'", "column 'odd' holds list"))
-    told = fitted(path, "left", "--key", "nope", "--drop", "nor this", code=1)[1].err
-    assert all(each in told for each in ("2 problems", "--key", "--drop"))
+    text = fitted(single, "left", code=1)[1].err
+    assert all(item in text for item in ("2 problems", "column 'left' has one class, 'yes'", "column 'odd' holds list"))
+    text = fitted(path, "left", "--key", "nope", "--drop", "nor this", code=1)[1].err
+    assert all(item in text for item in ("2 problems", "--key", "--drop"))
     rows.assign(left=[f"w{k}" for k in range(ROWS)]).to_csv(path, index=False)
     assert "too many classes to tell apart" in fitted(path, "left", code=1)[1].err
 
@@ -239,40 +239,40 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
 )
 def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -> None:
     column = pa.chunked_array([values])
-    found = decide_target([tally_target(column)], "y", task).classes
-    assert found == labels
-    codes, unseen = encode_target(column, found)
+    result = decide_target([tally_target(column)], "y", task).classes
+    assert result == labels
+    codes, unseen = encode_target(column, result)
     assert unseen == ()
     known = np.array([value is not None for value in values])
     np.testing.assert_array_equal(np.isnan(codes), ~known)
-    if found is not None:
-        read = to_labels(codes[known], found).tolist()
-        assert read == [each.strip() if isinstance(each, str) else each for each in values if each is not None]
+    if result is not None:
+        read = to_labels(codes[known], result).tolist()
+        assert read == [item.strip() if isinstance(item, str) else item for item in values if item is not None]
 
 
 def test_labels_that_are_no_classes_are_refused() -> None:
-    words = tally_target(pa.chunked_array([["1", "2", "3", "n.b."]]))
+    names = tally_target(pa.chunked_array([["1", "2", "3", "n.b."]]))
     with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
         decide_target([tally_target(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
     with pytest.raises(InputError, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
-        decide_target([words], "y", None)
-    assert decide_target([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
+        decide_target([names], "y", None)
+    assert decide_target([names], "y", "classification").classes == ("1", "2", "3", "n.b.")
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    told = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
-    assert told["agreement"] > 0.8
+    text = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
+    assert text["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")
 
 
-def test_rows_far_from_another_class_are_told_so(left: Path, table: Path) -> None:
-    told = [call("margin", left, table, "--row", row).out for row in range(1, 9)]
-    assert any(each.startswith("no other prediction is near") for each in told)
-    assert not all(each.startswith("no other prediction is near") for each in told)
+def test_rows_far_from_another_class_are_shown_so(left: Path, table: Path) -> None:
+    text = [call("margin", left, table, "--row", row).out for row in range(1, 9)]
+    assert any(item.startswith("no other prediction is near") for item in text)
+    assert not all(item.startswith("no other prediction is near") for item in text)
 
 
-def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
+def test_of_several_classes_one_is_requested_about(pet: Path, table: Path) -> None:
     assert "--class must say of which class" in call("certify", pet, code=1).err
     assert call("certify", pet, "--class", "eel").out.startswith("score of pet = eel: values lie between ")
     assert "--class must say of which class" in call("compare", pet, table, "--groups", "plan", code=1).err
@@ -283,7 +283,7 @@ def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
         assert "leave it out" in call("certify", left, "--class", "yes", code=1).err
 
 
-def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
+def test_linear_lines_of_classes_are_shown_of(table: Path) -> None:
     layer = bgn.Layer([[1.0]], [-20.0])
     schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
     rules = bgn.Network.of_layers([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax")
@@ -291,12 +291,12 @@ def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     path = table.with_name("lines.json")
     bgn.save(network, path)
     assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1
-    told = call("margin", path, table)
-    assert "not where the class does" in told.err
-    assert told.out.startswith(f"how far {ROWS} rows are")
+    text = call("margin", path, table)
+    assert "not where the class does" in text.err
+    assert text.out.startswith(f"how far {ROWS} rows are")
 
 
-def test_a_model_is_told_by_the_class_that_is_asked_for(left: Path, pet: Path) -> None:
+def test_a_model_is_shown_by_the_class_that_is_requested_for(left: Path, pet: Path) -> None:
     turned, plain = call("show", left, "--class", "no").out, call("show", left).out
     assert turned.startswith("log-odds of left = no = ")
     assert plain.startswith("log-odds of left = yes = ")

@@ -19,11 +19,11 @@ from tests.command import COMMAND, call, run
 
 
 def commands(group: click.Group = app) -> list[tuple[str, click.Command]]:
-    found = []
+    result = []
     for name, command in group.commands.items():
         inner = commands(command) if isinstance(command, click.Group) else [("", command)]
-        found += [(f"{name} {each}".strip(), one) for each, one in inner]
-    return found
+        result += [(f"{name} {item}".strip(), one) for item, one in inner]
+    return result
 
 
 @pytest.mark.parametrize(("name", "command"), commands())
@@ -43,10 +43,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_predictions_have_the_digits_of_the_amounts(folder: Path) -> None:
+def test_predictions_have_the_digits_of_the_weights(folder: Path) -> None:
     model, table = folder / "model.json", folder / "houses.csv"
     assert call("predict", model, table).out.split() == ["prediction", "111.42", "128.58", "131.92"]
-    exact = [float(each) for each in call("predict", model, table, "--exact").out.split()[1:]]
+    exact = [float(part) for part in call("predict", model, table, "--exact").out.split()[1:]]
     assert exact == bgn.load(model).predict(pd.read_csv(table)[["rooms", "area"]]).tolist()
     lines = [json.loads(line) for line in call("predict", model, table, "--json", "--keep", "name").out.splitlines()]
     assert [line["prediction"] for line in lines] == exact
@@ -55,7 +55,7 @@ def test_predictions_have_the_digits_of_the_amounts(folder: Path) -> None:
     assert pd.read_parquet(folder / "p.parquet")["prediction"].tolist() == exact
 
 
-def test_words_have_quotes_only_where_they_need_them(folder: Path) -> None:
+def test_text_have_quotes_only_where_they_need_them(folder: Path) -> None:
     table = folder / "houses.csv"
     quoted = call("predict", folder / "model.json", table, "--keep", "name").out.splitlines()
     assert quoted[2].startswith('"b, c",')
@@ -64,23 +64,23 @@ def test_words_have_quotes_only_where_they_need_them(folder: Path) -> None:
     assert plain[1:] == ["a,111.42", "b,128.58", ",131.92"]
 
 
-def test_an_effect_with_a_straight_line_is_shown_whole(folder: Path) -> None:
+def test_an_effect_with_a_linear_line_is_shown_whole(folder: Path) -> None:
     model, table = folder / "model.json", folder / "houses.csv"
     plain = json.loads(call("effect", model, table, "area", "--json").out)
     assert plain["linear"] == {"coef": 1 / 3, "ends": [0.0, 100.0]}
     lines = call("effect", model, table, "area").out.splitlines()
     places = [line.split()[:2] for line in lines[1:-1]]
-    found = bgn.effect(bgn.load(model), "area", pd.read_csv(table)[["rooms", "area"]])
+    result = bgn.effect(bgn.load(model), "area", pd.read_csv(table)[["rooms", "area"]])
     assert places[0][0] == "50"
     assert places[-1][0] == "80"
-    np.testing.assert_allclose([float(b) for _, b in places], found([float(a) for a, _ in places]), atol=0.06)
+    np.testing.assert_allclose([float(b) for _, b in places], result([float(a) for a, _ in places]), atol=0.06)
     assert lines[-1].startswith("some values; the effect itself has 0 steps, and +0.333333 per unit (0 to 100)")
 
 
 def test_a_report_and_programs_answer_machines(folder: Path) -> None:
     model = folder / "model.json"
-    told = json.loads(call("report", model, folder / "houses.csv", "-o", folder / "r.html", "--json").out)
-    assert told == {"report": str(folder / "r.html"), "rows": 3, "test_rows": 0}
+    text = json.loads(call("report", model, folder / "houses.csv", "-o", folder / "r.html", "--json").out)
+    assert text == {"report": str(folder / "r.html"), "rows": 3, "test_rows": 0}
     assert "SELECT" in json.loads(call("export", model, "--to", "sql", "--json").out)["program"]
     written = json.loads(call("export", model, "--to", "c", "-o", folder / "m.h", "--json").out)
     assert written["written"] == str(folder / "m.h")
@@ -105,7 +105,7 @@ def test_bash_completes_commands_options_and_tables() -> None:
     assert done.stdout.split() == ["certify", "housing", "--class", "fish"]
 
 
-def test_other_words_are_completed_as_files() -> None:
+def test_other_text_are_completed_as_files() -> None:
     (item,) = DatasetName().shell_complete(click.Context(app), click.Argument(["data"]), "rows")
     assert (item.value, item.type) == ("rows", "file")
 
@@ -116,15 +116,15 @@ def test_the_tutorial_runs_to_its_end(tmp_path: Path) -> None:
     said = call("tutorial", place).out
     for path in ("patients.csv", "model.json", "report.html", "model.sql"):
         assert (place / path).stat().st_size > 0
-    for words in ("Nothing odd was found", "points if yes", "proven cheapest", "probability: benign", "AUC"):
-        assert words in said, words
+    for names in ("Nothing odd was found", "points if yes", "proven cheapest", "probability: benign", "AUC"):
+        assert names in said, names
     steps = json.loads(call("tutorial", place, "--json").out)
-    assert [f"$ {each['command']}" for each in steps] == re.findall(r"^\$ .*", said, flags=re.MULTILINE)
+    assert [f"$ {step['command']}" for step in steps] == re.findall(r"^\$ .*", said, flags=re.MULTILINE)
 
 
 def test_exit_codes_are_those_of_the_help(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = " ".join(call("--help").out.split())
-    assert "0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted" in told
+    text = " ".join(call("--help").out.split())
+    assert "0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted" in text
     run("show", folder / "model.json")
     run("show", folder / "nothing.json", code=1)
     run("show", code=2)

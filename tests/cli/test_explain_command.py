@@ -30,8 +30,8 @@ PREPARATION = prepared(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("counterfactual")
     weights = np.zeros((5, 6))
-    for neuron, column in enumerate((0, 2, 3, 4, 5)):
-        weights[neuron, column] = 1.0
+    for rule, column in enumerate((0, 2, 3, 4, 5)):
+        weights[rule, column] = 1.0
     network = Network.of_layers(
         [Layer(weights, [-3.0, -0.5, -2020.5, -0.5, -80.0])],
         [10.0, 1.0, 100.0, 4.0, 6.0],
@@ -54,15 +54,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(folder: Path, *options: object, code: int = 0) -> str:
     arguments = ["counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT, *options]
-    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert done.exit_code == code, done.output
     return done.stderr if code else done.stdout
 
 
 def test_the_installed_command(folder: Path) -> None:
-    asked = ("counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT)
-    assert run(*asked, "--at-least", 400).out == ask(folder, "--at-least", 400)
-    assert "--row must be a complete row" in run(*asked, "--at-least", 400, "--row", 9, code=1).err
+    requested = ("counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT)
+    assert run(*requested, "--at-least", 400).out == ask(folder, "--at-least", 400)
+    assert "--row must be a complete row" in run(*requested, "--at-least", 400, "--row", 9, code=1).err
 
 
 def test_table_and_json(folder: Path) -> None:
@@ -95,12 +95,12 @@ def test_limits(folder: Path) -> None:
     assert "no row obeys" in ask(folder, "--at-least", 399, "--constraint", "rooms >= rooms + 1")
 
 
-def test_words_stay_words(folder: Path) -> None:
+def test_text_stay_text(folder: Path) -> None:
     plain = json.loads(ask(folder, "--at-least", 381, "--immutable", "rooms", "--immutable", "garden", "--json"))
     assert plain["changes"] == {"kind = flat": {"from": 1.0, "to": 0.0}, "kind = house": {"from": 0.0, "to": 1.0}}
 
 
-def test_words_not_known_at_fit_stay(folder: Path) -> None:
+def test_text_not_known_at_fit_stay(folder: Path) -> None:
     plain = json.loads(ask(folder, "--row", 4, "--at-least", 100, "--json"))
     assert "kind = house" not in plain["changes"]
 

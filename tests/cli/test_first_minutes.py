@@ -28,22 +28,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_path_is_short(folder: Path) -> None:
     lines = call("path", folder / "m.json").out.splitlines()
     every = json.loads(call("path", folder / "m.json", "--json").out)["path"]
-    widths = [int(line.split()[0]) for line in lines[2:-1]]
-    assert widths[:11] == list(range(11))
-    assert widths[-1] == every[-1]["n_terms"]
-    assert len(widths) < len(every)
+    sizes = [int(line.split()[0]) for line in lines[2:-1]]
+    assert sizes[:11] == list(range(11))
+    assert sizes[-1] == every[-1]["n_terms"]
+    assert len(sizes) < len(every)
     assert lines[-1].endswith("--json has every size")
 
 
-def test_probabilities_are_told_in_percent(folder: Path) -> None:
+def test_probabilities_are_shown_in_percent(folder: Path) -> None:
     assert "note: probabilities lie between " in call("show", folder / "m.json").err
     assert "%" in call("certify", folder / "m.json").out.splitlines()[0]
 
 
 def test_a_row_that_is_there_already(folder: Path) -> None:
     said = call("predict", folder / "m.json", folder / "t.csv").out.split()[1]
-    told = call("counterfactual", folder / "m.json", folder / "t.csv", "--row", 1, "--to", said).out
-    assert told.splitlines()[1] == "row 1 is there already: nothing has to change"
+    text = call("counterfactual", folder / "m.json", folder / "t.csv", "--row", 1, "--to", said).out
+    assert text.splitlines()[1] == "row 1 is there already: nothing has to change"
 
 
 def test_sql_is_tried_where_it_is_written(folder: Path) -> None:

@@ -63,8 +63,8 @@ def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
     assert "rent (€) = " in card
     assert "[kind = loft]" in card
     assert " m²]" in card
-    for words in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "3 questions", "Theorem 1"):
-        assert words in card, words
+    for names in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "3 questions", "Theorem 1"):
+        assert names in card, names
     assert "mean squared error on the training rows, validation rows left out: " in card
     assert "(Theorem 1, which says nothing about new rows)" in card
     assert f"model written to {fitted / 'model.json'}" in card
@@ -150,20 +150,20 @@ def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> No
     assert "floor = 2" in read(tmp_path / "m.json").network.names
 
 
-def test_nothing_given_is_told_what_to_give() -> None:
-    told = " ".join(call("fit", code=2).err.split())
-    assert "DATA is needed" in told
-    assert "'bgn tutorial' walks through" in told
+def test_nothing_given_is_shown_what_to_give() -> None:
+    text = " ".join(call("fit", code=2).err.split())
+    assert "DATA is needed" in text
+    assert "'bgn tutorial' walks through" in text
 
 
 def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-terms", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
-    found = read(tmp_path / "m.json").settings
+    result = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_terms=5, max_layers=1, random_state=0, task="regression").get_params()
-    assert found == json.loads(json.dumps(wanted, default=vars))
+    assert result == json.loads(json.dumps(wanted, default=vars))
 
 
-def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tmp_path: Path) -> None:
+def test_without_test_rows_the_training_rows_evaluate_and_a_linear_table_is_shown(tmp_path: Path) -> None:
     x = np.linspace(0, 1, 200)
     pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
@@ -175,33 +175,33 @@ def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tm
 # -- missing values, words, dates --------------------------------------------------------------------------
 
 
-def test_missing_values_are_learnt_from_refused_dropped_or_filled(rents: pd.DataFrame, tmp_path: Path) -> None:
+def test_missing_values_are_trained_from_refused_dropped_or_filled(rents: pd.DataFrame, tmp_path: Path) -> None:
     holes = rents.drop(columns="listed")
     holes.loc[:9, "area"] = np.nan
     holes.loc[5:14, "kind"] = None
     holes.loc[290:, "rent"] = np.nan
     path = tmp_path / "t.csv"
     holes.to_csv(path, index=False)
-    told = "25 of 300 rows have missing values ('area' 10, 'kind' 10, 'rent' 10)"
-    errors = f"bgn: {told}; add --missing drop to leave them out, or --missing impute to fill them in."
+    text = "25 of 300 rows have missing values ('area' 10, 'kind' 10, 'rent' 10)"
+    errors = f"bgn: {text}; add --missing drop to leave them out, or --missing impute to fill them in."
     assert call("fit", path, "-t", "rent", *SMALL, "--missing", "refuse", code=1).err == errors
     assert call("fit", path, "-t", "rent", *SMALL, "--paper", code=1).err == errors  # takes numbers alone
-    small = [each for each in SMALL if each != "--quiet"]
+    small = [item for item in SMALL if item != "--quiet"]
     done = call("fit", path, "-t", "rent", *small, "--json", "-o", tmp_path / "kept.json")
     assert done.err == "note: 10 rows without 'rent' are left out.\n"
     card = json.loads(done.out)
     assert card["rows_train"] + card["rows_test"] == 290
     predicted = call("predict", tmp_path / "kept.json", path).out.splitlines()[1:]
-    assert [float(each) for each in predicted] == bgn.load(tmp_path / "kept.json").predict(holes).tolist()
+    assert [float(item) for item in predicted] == bgn.load(tmp_path / "kept.json").predict(holes).tolist()
     done = call("fit", path, "-t", "rent", *small, "--missing", "drop", "--json")
-    assert done.err == f"note: {told}: left out.\n"
+    assert done.err == f"note: {text}: left out.\n"
     card = json.loads(done.out)
     assert card["rows_train"] + card["rows_test"] == 275
     for more, lacking in (((), 10), (("--direction", "debiased"), 15)):  # questions about words always answer gaps
         options = *small, *more, "--missing", "impute", "--json", "-o", tmp_path / "m.json"
         done = call("fit", path, "-t", "rent", *options)
         assert done.err.splitlines() == [
-            f"note: {told}: 15 filled in with the median or the commonest value.",
+            f"note: {text}: 15 filled in with the median or the commonest value.",
             "note: 10 rows without 'rent' are left out.",
         ]
         card = json.loads(done.out)
@@ -222,7 +222,7 @@ def test_dates_are_expanded(rents: pd.DataFrame, tmp_path: Path) -> None:
         file = read(tmp_path / "m.json")
         assert "listed month" in file.network.names
         predicted = call("predict", tmp_path / "m.json", path).out.splitlines()[1:]
-        assert [float(each) for each in predicted] == file.network.predict(rents).tolist()
+        assert [float(item) for item in predicted] == file.network.predict(rents).tolist()
 
 
 # -- refusals ----------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         (("housing:other",), "columns of 'housing' must be one of 'statlib', 'averaged'; got 'other'"),
     ):
         assert message in call("fit", *arguments, code=1).err
-    left = sorted(each.stem for each in tmp_path.iterdir())
+    left = sorted(item.stem for item in tmp_path.iterdir())
     assert left == ["comma", "empty", "few", "mark", "none", "one"]
 
 

@@ -29,16 +29,16 @@ def runs(cell: str) -> bool:
 
 
 @given(st.lists(cells | st.none(), max_size=20))
-def test_no_cell_is_a_formula_and_every_cell_comes_back(words: list[str | None]) -> None:
-    found, changed = without_formulas(pa.chunked_array([pa.array(words, pa.string())]))
+def test_no_cell_is_a_formula_and_every_cell_comes_back(names: list[str | None]) -> None:
+    result, changed = without_formulas(pa.chunked_array([pa.array(names, pa.string())]))
     back = []
-    for cell in found.to_pylist():
+    for cell in result.to_pylist():
         assert cell is None or not runs(cell)
         back.append(re.sub(rf"^'('*[{re.escape(SIGNS)}])", r"\1", cell) if cell is not None else None)
-    kept = [None if cell is None else cell for cell in words]
-    lost = [each for each in zip(kept, back, strict=True) if each[0] != each[1]]
+    kept = [None if cell is None else cell for cell in names]
+    lost = [item for item in zip(kept, back, strict=True) if item[0] != item[1]]
     assert not lost
-    assert changed == sum(old != new for old, new in zip(words, found.to_pylist(), strict=True))
+    assert changed == sum(old != new for old, new in zip(names, result.to_pylist(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
-def test_labels_and_kept_words_are_written_as_text(table: Path, ending: str) -> None:
+def test_labels_and_kept_text_are_written_as_text(table: Path, ending: str) -> None:
     model, out = table.with_name("m.json"), table.with_name(f"p.{ending}")
     keep = ["--keep", "phone", "--keep", "note", "--keep", "=cmd"]
     done = call("predict", model, table, *keep, "-o", out)

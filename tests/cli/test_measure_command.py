@@ -34,12 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, command: str, *options: object, data: str = "houses.csv", code: int = 0) -> str:
-    done = CliRunner().invoke(app, [str(each) for each in (command, folder / "model.json", folder / data, *options)])
+    done = CliRunner().invoke(app, [str(item) for item in (command, folder / "model.json", folder / data, *options)])
     assert done.exit_code == code, done.output
     return done.stderr if code else done.stdout
 
 
-def test_effect_gives_steps_and_levels(folder: Path) -> None:
+def test_effect_gives_steps_and_categories(folder: Path) -> None:
     plain = json.loads(ask(folder, "effect", "rooms", "--json"))
     network = bgn.load(folder / "model.json")
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
@@ -51,13 +51,13 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     assert lines[0] == "mean prediction over 4 rows, by rooms"
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
-    levels = expected([2.0, 3.0, 4.0, 5.0])  # bars begin at zero
-    assert [len(line.split()[2]) for line in lines[1:]] == np.rint(24 * levels / levels.max()).tolist()
+    categories = expected([2.0, 3.0, 4.0, 5.0])  # bars begin at zero
+    assert [len(line.split()[2]) for line in lines[1:]] == np.rint(24 * categories / categories.max()).tolist()
     assert "the model lacks the column 'hue'; it has 'rooms'" in ask(folder, "effect", "hue", code=1)
     swapped = call("effect", folder / "model.json", "rooms", folder / "houses.csv", code=1).err
     assert "DATA comes before COLUMN" in swapped
-    told = "The model does not ask about year: the mean prediction is 489.9 whatever its value.\n"
-    assert ask(folder, "effect", "year") == told
+    text = "The model does not ask about year: the mean prediction is 489.9 whatever its value.\n"
+    assert ask(folder, "effect", "year") == text
     assert repr(bgn.effect(network, "year", background=rows)) == "Effect(year: none, 489.9 whatever its value)"
 
 
@@ -70,12 +70,12 @@ def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Pat
     network = free.changed(bounds=(490, None))
     bgn.save(network, tmp_path / "model.json")
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
-    plain, found = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
-    assert plain["per_unit"] == found.rates.tolist()
+    plain, result = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
+    assert plain["per_unit"] == result.rates.tolist()
     assert "per unit" in ask(tmp_path, "effect", "area")
-    told = ask(tmp_path, "explain", "--row", 1)
-    assert told.splitlines()[-1].split()[:2] == ["prediction", "490"]
-    assert "A sum below 490 counts as 490." in told
+    text = ask(tmp_path, "explain", "--row", 1)
+    assert text.splitlines()[-1].split()[:2] == ["prediction", "490"]
+    assert "A sum below 490 counts as 490." in text
     assert json.loads(ask(tmp_path, "explain", "--row", 1, "--json"))["prediction"] == 490.0
 
 

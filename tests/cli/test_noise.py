@@ -62,10 +62,10 @@ def gain(folder: Path, seed: int, classes: bool, steps: list[Step]) -> float:
         assert "60 of 60 rows" in call("evaluate", model, data).err
         kept = read(folder / "0.json").held_out
         _rewrite(model, kept)
-    told = json.loads(call("evaluate", model, data, "--json").out)
-    assert told["rows"] == card["rows_test"] == TEST_ROWS
-    found = told["scores"][measure]
-    return float(card["figures"]["majority" if classes else "mean"][measure] - found)
+    text = json.loads(call("evaluate", model, data, "--json").out)
+    assert text["rows"] == card["rows_test"] == TEST_ROWS
+    result = text["scores"][measure]
+    return float(card["figures"]["majority" if classes else "mean"][measure] - result)
 
 
 def _rewrite(model: Path, held_out: Any) -> None:

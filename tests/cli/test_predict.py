@@ -116,7 +116,7 @@ def test_a_missing_column_is_named_and_an_unread_one_is_not_missed(model: Path, 
     assert "lacks the columns 'kind', 'rooms'; it has 'id', 'sold', 'garden', 'price'" in err
 
 
-def test_missing_values_and_unseen_words(model: Path, houses: pd.DataFrame) -> None:
+def test_missing_values_and_unseen_text(model: Path, houses: pd.DataFrame) -> None:
     odd = houses.drop(columns="id").astype({"rooms": object, "kind": object})
     odd.loc[0, "rooms"] = np.nan
     odd.loc[1, "kind"] = np.nan
@@ -149,14 +149,14 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
     for suffix, read in (("csv", pd.read_csv), ("tsv", pd.read_table), ("parquet", pd.read_parquet)):
         out = tmp_path / f"out.{suffix}"
         assert call("predict", model, path, "--keep", "id", "-o", out) == ("", "")
-        found = read(out)
-        assert list(found.columns) == ["id", "prediction"]
-        assert list(found["id"]) == list(houses["id"])
-        assert list(found["prediction"]) == expected(houses)
+        result = read(out)
+        assert list(result.columns) == ["id", "prediction"]
+        assert list(result["id"]) == list(houses["id"])
+        assert list(result["prediction"]) == expected(houses)
     call("predict", model, path, "--keep", "sold", "--keep", "rooms", "-o", tmp_path / "out.csv")
-    found = pd.read_csv(tmp_path / "out.csv")
-    assert list(found["sold"]) == [str(day) for day in houses["sold"].dt.date]
-    assert list(found["rooms"]) == list(houses["rooms"])
+    result = pd.read_csv(tmp_path / "out.csv")
+    assert list(result["sold"]) == [str(day) for day in houses["sold"].dt.date]
+    assert list(result["rooms"]) == list(houses["rooms"])
     refused = [
         (("-o", tmp_path / "out.xls"), "--out must end in .csv, .tsv or .parquet"),
         (("-o", tmp_path / "no" / "out.csv"), "no does not exist; make it first"),
@@ -165,7 +165,7 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
     ]
     for arguments, message in refused:
         assert message in call("predict", model, path, *arguments, code=1).err
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["houses.csv", "out.csv", "out.parquet", "out.tsv"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["houses.csv", "out.csv", "out.parquet", "out.tsv"]
 
 
 @pytest.mark.parametrize(
@@ -242,8 +242,8 @@ def test_many_blocks_are_one_table(model: Path, houses: pd.DataFrame, tmp_path: 
     write_csv(many.slice(0, 80_000), tmp_path / "many.csv")
     for name, rows in (("many.parquet", 260_000), ("many.csv", 80_000)):
         call("predict", model, tmp_path / name, "-o", tmp_path / "out.parquet")
-        found = pd.read_parquet(tmp_path / "out.parquet")["prediction"]
-        np.testing.assert_array_equal(found, np.tile(expected(houses), rows // 4))
+        result = pd.read_parquet(tmp_path / "out.parquet")["prediction"]
+        np.testing.assert_array_equal(result, np.tile(expected(houses), rows // 4))
 
 
 def test_a_reader_that_leaves_is_no_error(model: Path, tmp_path: Path) -> None:
@@ -342,17 +342,17 @@ def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
     weights = [[name == "hr" for name in table.feature_names]]
     network = Network.of_layers([Layer(weights, [-7.0])], [100.0], 150.0, table.feature_names, table.target_name)
     bgn.save(network, tmp_path / "m.json")
-    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "bike").out))["prediction"]
-    np.testing.assert_array_equal(found, network.predict(table.X))
+    result = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "bike").out))["prediction"]
+    np.testing.assert_array_equal(result, network.predict(table.X))
 
 
 @pytest.mark.parametrize("name", ["mammographic", "penguins"])
 def test_datasets_with_categories_are_fitted_and_predicted_by_name(name: str, tmp_path: Path) -> None:
     table = bgn.datasets.load(name)
     call("fit", name, "--size", "4", "--out", tmp_path / "m.json", "-q")
-    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", name).out))["prediction"]
-    assert len(found) == len(table.y)
-    assert (found == table.y).mean() > 0.75
+    result = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", name).out))["prediction"]
+    assert len(result) == len(table.y)
+    assert (result == table.y).mean() > 0.75
 
 
 def test_the_command_starts_light_and_says_what_it_lacks() -> None:

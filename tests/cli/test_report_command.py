@@ -50,7 +50,7 @@ def _page(folder: Path, out: Path, *options: str) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def test_the_page_says_when_rows_were_learnt_from(fitted, tmp_path) -> None:
+def test_the_page_says_when_rows_were_trained_from(fitted, tmp_path) -> None:
     out = tmp_path / "r.html"
     assert "rows held out" in _page(fitted, out)
     assert "This model learnt from 160 of these 200 rows" in _page(fitted, out, "--rows", "all")

@@ -86,8 +86,8 @@ def test_rows_on_disk_are_chosen_as_those_in_memory(folder: Path, key: str | Non
     monkeypatch.setattr("bgn.training_rows.BLOCK_BYTES", 1000)
     request = request_of(folder / "visits.parquet", ("person",), key)
     memory, disk = training_rows(request), Streamed(request)
-    learnt = np.concatenate([piece.target for piece in disk.pieces(1000)])
-    assert np.array_equal(learnt, memory.y)
+    n_train = np.concatenate([piece.target for piece in disk.pieces(1000)])
+    assert np.array_equal(n_train, memory.y)
     assert disk.held_out == memory.held_out
 
 
@@ -111,13 +111,13 @@ def test_blocks_do_not_matter(sizes, seed, share):
 
 def test_keys_are_equal_however_they_are_stored():
     stored = [["17", " 017", "x Y"], [17, 17, None], [17.0, 17.0, None], ["17.0", "1.7e1", "X y "]]
-    hashes = [key_hashes(pa.chunked_array([pa.array(each)]), 3) for each in stored]
-    assert len({int(each[k]) for each in hashes for k in (0, 1)}) == 1
+    hashes = [key_hashes(pa.chunked_array([pa.array(item)]), 3) for item in stored]
+    assert len({int(hashe[k]) for hashe in hashes for k in (0, 1)}) == 1
     assert hashes[0][2] == hashes[3][2] != hashes[0][0]
     days = pa.chunked_array([pa.array(["2020-01-02"])])
     assert key_hashes(days, 0) == key_hashes(days.cast(pa.timestamp("s")), 0)
     assert len(key_hashes(pa.chunked_array([pa.array([], pa.string())]), 0)) == 0
-    assert sum(len(each) for each in RowKeys(None, 0).number_blocks(3_000_000)) == 3_000_000
+    assert sum(len(block) for block in RowKeys(None, 0).number_blocks(3_000_000)) == 3_000_000
 
 
 def test_the_file_of_the_model_says_which_rows(folder: Path) -> None:
@@ -147,8 +147,8 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows are training rows: errors on them may be smaller than on new rows.\n" in done.err
     predicted = exact_csv(folder / "predicted.csv")["prediction"]
-    found = evaluate_numbers(table["cost"][held].to_numpy(), predicted[held].to_numpy()).scores
-    assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])
+    result = evaluate_numbers(table["cost"][held].to_numpy(), predicted[held].to_numpy()).scores
+    assert read(model).figures["model"]["mse"] == pytest.approx(result["mse"])
 
 
 def test_the_others_tell_too(folder: Path, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
     assert "--key: column 'person' has no value in row 5; fill it" in err
 
 
-def test_a_key_is_learnt_from_when_told(folder: Path, tmp_path: Path) -> None:
+def test_a_key_is_trained_from_when_shown(folder: Path, tmp_path: Path) -> None:
     options = "-t", "cost", "--key", "person", *SMALL
     call("fit", folder / "visits.csv", *options, "--learn-key", "-o", tmp_path / "m.json")
     assert "person" in read(tmp_path / "m.json").network.names

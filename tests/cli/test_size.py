@@ -15,7 +15,7 @@ import bgn
 from bgn.cli.fit import SIZE
 from tests.command import call
 
-QUESTION = re.compile(r"^ +\+ +[\d.e+-]+ \[", flags=re.MULTILINE)
+RULE = re.compile(r"^ +\+ +[\d.e+-]+ \[", flags=re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_ten_questions_are_shown_kept_and_run(folder: Path) -> None:
+def test_ten_rules_are_shown_kept_and_run(folder: Path) -> None:
     card = (folder / "card.txt").read_text()
-    assert 8 <= len(QUESTION.findall(card)) <= SIZE
+    assert 8 <= len(RULE.findall(card)) <= SIZE
     model = bgn.load(folder / "m.json")
     assert model.history_.best_size == SIZE
     assert len(model.history_.paths[0]) > 2 * SIZE
@@ -46,15 +46,15 @@ def test_ten_questions_are_shown_kept_and_run(folder: Path) -> None:
 
 def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     card = (folder / "card.txt").read_text()
-    told = re.search(
+    text = re.search(
         r"^Validation mean squared error \(km squared\): \S+ \(10 rules\), \S+ \(20\), .*\.\n"
         r"Test mean squared error \(km squared\): (\S+) \(10 rules\), (\S+) \(20\), (\S+) \((\d+)\).*\.\n"
         r"(\d+) rules predict clearly better: --size (\d+) keeps them\.$",
         card, flags=re.MULTILINE,
     )  # fmt: skip
-    assert told is not None, card
-    now, twice, least, best, *asked = map(float, told.groups())
-    assert asked == [best, best]
+    assert text is not None, card
+    now, twice, least, best, *requested = map(float, text.groups())
+    assert requested == [best, best]
     assert best > 2 * SIZE
     assert least < twice < now
     options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json", "--max-terms", 50, "--size", SIZE
@@ -67,9 +67,9 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
 
 def test_without_test_rows_validation_tells_and_training_rows_otherwise(folder: Path) -> None:
     fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-terms", 12, "--size", 5, "--test", 0)
-    for options, told in (((), "Cross-validated"), (("--validation", 0.2), "Validation")):
+    for options, text in (((), "Cross-validated"), (("--validation", 0.2), "Validation")):
         card = call(*fit, *options).out
-        assert re.search(rf"^{told} mean squared error: \S+ \(\d+ (rules|terms)\), ", card, flags=re.MULTILINE)
+        assert re.search(rf"^{text} mean squared error: \S+ \(\d+ (rules|terms)\), ", card, flags=re.MULTILINE)
         assert "Test mean" not in card
         advice = r"^\d+ (rules|terms) predict clearly better: --size \d+ keeps them\.$"
         assert re.search(advice, card, flags=re.MULTILINE)
@@ -102,12 +102,12 @@ def test_no_card_advises_what_does_worse(tmp_path: Path) -> None:
         table.to_csv(tmp_path / "t.csv", index=False)
         options = "--max-terms", 8, "--size", 3, "--seed", seed, "--folds", 3, "--max-features", 1, "-q", "--json"
         plain = json.loads(call("fit", tmp_path / "t.csv", "-t", "y", *options).out)
-        told = re.fullmatch(r"(\d+) (?:rules|terms) predict clearly better: --size \1 keeps them\.", plain["advice"])
-        if told:
+        text = re.fullmatch(r"(\d+) (?:rules|terms) predict clearly better: --size \1 keeps them\.", plain["advice"])
+        if text:
             advised += 1
             for rows in ("validation", "test"):
                 errors = plain["mse_by_size"][rows]
-                assert errors[int(told[1])] < errors[plain["n_terms"]]
+                assert errors[int(text[1])] < errors[plain["n_terms"]]
         elif plain["best_n_terms"] <= plain["n_terms"] < len(plain["mse_by_size"]["test"]) - 1:
             assert re.fullmatch(r"More (rules|terms) do not help\.", plain["advice"])
     assert advised <= 2
@@ -137,7 +137,7 @@ def test_more_that_brings_nothing_is_said(tmp_path: Path) -> None:
         (("--size", 20, "--select", "compact"), 20, 20),
     ],
 )
-def test_sizes_that_are_asked_for(
+def test_sizes_that_are_requested_for(
     folder: Path, tmp_path: Path, options: tuple[object, ...], grown: int, kept: int
 ) -> None:
     call("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "-q", *options, "-o", tmp_path / "m.json")
@@ -148,7 +148,7 @@ def test_sizes_that_are_asked_for(
         assert max(map(len, history.paths)) - 1 == grown
 
 
-def test_a_saved_model_is_asked_at_another_width(folder: Path, tmp_path: Path) -> None:
+def test_a_saved_model_is_requested_at_another_size(folder: Path, tmp_path: Path) -> None:
     path, table = folder / "m.json", folder / "t.csv"
     model = bgn.load(path)
     wide = model.with_terms(20)

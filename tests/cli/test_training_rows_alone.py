@@ -50,7 +50,7 @@ MORE_FITS = [
     ("cost", ("--output", "stagewise", "--learning-rate", 0.5, "--layers", 2, "--max-linear", 0)),
     ("cost", ("--direction", "lasso", "--missing", "impute", "--max-linear", 0)),
 ]  # fmt: skip
-NOTHING_LEFT = [each for name in ("weight", "visits", "smoker", "city") for each in ("forbid", name)]
+NOTHING_LEFT = [item for name in ("weight", "visits", "smoker", "city") for item in ("forbid", name)]
 # What is tried on a saved model: commands with options and, for `edit`, changes. Every option of theirs is there.
 AFTER: dict[str, list[tuple[Any, ...]]] = {
     "simplify": [
@@ -87,40 +87,40 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
     """Visits of 30 people: columns of every kind, three targets; which rows are test rows unless told otherwise."""
     rng = np.random.default_rng(5)
     test = is_test(number_hashes(1, ROWS, _TEST_SEED), edge_of(lambda: [number_hashes(1, ROWS, _TEST_SEED)], 0.2))
-    found = pd.DataFrame({"person": rng.integers(1, 31, ROWS)})
-    found["weight"] = rng.normal(65, 12, ROWS).round(1)
-    found["visits"] = rng.integers(0, 9, ROWS)
-    found["smoker"] = rng.integers(0, 2, ROWS)
-    found["city"] = rng.choice(["Lille", "Nice", "Paris"], ROWS)
-    found["day"] = pd.date_range("2021-01-05", periods=ROWS, freq="9D").strftime("%Y-%m-%d")
-    found["name"] = [f"name {k}" for k in range(ROWS)]  # as many words as rows
-    found["nick"] = [f"nick {k if test[k] else k % 31}" for k in range(ROWS)]  # in all rows, and not in training rows
-    found["rare"] = np.where(test, rng.normal(size=ROWS).round(2), np.nan)  # nothing in training rows
-    score = 3 * (found["weight"] > 66) + found["visits"] * 0.3 + (found["city"] == "Nice")
-    found["cost"] = (score + rng.normal(0, 0.5, ROWS)).round(2)
-    found["ill"] = np.where(score + rng.normal(0, 1, ROWS) > 3, "yes", "no")
-    found["grade"] = np.array(["a", "b", "c"])[np.digitize(score + rng.normal(0, 1, ROWS), [2, 4])]
-    found.loc[3::11, "weight"] = np.nan
-    found.loc[5::13, "city"] = None
-    return found, np.asarray(test)
+    result = pd.DataFrame({"person": rng.integers(1, 31, ROWS)})
+    result["weight"] = rng.normal(65, 12, ROWS).round(1)
+    result["visits"] = rng.integers(0, 9, ROWS)
+    result["smoker"] = rng.integers(0, 2, ROWS)
+    result["city"] = rng.choice(["Lille", "Nice", "Paris"], ROWS)
+    result["day"] = pd.date_range("2021-01-05", periods=ROWS, freq="9D").strftime("%Y-%m-%d")
+    result["name"] = [f"name {k}" for k in range(ROWS)]  # as many words as rows
+    result["nick"] = [f"nick {k if test[k] else k % 31}" for k in range(ROWS)]  # in all rows, and not in training rows
+    result["rare"] = np.where(test, rng.normal(size=ROWS).round(2), np.nan)  # nothing in training rows
+    score = 3 * (result["weight"] > 66) + result["visits"] * 0.3 + (result["city"] == "Nice")
+    result["cost"] = (score + rng.normal(0, 0.5, ROWS)).round(2)
+    result["ill"] = np.where(score + rng.normal(0, 1, ROWS) > 3, "yes", "no")
+    result["grade"] = np.array(["a", "b", "c"])[np.digitize(score + rng.normal(0, 1, ROWS), [2, 4])]
+    result.loc[3::11, "weight"] = np.nan
+    result.loc[5::13, "city"] = None
+    return result, np.asarray(test)
 
 
 def shuffled(rows: pd.DataFrame, test: np.ndarray, target: str) -> pd.DataFrame:
     """The same with the targets of test rows in another order."""
-    found = rows.copy()
-    found.loc[test, target] = np.roll(rows.loc[test, target], 3)
-    assert (found[target] != rows[target]).any()
-    return found
+    result = rows.copy()
+    result.loc[test, target] = np.roll(rows.loc[test, target], 3)
+    assert (result[target] != rows[target]).any()
+    return result
 
 
 def replaced(rows: pd.DataFrame, test: np.ndarray, target: str) -> pd.DataFrame:
     """The same with other values in all columns of test rows, but for the key."""
-    found = shuffled(rows, test, target)
+    result = shuffled(rows, test, target)
     other = {"weight": 1e6, "visits": 77, "smoker": 1, "city": "Elsewhere", "day": "1901-02-03", "name": "n"}
     for name, value in (other | {"nick": "nick 1", "rare": np.nan}).items():
-        found.loc[test, name] = value
-    found.loc[np.flatnonzero(test)[::2], "weight"] = np.nan
-    return found
+        result.loc[test, name] = value
+    result.loc[np.flatnonzero(test)[::2], "weight"] = np.nan
+    return result
 
 
 class Server:
@@ -146,8 +146,8 @@ def content(path: Path, without: Sequence[str] = ()) -> bytes:
     """The bytes of a model file, without parts that are measured on test rows and not learned."""
     if not without:
         return path.read_bytes()
-    found = json.loads(path.read_text())
-    return json.dumps({name: each for name, each in found.items() if name not in without}).encode()
+    result = json.loads(path.read_text())
+    return json.dumps({name: item for name, item in result.items() if name not in without}).encode()
 
 
 def _write(rows: pd.DataFrame, path: Path) -> None:
@@ -188,15 +188,15 @@ def test_models_do_not_depend_on_test_rows(
         for way in ways:
             if target == "grade" and command in ("edit", "serve"):
                 continue  # of models of one score
-            found = []
+            result = []
             for data in (one, other):
                 out = tmp_path / "out.json"
-                filled = [str(out) if each == "{out}" else each for each in way]
+                filled = [str(out) if item == "{out}" else item for item in way]
                 call(command, model, data, *filled, *(() if "{out}" in way else ("-o", out)))
-                found.append(content(out))
+                result.append(content(out))
                 assert read(out).held_out == read(model).held_out
                 out.unlink()
-            assert found[0] == found[1], (command, way)
+            assert result[0] == result[1], (command, way)
 
 
 def test_what_test_rows_hold_does_not_matter(tmp_path: Path) -> None:
@@ -212,14 +212,14 @@ def test_fits_do_not_depend_on_test_rows(tmp_path: Path, target: str, options: S
 
 def names_of(command: str) -> set[str]:
     """The long names of the options of a command."""
-    return {max(each.opts, key=len) for each in registry.commands[command].params if each.param_type_name == "option"}
+    return {max(param.opts, key=len) for param in registry.commands[command].params if param.param_type_name == "option"}
 
 
 def test_every_command_and_option_is_tried() -> None:
     assert set(registry.commands) == {"fit", *AFTER, *NO_MODEL}
-    tried = {command: {str(word) for way in ways for word in way} for command, ways in AFTER.items()}
-    tried["fit"] = {str(word) for _, way in (*FITS, *MORE_FITS, ("", CHEAP)) for word in way}
-    for command, words in tried.items():
-        missing = names_of(command) - words - NO_LEARNING
+    tried = {command: {str(name) for way in ways for name in way} for command, ways in AFTER.items()}
+    tried["fit"] = {str(name) for _, way in (*FITS, *MORE_FITS, ("", CHEAP)) for name in way}
+    for command, names in tried.items():
+        missing = names_of(command) - names - NO_LEARNING
         assert not missing, f"bgn {command}: try {missing} above, or list it among NO_LEARNING"
     assert set(CHANGES) <= tried["edit"]

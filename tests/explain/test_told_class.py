@@ -12,7 +12,7 @@ import pytest
 
 import bgn
 from bgn.explain.evaluate import evaluation_rows
-from bgn.model.readings import find_positive_class, as_told, is_first_positive, swapped
+from bgn.model.readings import find_positive_class, with_positive_second, is_first_positive, swap_classes
 from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows
@@ -47,13 +47,13 @@ def _with(schema: Any, classes: tuple[str, str]) -> Any:
 
 
 def test_an_equation_a_card_and_a_drawing_tell_of_yes(network: bgn.Network) -> None:
-    other = swapped(network)
+    other = swap_classes(network)
     assert is_first_positive(network)
     assert not is_first_positive(other)
-    assert swapped(other) == network
+    assert swap_classes(other) == network
     assert bgn.equation(network).startswith("log-odds of gekauft = ja = ")
     assert bgn.equation(network) == bgn.equation(other)
-    assert bgn.scorecard(network).points == bgn.scorecard(as_told(network)).points
+    assert bgn.scorecard(network).points == bgn.scorecard(with_positive_second(network)).points
     assert network._repr_html_() == other._repr_html_()
     assert "gekauft = ja" in network._repr_html_()
 
@@ -72,12 +72,12 @@ def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
     judged = evaluation_rows(network, rows, y)
-    turned = judged.swapped()
+    turned = judged.swap_classes()
     np.testing.assert_array_equal(
         np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
     )
     np.testing.assert_allclose(judged.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
-    np.testing.assert_array_equal(turned.swapped().predicted, judged.predicted)
+    np.testing.assert_array_equal(turned.swap_classes().predicted, judged.predicted)
 
 
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:

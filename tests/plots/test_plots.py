@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
-from bgn.export.styles import colour
+from bgn.export.styles import color
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.show.curves import histogram
@@ -88,7 +88,7 @@ def test_the_drawing_shares_colours_and_order_with_the_equation() -> None:
     assert shares == sorted(shares, reverse=True)
     np.testing.assert_allclose(sum(shares), 1.0)
     for position, term in enumerate(bgn.as_terms(network).rules):
-        assert next(box for box in boxes if box.index == term.index).colour == colour(position)
+        assert next(box for box in boxes if box.index == term.index).color == color(position)
     inner = [line for line in draw(network, found).lines if not line.text]
     assert all(0.0 <= line.darkness <= 1.0 for line in inner)
 

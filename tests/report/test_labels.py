@@ -12,7 +12,7 @@ import bgn
 from bgn.report.labels import PageLabels
 from tests.networks import network_of, rows_for, town, town_rows
 
-WORDS = {
+LABELS = {
     "title": "What a flat costs",
     "description": "Flats of five towns.",
     "target": {"label": "rent", "unit": "EUR", "description": "Without heating."},
@@ -33,17 +33,17 @@ def page_of(tmp_path, **settings) -> str:
 
 
 def test_labels_stand_in_card_what_if_effects_and_tables(tmp_path) -> None:
-    text = page_of(tmp_path, labels=WORDS)
+    text = page_of(tmp_path, labels=LABELS)
     body = text.split("<body>")[1].split('<script type="application/json"')[0]
-    for word in ("What a flat costs", "Flats of five towns.", "Without heating.", "When it was built.", "lives there"):
-        assert word in body
+    for label in ("What a flat costs", "Flats of five towns.", "Without heating.", "When it was built.", "lives there"):
+        assert label in body
     assert body.count("age of the house") >= 5
     assert body.count("the coast") >= 3
     assert body.count("EUR") >= 5
     for name in (">age<", "<b>city</b>", "<b>Nice</b>", ">rooms<"):
         assert name not in body
     blob = json.loads(text.split('id="bgn-data">')[1].split("</script>")[0])
-    assert {each["name"] for each in blob["controls"]} >= {"age of the house", "town", "number of rooms"}
+    assert {item["name"] for item in blob["controls"]} >= {"age of the house", "town", "number of rooms"}
     names = json.dumps(blob["editing"]["file"])  # what is saved keeps the table's names
     assert '"age"' in names
     assert "age of the house" not in names
@@ -52,9 +52,9 @@ def test_labels_stand_in_card_what_if_effects_and_tables(tmp_path) -> None:
 @pytest.mark.parametrize("suffix", ["toml", "json"])
 def test_labels_come_from_a_file(tmp_path, suffix) -> None:
     path = tmp_path / f"labels.{suffix}"
-    told = 'title = "Flats"\n[target]\nunit = "EUR"\n[columns.age]\nlabel = "age of the house"\n'
-    told = told if suffix == "toml" else json.dumps({"title": "Flats", "columns": {"age": "age of the house"}})
-    path.write_text(told, encoding="utf-8")
+    text = 'title = "Flats"\n[target]\nunit = "EUR"\n[columns.age]\nlabel = "age of the house"\n'
+    text = text if suffix == "toml" else json.dumps({"title": "Flats", "columns": {"age": "age of the house"}})
+    path.write_text(text, encoding="utf-8")
     assert "age of the house" in page_of(tmp_path, labels=path)
     path.write_text("title = ", encoding="utf-8")
     with pytest.raises(ValueError, match=f"cannot be read as {suffix.upper()}"):
@@ -63,12 +63,12 @@ def test_labels_come_from_a_file(tmp_path, suffix) -> None:
 
 def test_units_of_the_table_count_where_there_are_no_others() -> None:
     schema = town().schema
-    told = PageLabels.of(schema, {"columns": {"age": {"unit": "decades"}}}, {"age": "years", "rooms": "rooms"})
-    assert [told.schema.columns[schema.names.index(name)].unit for name in ("age", "rooms")] == ["decades", "rooms"]
+    text = PageLabels.of(schema, {"columns": {"age": {"unit": "decades"}}}, {"age": "years", "rooms": "rooms"})
+    assert [text.schema.columns[schema.names.index(name)].unit for name in ("age", "rooms")] == ["decades", "rooms"]
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("text", "message"),
     [
         ({"titel": "x"}, "Did you mean 'title'"),
         ({"title": 3}, "title must be a text"),
@@ -83,25 +83,25 @@ def test_units_of_the_table_count_where_there_are_no_others() -> None:
         (["age"], "labels must be a mapping"),
     ],
 )
-def test_what_fits_nothing_is_refused(told, message) -> None:
+def test_what_fits_nothing_is_refused(text, message) -> None:
     with pytest.raises(ValueError, match=message):
-        PageLabels.of(town().schema, told, None)
+        PageLabels.of(town().schema, text, None)
 
 
-def test_classes_dates_and_columns_of_levels_have_labels() -> None:
+def test_classes_dates_and_columns_of_categories_have_labels() -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"sold": pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 999, 200), unit="D")})
     table["a"] = rng.normal(size=200).round(2)
     y = np.where(table["a"] > 0, "Yes", "No")
     model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(table, y)
-    words = {"target": {"label": "customer", "categories": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
-    told = PageLabels.of(model.network_.schema, words, None)
-    assert told.schema.classes == ("No", "leaves")
-    assert any(name.startswith("day of sale") for name in told.schema.names)
+    names = {"target": {"label": "customer", "categories": {"Yes": "leaves"}}, "columns": {"sold": "day of sale"}}
+    text = PageLabels.of(model.network_.schema, names, None)
+    assert text.schema.classes == ("No", "leaves")
+    assert any(name.startswith("day of sale") for name in text.schema.names)
     schema = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["in Nice"]).schema
     schema = schema.with_categories({"in Nice": ("city", "Nice")})
-    told = PageLabels.of(schema, {"columns": {"city": {"label": "town", "categories": {"Nice": "the coast"}}}}, None)
-    assert told.schema.columns[0].category_of == ("town", "the coast")
+    text = PageLabels.of(schema, {"columns": {"city": {"label": "town", "categories": {"Nice": "the coast"}}}}, None)
+    assert text.schema.columns[0].category_of == ("town", "the coast")
 
 
 def test_points_come_first_where_classes_have_them(tmp_path) -> None:
@@ -111,27 +111,27 @@ def test_points_come_first_where_classes_have_them(tmp_path) -> None:
     text = bgn.write_report(network, rows, (rows[:, 0] > 0.4) * 1.0, tmp_path / "r.html").read_text(encoding="utf-8")
     card = text.split('<section id="card">')[1].split("</section>")[0]
     points = [own for (own,) in bgn.scorecard(network).points]
-    assert all(f"+{each}</td>" in card for each in points)
+    assert all(f"+{point}</td>" in card for point in points)
     assert "look the total up" in card
     for total in range(sum(points) + 1):
         assert f'<td class="number">{total}</td>' in card
 
 
-def test_the_page_says_which_rows_were_learnt_from(tmp_path) -> None:
+def test_the_page_says_which_rows_were_trained_from(tmp_path) -> None:
     assert "if it was grown from these rows" in page_of(tmp_path)
     assert "This model learnt from these rows" in page_of(tmp_path, n_training=120)
     assert "This model learnt from 7 of these 120 rows" in page_of(tmp_path, n_training=7)
     assert "did not learn from these rows" in page_of(tmp_path, n_training=0)
 
 
-def test_extremes_are_told_in_words_and_with_the_unit(tmp_path) -> None:
+def test_extremes_are_shown_in_text_and_with_the_unit(tmp_path) -> None:
     network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-0.5])], [594.0], 594.0, ["hour"], "cars")
     rows = np.array([[0.0], [1.0]])
     path = bgn.write_report(network, rows, [0.0, 1100.0], tmp_path / "r.html", units={"cars": "cars"})
     assert "lies between 0 and 1,188 cars." in path.read_text(encoding="utf-8")
 
 
-def test_a_page_of_fifty_questions_and_many_rows_is_below_a_megabyte(tmp_path) -> None:
+def test_a_page_of_fifty_rules_and_many_rows_is_below_a_megabyte(tmp_path) -> None:
     network = network_of([f"column {i}" for i in range(12)], 50)
     rows, target = rows_for(network, 8_000)
     path = bgn.write_report(network, rows, target, tmp_path / "r.html")

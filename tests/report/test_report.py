@@ -168,7 +168,7 @@ def test_the_typical_row_is_made_of_medians() -> None:
     assert typical(Facts.of(network, rows, target, None, None)) == np.median(rows, axis=0).tolist()
 
 
-def test_the_typical_row_has_one_level_of_a_category_of_0_and_1() -> None:
+def test_the_typical_row_has_one_category_of_a_category_of_0_and_1() -> None:
     schema = Schema(tuple(Column(f"c{k}", category_of=("c", k)) for k in range(3)))
     network = network_of(["c0", "c1", "c2"], 3).changed(schema=schema)
     for counts, wanted in (((4, 3, 2), [1.0, 0.0, 0.0]), ((2, 3, 2), [0.0, 1.0, 0.0]), ((1, 1, 2), [0.0, 0.0, 0.0])):
@@ -176,11 +176,11 @@ def test_the_typical_row_has_one_level_of_a_category_of_0_and_1() -> None:
         assert typical(Facts.of(network, rows, np.zeros(len(rows)), None, None)) == wanted
 
 
-def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
+def test_the_typical_row_has_a_missing_value_where_most_have_one() -> None:
     """A house with a pool, whose quality is known, is not typical."""
-    asked = [Oblique(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
+    requested = [Oblique(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
     schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
-    network = bgn.Network.of_layers([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
+    network = bgn.Network.of_layers([bgn.Layer.of(requested, 2)], [1.0, 2.0], 0.0, schema=schema)
     rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan], [3.0, np.nan]])
     assert typical(Facts.of(network, rows, np.arange(6.0), None, None)) == [3.0, None]
 
@@ -221,8 +221,8 @@ def test_the_linear_model_is_least_squares_in_any_units() -> None:
     network = bgn.Network.of_layers([bgn.Layer(np.eye(7)[:1], [0.0])], [1.0], 0.0)
     facts = Facts.of(network, rows[:60], target[:60], rows[60:], target[60:])
     columns = np.column_stack([plain, choice])
-    slopes = np.linalg.lstsq(columns[:60], target[:60], rcond=None)[0]
-    expected = np.sqrt(np.mean((target[60:] - columns[60:] @ slopes) ** 2))
+    linear_coef = np.linalg.lstsq(columns[:60], target[:60], rcond=None)[0]
+    expected = np.sqrt(np.mean((target[60:] - columns[60:] @ linear_coef) ** 2))
     np.testing.assert_allclose(quality(facts)[2].evaluation.scores["rmse"], expected, rtol=1e-6)
 
 
@@ -309,7 +309,7 @@ def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
         bgn.write_report(small, X, [1.0, 2e200], tmp_path / "report.html")
 
 
-def test_labels_below_levels_stay_inside():
+def test_labels_below_categories_stay_inside():
     chart = category_chart([("NAmes", 150_000.0, 5.0), ("StoneBr", 199_000.0, 1.0)], (87_100.0, 401_000.0), "Effect")
     places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">([0-9,]+)</text>', chart)
     assert places[-1][1] == "400,000"
@@ -332,10 +332,10 @@ def test_a_curve_of_many_corners_is_drawn_by_its_outline():
 def test_parts_of_dates_are_called_by_their_names():
     parts = [TimePart("sold", "weekday"), TimePart("sold", "days", "2020-01-31"), TimePart("sold", "year")]
     schema = Schema(tuple(Column(f"sold {part.part}", part_of=part) for part in parts))
-    neurons = [Oblique(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
-    network = bgn.Network.of_layers([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
-    found = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
-    found.sort(key=lambda each: each["column"])
-    assert [(each["names"][:2], each["since"]) for each in found] == [
+    rules = [Oblique(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
+    network = bgn.Network.of_layers([bgn.Layer.of(rules, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
+    result = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
+    result.sort(key=lambda item: item["column"])
+    assert [(item["names"][:2], item["since"]) for item in result] == [
         (["Monday", "Tuesday"], ""), ([], "2020-01-31"), ([], ""),
     ]  # fmt: skip

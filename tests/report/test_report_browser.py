@@ -26,9 +26,9 @@ def opened(browser, tmp_path):
     """Return a function that writes a report and opens it; at the end nothing may have gone wrong in any page."""
     troubles, requests, contexts = [], [], []
 
-    def open_report(network, rows, target, *, width=1100, scheme="light", **settings):
+    def open_report(network, rows, target, *, page_size=1100, scheme="light", **settings):
         path = bgn.write_report(network, rows, target, tmp_path / "report.html", **settings)
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context = browser.new_context(viewport={"width": page_size, "height": 900}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -62,10 +62,10 @@ def test_the_page_predicts_as_predict_does_bit_for_bit(opened, second) -> None:
     tried[:200] = np.round(tried[:200], 1)
     # On thresholds: the leading column is set so that a first-layer neuron's sum comes to its threshold.
     for i, row in enumerate(tried[200:400]):
-        neuron = i % network.widths[0]
-        weights = network.layers[0].weights[neuron]
+        rule = i % network.widths[0]
+        weights = network.layers[0].weights[rule]
         column = int(np.argmax(np.abs(weights) == 1.0))
-        rest = network.layers[0].thresholds[neuron] - (weights @ row - weights[column] * row[column])
+        rest = network.layers[0].thresholds[rule] - (weights @ row - weights[column] * row[column])
         row[column] = rest / weights[column]
     got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
     np.testing.assert_array_equal(got, network.predict(tried))
@@ -87,38 +87,38 @@ def test_the_page_predicts_within_bounds(opened) -> None:
 
 def as_the_page_has_them(network: bgn.Network, rows: np.ndarray) -> list:
     """Rows as the page's script takes them: a category as the number of its level, a gap as null."""
-    return [[None if each != each else each for each in row] for row in network._rows(rows).tolist()]
+    return [[None if item != item else item for item in row] for row in network._rows(rows).tolist()]
 
 
-def test_two_hundred_rows_with_words_and_gaps_agree_bit_for_bit(opened) -> None:
+def test_two_hundred_rows_with_text_and_missing_values_agree_bit_for_bit(opened) -> None:
     network, rows = town(), town_rows(300)
     page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 300))
     tried = town_rows(200, seed=5)
     got = page.evaluate("rows => rows.map(window.bgn.predict)", as_the_page_has_them(network, tried))
     np.testing.assert_array_equal(got, network.predict(tried))
     # Deeper, on the answers of these questions.
-    above = bgn.Layer([[1.0, 1.0, -1.0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0.5, 0, -1.0, 1.0]], [0.5, 0.25])
-    deep = network.changed(layers=[network.layers[0], above], output_weights=[2.0, -0.75])
+    second_layer = bgn.Layer([[1.0, 1.0, -1.0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0.5, 0, -1.0, 1.0]], [0.5, 0.25])
+    deep = network.changed(layers=[network.layers[0], second_layer], output_weights=[2.0, -0.75])
     page = opened(deep, rows, deep.predict(rows) + np.linspace(-1, 1, 300))
     got = page.evaluate("rows => rows.map(window.bgn.predict)", as_the_page_has_them(deep, tried))
     np.testing.assert_array_equal(got, deep.predict(tried))
 
 
-def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def on_thresholds_and_near(network: bgn.Network, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Rows as the network reads them, and some where a number makes a question come to its threshold, or just not."""
-    found = [rows]
-    for neuron in network.layers[0].neurons:
-        line = neuron.projection
+    result = [rows]
+    for rule in network.layers[0].neurons:
+        line = rule.projection
         for place, (j, factor) in enumerate(zip(line.columns, line.coefficients, strict=True)):
             if network.schema.columns[j].categories is None and factor != 0.0:
                 some = rows[rng.integers(len(rows), size=3)].copy()
                 some[:, j] = 0.0
-                some[:, j] = ((neuron.threshold - line.values(some)) / line.coefficients[place]).round(12)
-                found += [
+                some[:, j] = ((rule.threshold - line.values(some)) / line.coefficients[place]).round(12)
+                result += [
                     np.nextafter(some, np.where(np.arange(len(some.T)) == j, way * np.inf, some)) for way in (-1, 1)
                 ]
-                found.append(some)
-    return np.vstack(found)
+                result.append(some)
+    return np.vstack(result)
 
 
 def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
@@ -126,16 +126,16 @@ def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
     rng = np.random.default_rng(3)
     numbers = rng.normal(size=(400, 4)).round(2)
     y = 3.0 * (numbers[:, 0] + numbers[:, 1] > 0.3) + 2.0 * (numbers[:, 2] > -0.2) + rng.normal(0, 0.2, 400)
-    words = pd.DataFrame(numbers, columns=list("abcd")).assign(city=rng.choice(["Lille", "Nice", "Oslo"], 400))
-    words["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
-    words.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
-    late = 2.0 * (words.sold >= "2011-03-05") + (words.city == "Nice")
+    names = pd.DataFrame(numbers, columns=list("abcd")).assign(city=rng.choice(["Lille", "Nice", "Oslo"], 400))
+    names["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
+    names.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
+    late = 2.0 * (names.sold >= "2011-03-05") + (names.city == "Nice")
     settings = {"max_terms": 8, "random_state": 0, "cv": None}
     return {
         "numbers": (bgn.BGNRegressor(**settings).fit(numbers, y), numbers, y),
         "deep": (bgn.BGNRegressor(max_layers=2, **settings).fit(numbers, y), numbers, y),
         "paper": (bgn.BGNRegressor.as_in_paper(max_layers=1, **settings).fit(numbers, y), numbers, y),
-        "words, dates and gaps": (bgn.BGNRegressor(**settings).fit(words, y + late), words, y + late),
+        "words, dates and gaps": (bgn.BGNRegressor(**settings).fit(names, y + late), names, y + late),
     }
 
 
@@ -143,10 +143,10 @@ def test_two_hundred_rows_of_every_kind_agree_bit_for_bit(opened) -> None:
     """In one page each: rows of the table, rows on thresholds, and one float beside."""
     for kind, (model, table, y) in grown().items():
         network, coded = model.network_, read_codes(model.network_)
-        rows = on_thresholds_and_beside(network, network._rows(table)[:200], np.random.default_rng(0))
+        rows = on_thresholds_and_near(network, network._rows(table)[:200], np.random.default_rng(0))
         assert len(rows) > 230, kind
         page = opened(model, table, y)
-        sent = [[None if each != each else each for each in row] for row in rows.tolist()]
+        sent = [[None if item != item else item for item in row] for row in rows.tolist()]
         np.testing.assert_array_equal(
             page.evaluate("rows => rows.map(window.bgn.predict)", sent), coded.predict(rows), err_msg=kind
         )
@@ -155,10 +155,10 @@ def test_two_hundred_rows_of_every_kind_agree_bit_for_bit(opened) -> None:
         )
 
 
-def test_menus_and_switches_set_levels_and_gaps(opened) -> None:
+def test_menus_and_switches_set_categories_and_missing_values(opened) -> None:
     network, rows = town(), town_rows(300)
     page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 300))
-    names = [each.split("\n")[0] for each in page.locator(".control > label").all_inner_texts()]
+    names = [text.split("\n")[0] for text in page.locator(".control > label").all_inner_texts()]
     assert set(names) == set(network.names)
     place = {name: i for i, name in enumerate(names)}
     assert page.locator(f"#c{place['city']} option").all_inner_texts() == ["Lille", "Nice", "Rome", "Oslo", "missing"]
@@ -195,8 +195,8 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
     terms = bgn.as_terms(network)
     ends = [float(case.threshold) for term in terms.rules if term.condition.reading and term.condition.leading == 0
             for case in term.condition.reading.cases]  # fmt: skip
-    beside = [each for end in ends for each in (np.nextafter(end, -np.inf), end, np.nextafter(end, np.inf))]
-    rows = np.vstack([table, *([[value, a, b, 50.0]] for value in beside for a in (0.0, 1.0) for b in (0.0, 1.0))])
+    others = [item for end in ends for item in (np.nextafter(end, -np.inf), end, np.nextafter(end, np.inf))]
+    rows = np.vstack([table, *([[value, a, b, 50.0]] for value in others for a in (0.0, 1.0) for b in (0.0, 1.0))])
     got = page.evaluate("rows => rows.map(window.bgn.answers)", rows.tolist())
     np.testing.assert_array_equal(got, network.hidden(rows))
     predicted = page.evaluate("rows => rows.map(window.bgn.predict)", rows.tolist())
@@ -268,7 +268,7 @@ def test_categories_are_chosen(opened) -> None:
         assert value(page) == network.predict([expected])[0]
 
 
-def test_what_it_takes_is_found_and_is_the_least(opened) -> None:
+def test_what_it_takes_is_known_and_is_the_least(opened) -> None:
     network, rows, target = small()
     page = opened(network, rows, target)
     names = page.locator(".control label").all_inner_texts()
@@ -279,10 +279,10 @@ def test_what_it_takes_is_found_and_is_the_least(opened) -> None:
     span = np.ptp(network.predict(rows))
     for wanted in (now + 0.1 * span, now + 0.3 * span, now + 10 * span):
         page.fill("#reach-value", repr(float(wanted)))
-        found = {}
+        result = {}
         for item in page.locator("#reach-list li span").all_inner_texts():
             name, new = re.match(r"(.+) from .+ to (.+) gives", item).groups()
-            found[name] = float(new.replace("\N{MINUS SIGN}", "-"))
+            result[name] = float(new.replace("\N{MINUS SIGN}", "-"))
         least = {}
         for i in order:
             grid = np.linspace(rows[:, i].min(), rows[:, i].max(), 4001)
@@ -291,8 +291,8 @@ def test_what_it_takes_is_found_and_is_the_least(opened) -> None:
             good = grid[network.predict(tried) >= wanted]
             if len(good):
                 least[network.names[i]] = np.abs(good - row[i]).min()
-        assert set(found) == set(least)
-        for name, new in found.items():
+        assert set(result) == set(least)
+        for name, new in result.items():
             i = network.names.index(name)
             changed = row.copy()
             changed[i] = new
@@ -327,7 +327,7 @@ def test_the_keyboard_reaches_everything(opened) -> None:
     assert unnamed == []
 
 
-def test_pointing_at_a_neuron_tells_its_term(opened) -> None:
+def test_pointing_at_a_rule_tells_its_term(opened) -> None:
     network, rows, target = small()
     page = opened(network, rows, target)
     term = bgn.as_terms(network).rules[0]
@@ -353,18 +353,18 @@ def test_light_and_dark_are_legible(opened, scheme) -> None:
     assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")
 
 
-@pytest.mark.parametrize("width", [320, 390, 1100])
-def test_nothing_runs_off_the_side(opened, width) -> None:
+@pytest.mark.parametrize("page_size", [320, 390, 1100])
+def test_nothing_runs_off_the_side(opened, page_size) -> None:
     network = network_of(NASTY, 30, target="<img src=x onerror=alert(3)>")
-    page = opened(network, *rows_for(network, 100), width=width, title="</title><script>alert(4)</script>")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = opened(network, *rows_for(network, 100), page_size=page_size, title="</title><script>alert(4)</script>")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page_size
     text = page.inner_text("main")
     for name in ("<script>alert(1)</script>", "100 % of_it & {{ 7 * 7 }}", "</script><script>alert(2)</script>"):
         assert name in text
 
 
-def test_a_phone_shows_the_prediction_above_the_sliders(opened) -> None:
-    page = opened(*small(), width=390)
+def test_a_phone_shows_the_prediction_over_the_sliders(opened) -> None:
+    page = opened(*small(), page_size=390)
     assert page.locator("#prediction").bounding_box()["y"] < page.locator("#s0").bounding_box()["y"]
     for text in page.locator("svg.effect text").all()[:6]:
         assert text.bounding_box()["height"] >= 9
@@ -398,7 +398,7 @@ def test_injected_scripts_do_not_run(browser, tmp_path) -> None:
     page.close()
 
 
-def told_apart(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.ndarray, np.ndarray]:
+def shown_separately(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 4)).round(2)
     places = np.quantile(rows[:, 0], np.linspace(0, 1, classes + 1)[1:-1])
@@ -408,7 +408,7 @@ def told_apart(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.
 
 @pytest.mark.parametrize(("classes", "deep"), [(2, False), (4, False), (3, True)])
 def test_probabilities_of_the_page_are_those_of_predict_proba(opened, classes, deep) -> None:
-    model, rows, y = told_apart(classes, deep)
+    model, rows, y = shown_separately(classes, deep)
     page = opened(model, rows, y)
     tried = np.random.default_rng(9).normal(size=(200, 4)).round(1)
     scores = page.evaluate("rows => rows.map(window.bgn.score)", tried.tolist())
@@ -420,7 +420,7 @@ def test_probabilities_of_the_page_are_those_of_predict_proba(opened, classes, d
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_predicted_class_follows_the_sliders(opened, classes) -> None:
-    model, rows, y = told_apart(classes)
+    model, rows, y = shown_separately(classes)
     page = opened(model, rows, y)
     column = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).controls[0].column")
     row = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).typical")
@@ -438,9 +438,9 @@ def test_the_predicted_class_follows_the_sliders(opened, classes) -> None:
     assert page.inner_text("#reach-note") != ""
 
 
-@pytest.mark.parametrize("width", [360, 1100])
-def test_classes_stay_on_the_page(opened, width) -> None:
-    page = opened(*told_apart(4), width=width)
+@pytest.mark.parametrize("page_size", [360, 1100])
+def test_classes_stay_on_the_page(opened, page_size) -> None:
+    page = opened(*shown_separately(4), page_size=page_size)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -462,9 +462,9 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 200))
     field = "#edit-lines [aria-label='{} of question {}']"
 
-    def fill(name: str, question: int, number: float) -> None:
-        page.fill(field.format(name, question), str(number))
-        page.press(field.format(name, question), "Tab")
+    def fill(name: str, rule: int, number: float) -> None:
+        page.fill(field.format(name, rule), str(number))
+        page.press(field.format(name, rule), "Tab")
 
     page.fill("#edit-why", "the usual limit")
     fill("threshold", 2, 2.25)
@@ -478,7 +478,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
-    assert [each.what for each in done.edits] == [
+    assert [edit.what for edit in done.edits] == [
         "threshold of question 2 set to 2.25", "weight of question 2 set to 3.1", "question 4 answered yes for Rome",
     ]  # fmt: skip
     assert done.edits[0].why == "the usual limit"
@@ -501,18 +501,18 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         network = network.changed(link=link, bounds=bounds, schema=replace(network.schema, classes=classes))
         target = target if link == "identity" else (target > np.median(target)) * 1.0
         page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
-        for question, name, number in ((1, "weight", 0.3), (3, "threshold", 0.7), (2, "weight", 1e-7)):
-            page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
-            page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
+        for rule, name, number in ((1, "weight", 0.3), (3, "threshold", 0.7), (2, "weight", 1e-7)):
+            page.fill(f"#edit-lines [aria-label='{name} of question {rule}']", str(number))
+            page.press(f"#edit-lines [aria-label='{name} of question {rule}']", "Tab")
         got = page.evaluate("window.bgn.edited.predictions()")
-        found = edited(page, tmp_path)
+        result = edited(page, tmp_path)
         data = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).editing.rows")
-        expected = found.network.predict(np.array([row["values"] for row in data]))
+        expected = result.network.predict(np.array([row["values"] for row in data]))
         expected = expected if classes is None else 1.0 - expected  # the page tells of "ja", the file of "nein"
         np.testing.assert_allclose(got, expected, rtol=0 if link == "identity" else 1e-13)
-        assert found.network.schema.classes == classes
-        assert bgn.load(tmp_path / "edited.json") == found.network
-        assert len(found.edits) == 3
+        assert result.network.schema.classes == classes
+        assert bgn.load(tmp_path / "edited.json") == result.network
+        assert len(result.edits) == 3
 
 
 def test_what_cannot_be_edited_is_not_offered(opened) -> None:

@@ -39,13 +39,13 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
     from bgn.model.term import Oblique, Projection
 
     sides = tuple(float(k % 3 == 0) for k in range(28))
-    asked = [
+    requested = [
         Oblique(Projection((5,), (sides,)), 0.5),
         Oblique(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
         Oblique(Projection((1, 2), (1.0, -0.25)), 700.0), Oblique(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
-    network = with_linear_terms(bgn.Network.of_layers([bgn.Layer.of(asked, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema), [0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ends)  # fmt: skip
+    network = with_linear_terms(bgn.Network.of_layers([bgn.Layer.of(requested, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema), [0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ends)  # fmt: skip
     rng = np.random.default_rng(0)
     rows = np.array([[*rng.uniform(0, 5000, 5).round(0), categories[rng.integers(28)]] for _ in range(200)], dtype=object)
     return network, rows, network.predict(rows) + rng.normal(0, 9000, 200), {}
@@ -83,8 +83,8 @@ def opened(browser):
     """Return a function that opens a page; at the end nothing may have gone wrong in any."""
     troubles, contexts = [], []
 
-    def open_page(path, width=1280, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def open_page(path, page_size=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": page_size, "height": 900}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
@@ -98,16 +98,16 @@ def opened(browser):
     assert troubles == []
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-def test_no_label_lies_over_another(opened, written, width) -> None:
-    page = opened(written, width)
+@pytest.mark.parametrize("page_size", [1280, 400])
+def test_no_label_lies_over_another(opened, written, page_size) -> None:
+    page = opened(written, page_size)
     page.evaluate(UNFOLD)
     assert page.evaluate(MISPLACED) == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_nothing_keeps_people_out(opened, written, width, scheme) -> None:
-    page = opened(written, width, scheme)
+@pytest.mark.parametrize(("page_size", "scheme"), [(1280, "light"), (400, "dark")])
+def test_nothing_keeps_people_out(opened, written, page_size, scheme) -> None:
+    page = opened(written, page_size, scheme)
     many = page.locator("#card details").count() > 0  # hundreds of lines like the first twenty tell nothing new
     if not many:
         page.evaluate(UNFOLD)
@@ -125,7 +125,7 @@ def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -
     assert not page.locator("#made dl").is_visible()
 
 
-def test_an_average_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
+def test_an_ensemble_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
     network, rows, target, _ = average()
     page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
     row = np.array([page.evaluate("window.bgn.row()")])
@@ -176,18 +176,18 @@ def test_impossible_values_are_refused_in_place(opened, tmp_path) -> None:
     rows = np.column_stack([rng.integers(0, 9, 80), rng.uniform(0, 50, 80).round(1)])
     page = opened(bgn.write_report(network, rows, network.predict(rows) + rng.normal(size=80), tmp_path / "r.html"))
     names = page.locator(".control > label").all_inner_texts()
-    rooms, age = (names.index(name) for name in ("rooms", "age"))
+    free, age = (names.index(name) for name in ("rooms", "age"))
     before = page.get_attribute("#prediction", "data-value")
     for field, text, sentence in (
         (age, "old", "“old” is not a number"), (age, "", "Enter a number."), (age, "1e999", "too large"),
-        (rooms, "2.5", "rooms holds whole numbers: 2 or 3, not 2.5."),
+        (free, "2.5", "rooms holds whole numbers: 2 or 3, not 2.5."),
     ):  # fmt: skip
         page.fill(f"#c{field}", text)
         assert sentence in page.inner_text(f"#o{field}")
         assert page.get_attribute(f"#c{field}", "aria-invalid") == "true"
         assert page.get_attribute("#prediction", "data-value") == before
-    page.press(f"#c{rooms}", "Tab")
-    assert page.input_value(f"#c{rooms}") != "2.5"
+    page.press(f"#c{free}", "Tab")
+    assert page.input_value(f"#c{free}") != "2.5"
     page.fill(f"#c{age}", "1,5")  # as some write it
     assert page.inner_text(f"#o{age}") == ""
     page.fill(f"#c{age}", "400")

@@ -38,7 +38,7 @@ def app_of(save_to=None, link="identity", names=None) -> ModelApp:
 
 
 def plain(row: np.ndarray) -> list:
-    return [None if each != each else each for each in row.tolist()]
+    return [None if item != item else item for item in row.tolist()]
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ def ask(server, path, body=b"{}", method="POST", **headers):
     """Send one request as it is; return status, headers and what came back."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
-    told = {"Host": f"127.0.0.1:{server.server_port}", "Content-Type": "application/json"} | headers
+    text = {"Host": f"127.0.0.1:{server.server_port}", "Content-Type": "application/json"} | headers
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, value in told.items():
+    for name, value in text.items():
         if value is not None:
             connection.putheader(name, value)
     if body is not None and "Content-Length" not in headers:
@@ -72,19 +72,19 @@ def ask(server, path, body=b"{}", method="POST", **headers):
 def test_predictions_are_those_of_the_library() -> None:
     app = app_of()
     for row, expected in zip(app.facts.rows[:20], app.facts.predictions, strict=False):
-        found = app.answer("predict", {"row": plain(row)})
-        assert found["prediction"] == expected
-        assert all(each["adds"] for each in found["reasons"])
-    found = app_of(link="logistic").answer("predict", {"row": plain(app.facts.rows[0])})
-    assert sum(found["probabilities"]) == pytest.approx(1.0)
+        result = app.answer("predict", {"row": plain(row)})
+        assert result["prediction"] == expected
+        assert all(item["adds"] for item in result["reasons"])
+    result = app_of(link="logistic").answer("predict", {"row": plain(app.facts.rows[0])})
+    assert sum(result["probabilities"]) == pytest.approx(1.0)
 
 
-def test_rows_are_found_by_number_and_key() -> None:
+def test_rows_are_known_by_number_and_key() -> None:
     app = app_of(names=[f"{k + 1} · key-{k}" for k in range(150)])
     for name in ("17", "KEY-16", "17 · key-16"):
-        found = app.answer("row", {"name": name})
-        assert found["values"] == plain(app.facts.rows[16])
-        assert found["truth"] == app.facts.target[16]
+        result = app.answer("row", {"name": name})
+        assert result["values"] == plain(app.facts.rows[16])
+        assert result["truth"] == app.facts.target[16]
     with pytest.raises(BadRequest, match=r"no row '0'. The first is 1 · key-0, the last 150"):
         app.answer("row", {"name": "0"})
 
@@ -93,13 +93,13 @@ def test_counterfactuals_reach_what_is_wanted_and_leave_what_must_stay() -> None
     app = app_of()
     row = app.facts.rows[3]
     wanted = float(app.facts.predictions[3]) + 1.0
-    found = app.answer("counterfactual", {"row": plain(row), "at_least": wanted})
-    assert found["found"]
-    assert found["prediction"] >= wanted
-    assert app.answer("predict", {"row": found["values"]})["prediction"] == found["prediction"]
-    moved = [each["column"] for each in found["changes"]]
+    result = app.answer("counterfactual", {"row": plain(row), "at_least": wanted})
+    assert result["found"]
+    assert result["prediction"] >= wanted
+    assert app.answer("predict", {"row": result["values"]})["prediction"] == result["prediction"]
+    moved = [item["column"] for item in result["changes"]]
     stayed = app.answer("counterfactual", {"row": plain(row), "at_least": wanted, "stay": moved})
-    assert not set(moved) & {each["column"] for each in stayed["changes"]}
+    assert not set(moved) & {item["column"] for item in stayed["changes"]}
     none = app.answer("counterfactual", {"row": plain(row), "at_least": 1e6})
     assert none["unreachable"]
     chances = app_of(link="logistic").answer("counterfactual", {"row": plain(row), "at_most": 0.9, "class": 1})
@@ -107,35 +107,35 @@ def test_counterfactuals_reach_what_is_wanted_and_leave_what_must_stay() -> None
     assert chances["prediction"] <= 0.9
 
 
-def test_a_class_is_asked_for_without_a_probability() -> None:
+def test_a_class_is_requested_for_without_a_probability() -> None:
     schema = Schema((Column("a"), Column("b")), "pet", classes=("cat", "dog", "eel"))
     network = bgn.Network.of_layers(
         [bgn.Layer([[0.0, 1.0]], [-2.0])], [[1.0, 0.0, -1.0]], [0.0, 0.5, 0.0], schema=schema, link="softmax"
     ).with_linear([bgn.Linear(0, 0.0, 9.0)], [[0.5, 0.0, -0.5]])
     rows = np.array([[0.0, 0.0], [9.0, 9.0], [4.0, 2.0]])
     app = ModelApp(ModelFile(network, bgn.__version__), Facts.of(network, rows, ["eel", "cat", "dog"], None, None))
-    found = app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0})
-    assert found["found"]
-    assert bgn.Network.predict(network, [found["values"]]).argmax() == 0
+    result = app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0})
+    assert result["found"]
+    assert bgn.Network.predict(network, [result["values"]]).argmax() == 0
     with pytest.raises(BadRequest, match="Leave the percentage empty"):
         app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0, "at_least": 0.9})
 
 
-def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> None:
+def test_edits_are_those_of_the_library_and_are_written_where_shown(tmp_path) -> None:
     app = app_of(tmp_path / "edited.json")
-    neurons = [term.index for term in bgn.as_terms(app.file.network).rules]
+    rules = [term.index for term in bgn.as_terms(app.file.network).rules]
     changes = [
         {"do": "weight", "rule": 2, "value": 0.25, "why": "less"}, {"do": "drop", "rule": 1},
         {"do": "weight", "rule": 3, "value": 1.5},
     ]  # fmt: skip
-    found = app.answer("edit", {"changes": changes})
-    assert [each["rows"] for each in found["log"]] == [150] * 3
+    result = app.answer("edit", {"changes": changes})
+    assert [item["rows"] for item in result["log"]] == [150] * 3
     assert app.answer("save", {"changes": changes}) == {"saved": "edited.json", "changes": 3}
     kept = read(tmp_path / "edited.json")
     expected = bgn.edit(app.file.network).coef(2, 0.25)
-    line = [term.index for term in bgn.as_terms(expected.network).rules].index(neurons[0]) + 1
+    line = [term.index for term in bgn.as_terms(expected.network).rules].index(rules[0]) + 1
     expected = expected.drop(line)
-    place = neurons[2] - (neurons[2] > neurons[0])
+    place = rules[2] - (rules[2] > rules[0])
     line = [term.index for term in bgn.as_terms(expected.network).rules].index(place) + 1
     assert kept.network == expected.coef(line, 1.5).network
     assert kept.edits[0].why == "less"
@@ -148,7 +148,7 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
 
 
 @pytest.mark.parametrize(
-    ("question", "body", "message"),
+    ("name", "body", "message"),
     [
         ("predict", {}, "row must have 5 values"),
         ("predict", {"row": [1, 2]}, "row must have 5 values"),
@@ -168,9 +168,9 @@ def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> 
         ("../../etc/passwd", {}, "no such question"),
     ],
 )
-def test_wrong_questions_are_refused_in_plain_words(question, body, message) -> None:
+def test_wrong_requests_are_refused_in_plain_language(name, body, message) -> None:
     with pytest.raises(BadRequest, match=message):
-        app_of().answer(question, body)
+        app_of().answer(name, body)
 
 
 def test_what_is_no_json_is_refused() -> None:
@@ -180,7 +180,7 @@ def test_what_is_no_json_is_refused() -> None:
             parse(body)
 
 
-def test_only_the_page_and_its_questions_are_served(server) -> None:
+def test_only_the_page_and_its_rules_are_served(server) -> None:
     token = server.token
     status, headers, page = ask(server, f"/{token}/", None, "GET")
     assert (status, page[:15]) == (200, b"<!DOCTYPE html>")
@@ -192,7 +192,7 @@ def test_only_the_page_and_its_questions_are_served(server) -> None:
     assert ask(server, f"/{token}/", None, "HEAD")[2] == b""
     behind = ("../../etc/passwd", "report.html", "/etc/passwd", "%2e%2e/%2e%2e/etc/passwd", "?x=1", "api/row")
     paths = ["/", "/x/", f"/{token}", f"/{token[:-1]}/", f"/{token}x/", "/etc/passwd"]
-    for path in [*paths, *(f"/{token}/{each}" for each in behind)]:
+    for path in [*paths, *(f"/{token}/{item}" for item in behind)]:
         status, _, content = ask(server, path, None, "GET")
         assert status == 404, path
         assert json.loads(content) == {"error": "There is nothing here. Use the address that bgn serve printed."}
@@ -262,13 +262,13 @@ def test_no_body_gets_more_than_an_answer_or_a_refusal(server) -> None:
             keys, done = ["rule", "value", "category", "yes", "why"], ["drop", "weight", "category", "threshold", 7]
             body["changes"] = [{"do": rng.choice(done)} | {key: rng.choice(values) for key in keys} for _ in range(3)]
         odd = "".join(rng.choices(string.ascii_letters, k=4))
-        question = rng.choice(["row", "predict", "counterfactual", "edit", "file", "save", odd])
-        status, _, content = ask(server, f"/{server.token}/api/{question}", json.dumps(body).encode())
-        assert status in (200, 400), (question, body, content)
+        request = rng.choice(["row", "predict", "counterfactual", "edit", "file", "save", odd])
+        status, _, content = ask(server, f"/{server.token}/api/{request}", json.dumps(body).encode())
+        assert status in (200, 400), (request, body, content)
         assert ("error" in json.loads(content)) is (status == 400)
 
 
-def test_amounts_beyond_floats_are_refused_in_words(server) -> None:
+def test_weights_beyond_floats_are_refused_in_text(server) -> None:
     for value in (1e308, -1e308):
         body = {"changes": [{"do": "weight", "rule": 1, "value": value}]}
         status, _, content = ask(server, f"/{server.token}/api/edit", json.dumps(body).encode())
@@ -307,7 +307,7 @@ def test_the_address_of_others_is_theirs() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
-def test_the_command_serves_until_it_is_told_to_end(tmp_path) -> None:
+def test_the_command_serves_until_it_is_shown_to_end(tmp_path) -> None:
     network = network_of(["a", "b"], 4, target="y")
     rows, y = rows_for(network, 60)
     bgn.save(network, tmp_path / "m.json")

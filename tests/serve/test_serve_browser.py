@@ -22,10 +22,10 @@ def served(browser, tmp_path):
     network = network_of(["a", "b", "c"], 6, target="price")
     rows, target = rows_for(network, 400)
     names = [f"{k + 1} · key-{k}" for k in range(400)]
-    words = {"columns": {"a": {"label": "size of it", "unit": "m"}}, "target": {"unit": "EUR"}}
-    facts = replace(Facts.of(network, rows, target, None, None, words), names=(names, None))
+    labels = {"columns": {"a": {"label": "size of it", "unit": "m"}}, "target": {"unit": "EUR"}}
+    facts = replace(Facts.of(network, rows, target, None, None, labels), names=(names, None))
     app = ModelApp(ModelFile(network, bgn.__version__), facts, save_to=tmp_path / "edited.json")
-    troubles, asked = [], []
+    troubles, requested = [], []
     with ModelServer(app) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -33,14 +33,14 @@ def served(browser, tmp_path):
         page = context.new_page()
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: requested.append(request.url))
         page.goto(server.url)
         yield page, network, rows, tmp_path
         context.close()
         server.shutdown()
         thread.join()
-    assert [each for each in troubles if "400 (Bad Request)" not in each] == []
-    assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
+    assert [trouble for trouble in troubles if "400 (Bad Request)" not in trouble] == []
+    assert [url for url in requested if not url.startswith((server.url, "data:", "blob:"))] == []
 
 
 def says(page, id: str, text: str) -> None:
@@ -70,7 +70,7 @@ def test_rows_predictions_and_changes_come_from_python(served) -> None:
     says(page, "exact-note", "Proven: no change will do")
 
 
-def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
+def test_edits_are_tried_on_all_rows_and_written_where_shown(served) -> None:
     page, network, _, folder = served
     page.fill("#edit-why", "by law")
     page.fill("#edit-lines [aria-label='weight of question 2']", "0.3")
@@ -86,15 +86,15 @@ def test_edits_are_tried_on_all_rows_and_written_where_told(served) -> None:
     first = bgn.as_terms(network).rules[0].neuron
     line = [term.index for term in bgn.as_terms(done.network).rules].index(first) + 1
     for name in ("edited.json", "downloaded.json"):
-        found = read(folder / name)
-        assert found.network == done.drop(line).network
-        assert found.edits[0].why == "by law"
+        result = read(folder / name)
+        assert result.network == done.drop(line).network
+        assert result.edits[0].why == "by law"
 
 
 def test_the_live_page_looks_right_and_keeps_nobody_out(served) -> None:
     page, *_ = served
-    for width in (1280, 400):
-        page.set_viewport_size({"width": width, "height": 900})
+    for page_size in (1280, 400):
+        page.set_viewport_size({"width": page_size, "height": 900})
         page.evaluate(UNFOLD)
         assert page.evaluate(MISPLACED) == []
     assert barriers(page) == []

@@ -26,7 +26,7 @@ from bgn.explain.arguments import class_labels, class_number, decode_rows, proba
 from bgn.export.condition import bounds, ends
 from bgn.inputs.errors import InputError, check_there
 from bgn.model.network import Network
-from bgn.model.readings import as_terms, as_told
+from bgn.model.readings import as_terms, with_positive_second
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
@@ -69,7 +69,7 @@ def explain(
     bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, rows = file.network, data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
     if row is None:
@@ -178,7 +178,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     bgn effect model.json houses.csv income
     bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, classes, of = file.network, file.network.schema.classes, None
     if network.link == "identity":
         check_no_class(label)
@@ -261,7 +261,7 @@ def compare(
 
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
-    file = replace(file, network=as_told(file.network))
+    file = replace(file, network=with_positive_second(file.network))
     network, output = file.network, output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]

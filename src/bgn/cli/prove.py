@@ -13,7 +13,7 @@ from bgn.cli.terminal import show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import as_told, outputs_of
+from bgn.model.readings import with_positive_second, outputs_of
 from bgn.show.labels import cell
 from bgn.text import lower_end, quote_name, upper_end
 
@@ -52,7 +52,7 @@ def certify(
     bgn certify model.json --column income --within all
     bgn certify penguins.json --class Adelie
     """
-    network = as_told(read_model(model, size).network)
+    network = with_positive_second(read_model(model, size).network)
     output = output_of(network, label)
     domain: dict[str, Any] = {"within": within, "missing": not no_missing, "max_seconds": max_seconds, "output": output}
     ends, certificates = bgn.extremes(network, **domain), bgn.certify(network, columns or None, **domain)

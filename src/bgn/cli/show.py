@@ -15,7 +15,7 @@ from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import Cases, Choice, Count, as_told, outputs_of, swapped
+from bgn.model.readings import Cases, Choice, Count, with_positive_second, outputs_of, swap_classes
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
@@ -48,7 +48,7 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
     file = read_model(model, size)
-    several, network = file.network.link == "softmax", as_told(file.network)
+    several, network = file.network.link == "softmax", with_positive_second(file.network)
     if label is not None:
         if network.link == "identity":
             check_no_class(label)
@@ -56,7 +56,7 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
         if several:
             network = outputs_of(network)[number]
         elif not number:
-            network = swapped(network)
+            network = swap_classes(network)
     if chosen == ["json"]:
         show_json(_describe(replace(file, network=network), digits))
         return

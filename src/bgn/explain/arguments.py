@@ -12,7 +12,7 @@ from bgn.inputs.errors import did_you_mean
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import numbers_per_row
 from bgn.model.network import Network
-from bgn.model.readings import network_of, outputs_of, swapped
+from bgn.model.readings import network_of, outputs_of, swap_classes
 from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Floats
 from bgn.text import Quoted, quote_category, quote_name
@@ -195,7 +195,7 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
     number = len(outputs) if label is None else class_number(network, label, argument)
     if len(outputs) > 1:
         return outputs[number]
-    return outputs_of(network if number == 1 else swapped(network))[0]
+    return outputs_of(network if number == 1 else swap_classes(network))[0]
 
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:

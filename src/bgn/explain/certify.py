@@ -19,7 +19,7 @@ from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.readings import as_told, is_first_positive, network_of
+from bgn.model.readings import with_positive_second, is_first_positive, network_of
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.term import Oblique, Projection
@@ -389,7 +389,7 @@ def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None =
     network = getattr(model, "network_", None)
     if network is None or network.link == "softmax":
         return []
-    found, turned, network = [], is_first_positive(network), as_told(network)
+    found, turned, network = [], is_first_positive(network), with_positive_second(network)
     words = network.schema if words is None else words
     classes = words.classes
     what = "the prediction" if classes is None else f"the probability of {quote_category(category_name(classes[1]))}"

@@ -20,7 +20,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, sum_of, written
-from bgn.model.readings import ReadTerm, as_terms, as_told, is_first_positive, network_of, swapped
+from bgn.model.readings import ReadTerm, as_terms, with_positive_second, is_first_positive, network_of, swap_classes
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines
@@ -186,8 +186,8 @@ class Editor:
         """Return the editor after a change, with a receipt; changes are of the network as it is printed, whose second
         class is "yes"."""
         back = as_printed and is_first_positive(self.network)
-        network = change(as_told(self.network) if back else self.network)
-        network = swapped(network) if back else network
+        network = change(with_positive_second(self.network) if back else self.network)
+        network = swap_classes(network) if back else network
         holding, predictions = self._evaluated(network)
         difference = predictions - self.predictions
         reach = max(float(np.abs(one.intercept).sum() + np.abs(one.rule_coef).sum()) for one in (self.network, network))

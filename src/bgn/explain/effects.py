@@ -32,7 +32,7 @@ from bgn.explain.crossings import crossings, factor, lines_in_plane, mean_steps,
 from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
 from bgn.model.link import bounded
 from bgn.model.network import Network
-from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.readings import with_positive_second, network_of, outputs_of
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.model.term import Linear, Rule
@@ -79,7 +79,7 @@ def effect(
     >>> effect(network.changed(link="logistic"), "age", background).values.round(4)
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
-    network = as_told(network_of(model, plain=False))
+    network = with_positive_second(network_of(model, plain=False))
     refuse_dataset(feature)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):

@@ -98,7 +98,7 @@ def evaluate(
     assert network is not None
     if network.link != "identity":
         rows = evaluation_rows(model, X, y, sample_weight)
-        return evaluate_classes(rows.swapped() if is_first_positive(network) else rows, threshold, bins)
+        return evaluate_classes(rows.swap_classes() if is_first_positive(network) else rows, threshold, bins)
     if threshold != 0.5:
         only = "threshold is for two classes, and the model predicts numbers; leave it out."
         raise ValueError(f"{only} Got {threshold!r}.")
@@ -369,7 +369,7 @@ class EvaluationRows:
             return (self.scores[:, 1] >= self.scores[:, 0]).astype(np.intp)
         return self.scores.argmax(axis=1)
 
-    def swapped(self) -> EvaluationRows:
+    def swap_classes(self) -> EvaluationRows:
         """Return the same, of two classes, with the first as the second."""
         scores = np.stack([np.zeros(len(self.scores)), -self.scores[:, 1]], axis=1)
         return EvaluationRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.tie)

@@ -13,7 +13,7 @@ from bgn.explain.crossings import compile_search
 from bgn.explain.optimize.problem import Domain, problem_of, read_domain
 from bgn.explain.optimize.search import Best, highest
 from bgn.model.network import Network
-from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.readings import with_positive_second, network_of, outputs_of
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
@@ -107,7 +107,7 @@ def extremes(
     >>> network.predict([extremes(network).high_row])
     array([5.5])
     """
-    whole, network = as_told(network_of(model, plain=False)), network_of_output(model, output)
+    whole, network = with_positive_second(network_of(model, plain=False)), network_of_output(model, output)
     domain = read_domain(network, within, missing)
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
@@ -149,7 +149,7 @@ def negative_note(ends: Extremes, target: Floats, remedy: str) -> str:
 
 def network_of_output(model: Any, output: int | None) -> Network:
     """Return the network of one output whose prediction is a model's raw score."""
-    networks = outputs_of(as_told(network_of(model, plain=False)))
+    networks = outputs_of(with_positive_second(network_of(model, plain=False)))
     if output is None and len(networks) > 1:
         raise ValueError(f"output must be the number of a class, from 0 to {len(networks) - 1}; got None.")
     chosen = output or 0

@@ -27,7 +27,7 @@ from bgn.engines.memory import ThreadPool
 from bgn.explain.arguments import background_of, class_labels, class_number, probabilities_of, rows_of, score_of
 from bgn.explain.crossings import fires, summand, summands
 from bgn.model.network import Network, on_gpu
-from bgn.model.readings import as_told, network_of, outputs_of, swapped
+from bgn.model.readings import with_positive_second, network_of, outputs_of, swap_classes
 from bgn.model.schema import Category, Column, category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Condition, Oblique, Rule
@@ -85,7 +85,7 @@ def shap_values(
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
     """
-    network = as_told(network_of(model, plain=False))
+    network = with_positive_second(network_of(model, plain=False))
     rows, background = rows_of(network, X, "X"), background_of(model, network, background)
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
@@ -320,7 +320,7 @@ class Explanation(Tabular):
             return self
         parts = {name: -getattr(self, name) for name in (*names, "base_value")}
         probabilities = None if self.probabilities is None else self.probabilities[:, ::-1]
-        network, classes = swapped(self.network), self.classes[::-1]  # whose second class is the requested one
+        network, classes = swap_classes(self.network), self.classes[::-1]  # whose second class is the requested one
         return replace(self, **parts, network=network, classes=classes, probabilities=probabilities)
 
     def interaction_values(self) -> Floats:

@@ -15,7 +15,7 @@ from bgn.export.condition import describe, describe_linear, ends, remarks
 from bgn.export.numbers import aligned, check_digits, round_terms, rounding_note, whole
 from bgn.export.styles import Html, Latex, Markdown, PageLayout, Text, Written, layout_of
 from bgn.model.numbers import sum_of
-from bgn.model.readings import Terms, as_terms, as_told, network_of
+from bgn.model.readings import Terms, as_terms, with_positive_second, network_of
 from bgn.pipelines import is_wrapped, see_through
 from bgn.text import quote_category, quote_name
 
@@ -81,7 +81,7 @@ def equation(
         raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
     seen = see_through(model) if is_wrapped(model) else None
     model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
-    terms = model if isinstance(model, Terms) else as_terms(as_told(network_of(model, plain=False)))
+    terms = model if isinstance(model, Terms) else as_terms(with_positive_second(network_of(model, plain=False)))
     shown = terms if digits is None else round_terms(terms, digits)
     notes = ["" if digits is None else rounding_note(terms, shown, digits, rows), undone]
     if terms.classes:

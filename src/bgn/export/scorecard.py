@@ -25,7 +25,7 @@ from bgn.export.numbers import percent, plain
 from bgn.export.styles import PageLayout, Text, layout_of
 from bgn.model.link import LINKS
 from bgn.model.numbers import EXACT, whole_numbers, written
-from bgn.model.readings import ReadTerm, Terms, as_terms, as_told, is_first_positive, network_of
+from bgn.model.readings import ReadTerm, Terms, as_terms, with_positive_second, is_first_positive, network_of
 from bgn.model.step import Floats
 from bgn.require import require
 from bgn.text import Quoted
@@ -243,7 +243,7 @@ def scorecard(model: Any) -> Scorecard:
     (array([1.93]), 1.93)
     """
     given = network_of(model, plain=False)
-    network = as_told(given)
+    network = with_positive_second(given)
     if network.linear_coef.any():
         raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
     terms = as_terms(network)

@@ -93,20 +93,20 @@ class Signs(Text):
         return written.replace("-", "\N{MINUS SIGN}")
 
 
-# -- HTML, and the colours of terms.
+# -- HTML, and the colors of terms.
 
-# Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
+# Told apart with any kind of color vision, and legible on white and on black (Okabe and Ito, then Tol).
+COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
 
 
-def colour(position: int) -> str:
-    """Return the colour of the term at `position`, in every figure and equation; there are ten, then they repeat."""
-    return COLOURS[position % len(COLOURS)]
+def color(position: int) -> str:
+    """Return the color of the term at `position`, in every figure and equation; there are ten, then they repeat."""
+    return COLORS[position % len(COLORS)]
 
 
 @dataclass(frozen=True)
 class Html(Text):
-    """A small HTML table that takes the page's own colours; the coefficients' colours are those of the figures."""
+    """A small HTML table that takes the page's own colors; the coefficients' colors are those of the figures."""
 
     relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
 
@@ -134,7 +134,7 @@ class Html(Text):
         rows = [f"{figure.format('transparent', name + ' =')}{cell}{text}</td>" for name, text in parts.hidden]
         rows.append(f"{figure.format('currentColor', parts.base)}{cell}always</td>")
         rows += [
-            f"{figure.format(colour(i), f'{sign} {amount}')}{cell}{factor}</td>"
+            f"{figure.format(color(i), f'{sign} {amount}')}{cell}{factor}</td>"
             for i, (sign, amount, factor) in enumerate(parts.lines)
         ]
         rows += [f"<td></td>{cell}{note}</td>" for note in parts.notes]

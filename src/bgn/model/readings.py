@@ -992,7 +992,7 @@ def find_positive_class(labels: Sequence[Any]) -> int | None:
     return None
 
 
-def swapped(network: Network) -> Network:
+def swap_classes(network: Network) -> Network:
     """Return a network of two classes with the first as its second: it predicts the same.
 
     Rows of which both are equally probable are an exception: of them the first is predicted.
@@ -1008,9 +1008,9 @@ def is_first_positive(network: Network) -> bool:
     return network.link == "logistic" and classes is not None and find_positive_class(classes) == 0
 
 
-def as_told(network: Network) -> Network:
+def with_positive_second(network: Network) -> Network:
     """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
 
     Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
     """
-    return swapped(network) if is_first_positive(network) else network
+    return swap_classes(network) if is_first_positive(network) else network

@@ -14,8 +14,8 @@ from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
 from bgn.text import count_of, quote_category
 
-# Told apart with any kind of colour vision; the first three are those of the other figures.
-_COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
+# Told apart with any kind of color vision; the first three are those of the other figures.
+_COLORS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
 _SHARED = """
     Parameters
     ----------
@@ -53,7 +53,7 @@ def _told(model: Any) -> int:
 
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
-    """Yield name, colour and rows of every class that is drawn."""
+    """Yield name, color and rows of every class that is drawn."""
     judged = evaluation_rows(model, X, y, weight)
     if of is not None:
         chosen = [class_number(network_with_classes(model), of, "of")]
@@ -61,8 +61,8 @@ def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[s
         two = len(judged.classes) == 2
         chosen = [_told(model)] if two else list(range(len(judged.classes)))
     for k in chosen:
-        colour = _COLOURS[(0 if len(chosen) == 1 else k) % len(_COLOURS)]
-        yield quote_category(judged.class_names[k], 24), colour, judged.of_class(k)
+        color = _COLORS[(0 if len(chosen) == 1 else k) % len(_COLORS)]
+        yield quote_category(judged.class_names[k], 24), color, judged.of_class(k)
 
 
 def _unit_square(ax: Any) -> None:
@@ -88,11 +88,11 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
     ax = axes(ax, 4.6, 4.6)
     plain(ax)
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
-    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+    for name, color, one in _drawn(model, X, y, of, sample_weight):
         across, up = one.roc()
         area, error = one.auc()
         told = f"{name}: AUC {area:.3f} ± {error:.3f}"
-        ax.plot(across, up, color=colour, linewidth=1.8, label=told)
+        ax.plot(across, up, color=color, linewidth=1.8, label=told)
     _unit_square(ax)
     name_axes(ax, "1 - specificity (false positives)", "sensitivity (true positives)")
     legend(ax, loc="lower right")
@@ -110,12 +110,12 @@ def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weigh
     """
     ax = axes(ax, 4.6, 4.6)
     plain(ax)
-    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+    for name, color, one in _drawn(model, X, y, of, sample_weight):
         precision, recall = one.precision_recall()
         told = f"{name}: average precision {one.average_precision():.3f}"
-        ax.step(recall, precision, color=colour, linewidth=1.8, where="pre", label=told)
+        ax.step(recall, precision, color=color, linewidth=1.8, where="pre", label=told)
         share = np.average(one.member, weights=one.weight)
-        ax.axhline(share, color=colour, linestyle=":", linewidth=1.4)
+        ax.axhline(share, color=color, linestyle=":", linewidth=1.4)
     _unit_square(ax)
     name_axes(ax, "recall", "precision")
     legend(ax, loc="lower left")
@@ -137,12 +137,12 @@ def calibration(
     ax = axes(ax, 4.6, 4.6 + 0.4 * len(drawn))
     plain(ax)
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
-    for name, colour, one in drawn:
+    for name, color, one in drawn:
         found = one.bins(bins)
         low, high = np.clip([found.observed - 2 * found.error, found.observed + 2 * found.error], 0, 1)
         told = f"{name}: calibration error {found.expected_error:.3f} ({found.by_chance:.3f} by chance)"
         ax.errorbar(
-            found.predicted, found.observed, [found.observed - low, high - found.observed], color=colour, fmt="o-",
+            found.predicted, found.observed, [found.observed - low, high - found.observed], color=color, fmt="o-",
             linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,
         )  # fmt: skip
     _unit_square(ax)
@@ -168,9 +168,9 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
     for k, word in enumerate(judged.class_names):
         mine = judged.codes == k
         heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
-        colour, told = _COLOURS[k % len(_COLOURS)], f"{quote_category(word, 24)} ({count_of(int(mine.sum()), 'row')})"
-        ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
-        ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
+        color, told = _COLORS[k % len(_COLORS)], f"{quote_category(word, 24)} ({count_of(int(mine.sum()), 'row')})"
+        ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=color, alpha=0.35)
+        ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=color, linewidth=1.6, label=told)
     ax.set(xlim=(-0.02, 1.02))
     name_axes(ax, f"predicted probability of {quote_category(judged.class_names[chosen], 24)}", "share of the class's rows")
     legend(ax)
@@ -192,11 +192,11 @@ def decision_curve(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight:
     thresholds = np.linspace(0.0, 0.99, 100)
     highest = 0.0
     ax.axhline(0.0, color=ink(0.6), linestyle="-.", linewidth=1.4, label="act on none")
-    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+    for name, color, one in _drawn(model, X, y, of, sample_weight):
         benefit, share = one.net_benefit(thresholds), np.average(one.member, weights=one.weight)
         everyone = share - (1.0 - share) * thresholds / (1.0 - thresholds)
-        ax.plot(thresholds, everyone, color=colour, linestyle=":", linewidth=1.4, label=f"{name}: act on all")
-        ax.plot(thresholds, benefit, color=colour, linewidth=1.8, label=f"{name}: act above the threshold")
+        ax.plot(thresholds, everyone, color=color, linestyle=":", linewidth=1.4, label=f"{name}: act on all")
+        ax.plot(thresholds, benefit, color=color, linewidth=1.8, label=f"{name}: act above the threshold")
         highest = max(highest, float(share), float(benefit.max()))
     ax.set(xlim=(-0.01, 1.0), ylim=(-0.25 * highest, 1.1 * highest))
     name_axes(ax, "threshold of the probability", "net benefit per row")

@@ -1,4 +1,4 @@
-"""What the prediction is over one column or two: exact effects as steps, pairs as colours, regions as polygons."""
+"""What the prediction is over one column or two: exact effects as steps, pairs as colors, regions as polygons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgn.model.readings import network_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colours, plain
+from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain
 from bgn.require import require
 from bgn.show.curves import band, band_of_categories, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
@@ -32,7 +32,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     One feature gives a step function, exact, over a histogram of the data, in an average with a band of two standard
     errors either way; a column of few whole numbers gets one
     level per number, a category a dot per level. What a gap comes to is a dotted line, or a dot "missing". Two features
-    give colours, worked out at every pixel.
+    give colors, worked out at every pixel.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
             axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.categories))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
-    name_colours(ax, shown, target)
+    name_colors(ax, shown, target)
 
 
 @through_pipelines("X")
@@ -154,7 +154,7 @@ def regions(
     cmap: str = "cividis",
     ax: Any = None,
 ) -> Any:
-    """Draw the regions, exact polygons, that the first layer cuts two features into, coloured by the prediction.
+    """Draw the regions, exact polygons, that the first layer cuts two features into, colored by the prediction.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def regions(
     points : int, default 0
         How many rows of `X` to show as dots.
     cmap : str, default "cividis"
-        A colour map; the default looks alike with any kind of colour vision.
+        A color map; the default looks alike with any kind of color vision.
     ax : matplotlib Axes, optional
         Where to draw; three-dimensional for `steps`.
 
@@ -270,11 +270,11 @@ def _cells(
 
 
 def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:
-    """Fill the polygons with the colours of their predictions."""
+    """Fill the polygons with the colors of their predictions."""
     collections = require("matplotlib.collections", extra="plot")
     filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
     ax.add_collection(filled)
-    name_colours(ax, filled, target)
+    name_colors(ax, filled, target)
 
 
 def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap: str, target: str) -> None:
@@ -300,8 +300,8 @@ def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap:
             for (x0, y0), (x1, y1) in zip(polygons[i], np.roll(polygons[i], -1, axis=0), strict=True)
         ]
         faces = [[(x, y, values[i]) for x, y in polygons[i]], *walls]
-        colours = [shade] + [tuple(0.8 * part for part in shade[:3])] * len(walls)
-        column = art3d.Poly3DCollection(faces, facecolors=colours, edgecolor=(*ink(0.5), 0.5), linewidth=0.3)
+        colors = [shade] + [tuple(0.8 * part for part in shade[:3])] * len(walls)
+        column = art3d.Poly3DCollection(faces, facecolors=colors, edgecolor=(*ink(0.5), 0.5), linewidth=0.3)
         column.set_zorder(place)
         ax.add_collection3d(column)
     ax.set_zlim(floor, high)

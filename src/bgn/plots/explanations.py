@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgn.export.numbers import alike, number, share_of, whole
-from bgn.export.styles import Signs, colour
+from bgn.export.styles import Signs, color
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
 from bgn.model.step import Floats
@@ -47,7 +47,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     X : array_like, frame or Importance
         Rows to measure importance on, or what :func:`bgn.importance` returned.
     of : {"features", "terms"}, default "features"
-        Whose importance; terms have the colours that they have in the equation.
+        Whose importance; terms have the colors that they have in the equation.
     most : int, default 20
         Bars to draw at most.
     ax : matplotlib Axes, optional
@@ -70,15 +70,15 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     if of not in ("features", "terms"):
         raise ValueError(f"of must be 'features' or 'terms'; got {of!r}.")
     values: Floats = getattr(found, of)
-    colours = [FIRST] * len(values)
+    colors = [FIRST] * len(values)
     for position, term in enumerate(as_terms(model).rules if of == "terms" else ()):
-        colours[term.place] = colour(position)
+        colors[term.place] = color(position)
     order = largest(values, bars_that_fit(ax, most))
     labels = partial(_labels, model, of, order)
     ax, room = axes(ax, 4.6 + widest(labels(24)), 0.9 + 0.3 * max(len(order), 1)), ax is None
     plain(ax)
     ax.grid(visible=False, axis="y")
-    ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
+    ax.barh(range(len(order)), values[order], color=[colors[i] for i in order], height=0.65, zorder=2)
     reach = values[order]
     if of == "features" and found.standard_error is not None:
         errors = 2.0 * found.standard_error[order]
@@ -158,8 +158,8 @@ def waterfall(
     room = ax is None
     ax = axes(ax, 5.0 + widest(names(24)), 1.3 + 0.36 * max(len(shown), 1))
     plain(ax)
-    colours = [UP if value > 0 else DOWN for value in shown]
-    ax.barh(range(len(shown)), shown, left=starts, color=colours, height=0.6, zorder=2)
+    colors = [UP if value > 0 else DOWN for value in shown]
+    ax.barh(range(len(shown)), shown, left=starts, color=colors, height=0.6, zorder=2)
     ax.invert_yaxis()
     size = min(9.0, name_bars(ax, names, room))
     _annotate(ax, start, shown, starts, ends, digits, size)
@@ -215,7 +215,7 @@ def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any,
 
 
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
-    """Draw the SHAP values of the most important features, coloured by the features' own values.
+    """Draw the SHAP values of the most important features, colored by the features' own values.
 
     Categories whose levels have no order, and gaps, are grey.
 
@@ -254,14 +254,14 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     ax, room = axes(ax, 5.8 + widest(labels(24)), 1.2 + 0.42 * max(len(order), 1)), ax is None
     plain(ax)
     ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
-    dots, colours = None, two_tone().with_extremes(bad=ink(0.5))
+    dots, colors = None, two_tone().with_extremes(bad=ink(0.5))
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
         kind = explanation.network.schema.columns[feature]
         if kind.categories is not None and not kind.ordered and kind.categories != (False, True):
             data = np.full(len(data), np.nan)  # no level is higher than another
         dots = ax.scatter(
-            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,
+            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colors, vmin=0.0, vmax=1.0,
             s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
     size = name_bars(ax, labels, room)

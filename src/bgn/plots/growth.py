@@ -52,7 +52,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
     _thinly(ax, members)
-    for label, values, colour, dash in (
+    for label, values, color, dash in (
         (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
         (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
         ("lower bound of training (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
@@ -61,7 +61,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
         if line:
             mark = "o" if len(line) <= 30 else None
             ax.plot(
-                *zip(*line, strict=True), dash, color=colour, label=label, linewidth=1.8, marker=mark, markersize=3.5
+                *zip(*line, strict=True), dash, color=color, label=label, linewidth=1.8, marker=mark, markersize=3.5
             )
     swaps = [(x, r.train_loss) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
     if swaps:
@@ -82,9 +82,9 @@ def _thinly(ax: Any, members: Any) -> None:
     """Draw the errors of every network of an average."""
     for each in members:
         path = each.paths[each.best_layer][1:]
-        for name, colour in (("train_loss", FIRST), ("validation_loss", SECOND)):
+        for name, color in (("train_loss", FIRST), ("validation_loss", SECOND)):
             errors = [getattr(one, name) for one in path]
-            ax.plot(range(1, len(path) + 1), errors, color=colour, alpha=0.3, linewidth=0.8)
+            ax.plot(range(1, len(path) + 1), errors, color=color, alpha=0.3, linewidth=0.8)
 
 
 def _layer_ends(records: list[Any]) -> dict[int, int]:
@@ -111,7 +111,7 @@ def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
             )  # fmt: skip
 
 
-_COLOURS = {"training": FIRST, "validation": SECOND, "test": THIRD}
+_COLORS = {"training": FIRST, "validation": SECOND, "test": THIRD}
 
 
 def frontier(
@@ -152,7 +152,7 @@ def frontier(
     word = "log loss" if found.loss == "log_loss" else "error"
     for rows, errors in found.errors.items():
         ax.plot(
-            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} {word}",
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLORS[rows], label=f"{found.name(rows)} {word}",
             linewidth=1.8, markersize=3.5,
         )  # fmt: skip
     last = list(found.linear)[-1:]  # the test rows come last

@@ -22,7 +22,7 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     """Draw a network as in the paper: features, neurons and output, each with its share of the prediction.
 
     Features and neurons are sorted by relative importance, the largest on top. A connection is as dark as its share
-    of the neuron; a neuron has the colour of its coefficient in ``bgn.equation(model, format="html")``.
+    of the neuron; a neuron has the color of its coefficient in ``bgn.equation(model, format="html")``.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def _paint(ax: Any, drawing: Drawing, size: float) -> None:
 
     for line in drawing.lines:
         x0, y0, x1, y1 = drawing.ends(line)
-        shade = line.colour or ink(0.15 + 0.85 * line.darkness)
+        shade = line.color or ink(0.15 + 0.85 * line.darkness)
         ax.plot([x0, x1], [y0, y1], color=shade, linewidth=1.3, solid_capstyle="round", zorder=1)
         if line.text:
             ax.text(x0 - line.room + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
     for box in drawing.boxes:
-        edge = box.colour or ink(0.6)
+        edge = box.color or ink(0.6)
         corner = (box.x, box.y - box.height / 2)
         ax.add_patch(
             Rectangle(corner, box.width, box.height, facecolor=ink(0.04), edgecolor=edge, linewidth=1.4, zorder=2)

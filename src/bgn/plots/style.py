@@ -17,7 +17,7 @@ from bgn.model.step import Floats
 from bgn.require import require
 from bgn.show.drawing import text_width
 
-# Told apart with any kind of colour vision, on light and on dark.
+# Told apart with any kind of color vision, on light and on dark.
 UP, DOWN, FIRST, SECOND, THIRD = "#D55E00", "#0072B2", "#0072B2", "#D55E00", "#009E73"
 
 
@@ -30,7 +30,7 @@ def axes(ax: Any, width: float, height: float, **subplot: Any) -> Any:
 
 
 def ink(strength: float = 1.0) -> Any:
-    """Return the text colour of the style in force, blended into its background when `strength` is below 1."""
+    """Return the text color of the style in force, blended into its background when `strength` is below 1."""
     matplotlib = require("matplotlib", extra="plot")
     colors = require("matplotlib.colors", extra="plot")
     front = colors.to_rgb(matplotlib.rcParams["text.color"])
@@ -46,7 +46,7 @@ def plain(ax: Any) -> None:
 
 
 def two_tone() -> Any:
-    """Return a colour map from blue over grey to orange, legible on light and on dark."""
+    """Return a color map from blue over grey to orange, legible on light and on dark."""
     colors = require("matplotlib.colors", extra="plot")
     return colors.LinearSegmentedColormap.from_list("bgn", ["#0072B2", "#8A8A8A", "#D55E00"])
 
@@ -163,8 +163,8 @@ def beside_names(room: bool) -> float:
     return 1.0 if room else 1.25 - _NAMES  # and the margin of the axes
 
 
-def name_colours(ax: Any, shown: Any, name: str) -> None:
-    """Put a bar of colours beside the axes, and name it."""
+def name_colors(ax: Any, shown: Any, name: str) -> None:
+    """Put a bar of colors beside the axes, and name it."""
     bar = ax.figure.colorbar(shown, ax=ax)
     bar.set_label(folded(name, 72.0 * inches(ax)[1], 10.0), parse_math=False)
 

@@ -278,8 +278,8 @@ def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tupl
         values = np.append(np.arange(low, high + 1.0), high)
         places = np.append(values[:-1] - 0.5, high + 0.5)
     else:
-        alone = [neuron for neuron in network.layers[0].neurons if neuron.projection.columns == (column,)]
-        cuts = np.array([neuron.threshold / neuron.projection.factors[0] for neuron in alone])
+        alone = [unit for unit in network.layers[0].neurons if unit.projection.columns == (column,)]
+        cuts = np.array([unit.threshold / unit.projection.factors[0] for unit in alone])
         cuts = cuts[(cuts > low) & (cuts < high)]
         places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
     return places, mean_predictions(network, k, [column], values[:, np.newaxis], _some_rows(facts))

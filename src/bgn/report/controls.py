@@ -18,7 +18,7 @@ from bgn.explain.arguments import value_if_missing
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.network import Network
-from bgn.model.readings import ReadTerm, swapped
+from bgn.model.readings import ReadTerm, swap_classes
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.report.facts import WORST, Facts, columns_shown
@@ -114,9 +114,9 @@ def changing_parts(network: Network) -> dict[str, Any]:
     """Return where predictions change: the conditions of the first layer, and the linear terms."""
     first = network.layers[0]
     conditions = [
-        {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias,
-         "missing_as": neuron.projection.missing_as}
-        for neuron, bias in zip(first.neurons, first.bias.tolist(), strict=True)
+        {"columns": condition.projection.columns, "weights": condition.projection.coefficients, "bias": bias,
+         "missing_as": condition.projection.missing_as}
+        for condition, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
     linear = [
         {"column": term.column, "coef": coef, "low": term.low, "high": term.high,
@@ -228,7 +228,9 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     units = {a.name: b.unit for a, b in zip(of.columns, shown.columns, strict=True) if b.unit and b.unit != a.unit}
     if of.target and shown.target_unit and shown.target_unit != of.target_unit:
         units[of.target] = shown.target_unit
-    saved = swapped(facts.original) if facts.turned else facts.original
+    saved = swap_classes(facts.original) if facts.turned else facts.original
+    if any(rule.otherwise == 0.0 for rule in saved.rules):  # the page changes rules that are worth 1 or -1
+        saved = saved.changed(layers=saved.layers)
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), units, facts.edits)
@@ -239,24 +241,24 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _editable_rule(facts: Facts, term: ReadTerm) -> dict[str, Any]:
     """Return what can be changed of one rule: its threshold, for which categories it holds, its weight."""
     network = facts.network
-    neuron, flipped = network.layers[0].neurons[term.index], bool(network.output_weights[term.index] < 0)
+    condition, flipped = network.layers[0].neurons[term.index], bool(network.output_weights[term.index] < 0)
     stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
-                       for coefs in (neuron.projection.coefficients, term.condition.coefficients))  # fmt: skip
+                       for coefs in (condition.projection.coefficients, term.condition.coefficients))  # fmt: skip
     scale = stored[0] / printed[0] if stored else 1.0
     rule: dict[str, Any] = {
         "neuron": term.index, "text": describe(term.condition, facts.terms, Signs()), "weight": term.weight,
-        "flipped": flipped, "threshold": neuron.threshold / scale + 0.0 if stored else None, "scale": scale,
+        "flipped": flipped, "threshold": condition.threshold / scale + 0.0 if stored else None, "scale": scale,
         "categories": None,
     }  # fmt: skip
-    columns, values = neuron.projection.columns, neuron.projection.coefficients[0]
+    columns, values = condition.projection.columns, condition.projection.coefficients[0]
     categories = network.schema.columns[columns[0]].categories
     if stored or len(columns) > 1 or categories is None or not isinstance(values, tuple):
         return rule
-    holds = (np.asarray(values) >= neuron.threshold).tolist()
+    holds = (np.asarray(values) >= condition.threshold).tolist()
     rule["categories"] = [
         {"code": code, "name": quote_category(category_name(category), 24), "yes": fires is not flipped}
         for code, (category, fires) in enumerate(zip(categories, holds, strict=True))
     ]
-    if neuron.missing is not None:  # -1 is a missing value
-        rule["categories"].append({"code": -1, "name": "missing", "yes": neuron.missing is not flipped})
+    if condition.missing is not None:  # -1 is a missing value
+        rule["categories"].append({"code": -1, "name": "missing", "yes": condition.missing is not flipped})
     return rule

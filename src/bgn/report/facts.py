@@ -23,7 +23,7 @@ from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.export.numbers import share_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
-from bgn.model.readings import Terms, as_terms, as_told, is_first_positive, outputs_of
+from bgn.model.readings import Terms, as_terms, with_positive_second, is_first_positive, outputs_of
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Linear
@@ -86,7 +86,7 @@ class Facts:
         units: Mapping[str, str] | None = None,
     ) -> Facts:  # fmt: skip
         """Check the arguments of a report and work out what it needs."""
-        turned, original = is_first_positive(clipped_network(model)), as_told(clipped_network(model))
+        turned, original = is_first_positive(clipped_network(model)), with_positive_second(clipped_network(model))
         page_labels = PageLabels.of(original.schema, labels, units)
         nameless = KeptCategories({}, KeptCategories.of(original).nameless)
         network, coded = original.changed(schema=nameless.schema(page_labels.schema)), read_codes(original)
@@ -134,7 +134,7 @@ class Facts:
     def intervals(self) -> Intervals | None:
         """How sure predictions are, where the model knows, without groups or folds."""
         own = getattr(self.model, "intervals_", None)
-        if own is None or as_told(own.network) != self.original or own.folds or set(own.calibrations) != {None}:
+        if own is None or with_positive_second(own.network) != self.original or own.folds or set(own.calibrations) != {None}:
             return None
         known = np.isfinite(own.calibrations[None].quantile(SHARE))
         return replace(own, network=self.original) if known else None  # whose classes stand as the page has them

@@ -26,7 +26,7 @@ from bgn.export.condition import describe, remarks
 from bgn.export.numbers import aligned, alike, number, places, share_of
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
-from bgn.export.styles import Html, Signs, colour
+from bgn.export.styles import Html, Signs, color
 from bgn.model.network import Edit
 from bgn.model.readings import outputs_of
 from bgn.pipelines import through_pipelines
@@ -209,7 +209,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         describe=lambda condition: markup(describe(condition, terms, Html())),
         remarks=[markup(text) for text in remarks(terms, Html())],
         lines=linear_lines(facts),
-        color=colour,
+        color=color,
         classes=classes,
         columns=card.columns,
         measures=list(MEASURES[facts.classes].values()),
@@ -352,8 +352,8 @@ def _data(
     ]  # fmt: skip
     intervals, interval = facts.intervals, None
     if intervals is not None:
-        spread = intervals.spread
-        points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
+        scale = intervals.spread
+        points = ([0.0], [1.0]) if scale is None else (scale.centres.tolist(), scale.sizes.tolist())
         interval = {"reach": intervals.calibrations[None].quantile(SHARE), "at": points[0], "sizes": points[1]}
     ends = [float(end) for part in (facts.target, facts.predictions) for end in (part.min(), part.max())]
     blob = {

@@ -47,8 +47,8 @@ def summary(facts: Facts, model: Rival) -> str:
     used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
-    questions = "one yes/no question" if rules == 1 else f"{rules} yes/no questions"
-    parts = [f"a fixed amount for each of {questions} answered yes"] if rules else []
+    rules_text = "one yes/no question" if rules == 1 else f"{rules} yes/no questions"
+    parts = [f"a fixed amount for each of {rules_text} answered yes"] if rules else []
     if linear:
         parts.append(f"so much per unit of {'one column' if linear == 1 else f'{linear} columns'}")
     scores, names = model.evaluation.scores, facts.class_names if facts.classes else []

@@ -10,7 +10,7 @@ from typing import Any
 from bgn.export.equation import equation
 from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
-from bgn.model.readings import as_told, network_of, outputs_of
+from bgn.model.readings import with_positive_second, network_of, outputs_of
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
@@ -21,7 +21,7 @@ _FONT = 'font-family="system-ui, sans-serif"'
 def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     """Return the drawing of a network; a reader who cannot see it hears `label`.
 
-    With `focus` the keyboard reaches every neuron of the last layer, for the report's script.
+    With `focus` the keyboard reaches every rule, for the report's script.
     """
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '
@@ -33,12 +33,14 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     last = max(box.layer for box in sheet.boxes) - 1
     for line in sheet.lines:
         x0, y0, x1, y1 = sheet.ends(line)
-        shade = (
-            f'stroke="{line.colour}"' if line.colour else f'stroke="currentColor" opacity="{_opacity(line.darkness)}"'
-        )
+        # To which box of the last layer it goes, for the report's script.
+        near = [box for box in (sheet.boxes[line.start], sheet.boxes[line.end]) if box.layer == last]
+        belongs = _index(near[0]) if near else 'data-neuron="-1"'
+        shade = f'stroke="currentColor" opacity="{0.15 + 0.85 * line.darkness:.2f}"'
+        if line.color:
+            shade = f'stroke="{line.color}"'
         parts.append(
-            f'<line {_belongs(sheet.boxes[line.start], sheet.boxes[line.end], last)} x1="{x0:.1f}" y1="{y0:.1f}" '
-            f'x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
+            f'<line {belongs} x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
         )
         if line.text:
             parts.append(f'<text x="{x0 - line.room + 3:.1f}" y="{y0 + 3.5:.1f}">{escape(line.text)}</text>')
@@ -46,14 +48,17 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         reached = focus and box.layer == last and box.kind in ("neuron", "group")
         reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
         index = f" {_index(box)}" if box.layer == last else ""
-        edge = f'stroke="{box.colour}"' if box.colour else 'stroke="currentColor" stroke-opacity="0.6"'
-        top = box.y - box.height / 2
+        edge = f'stroke="{box.color}"' if box.color else 'stroke="currentColor" stroke-opacity="0.6"'
+        lines = box.text.split("\n")
+        first = box.y + 3.5 - LINE * (len(lines) - 1) / 2
         parts.append(
             f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>'
-            f'<rect x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.0f}" rx="3" '
+            f'<rect x="{box.x:.1f}" y="{box.y - box.height / 2:.1f}" width="{box.width:.1f}" '
+            f'height="{box.height:.0f}" rx="3" '
             f'fill="currentColor" fill-opacity="0.04" {edge} stroke-width="1.4"/>'
-            f"{_words(box)}"
         )
+        for place, text in enumerate(lines):
+            parts.append(f'<text x="{box.x + PAD:.1f}" y="{first + LINE * place:.1f}">{escape(text)}</text>')
         if box.share is not None:
             end_x = box.x + box.width - PAD
             parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{share_of(box.share)}</text>')
@@ -61,28 +66,9 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _belongs(start: Box, end: Box, last: int) -> str:
-    """Return to which box of the last layer a line goes, for the report's script."""
-    box = start if start.layer == last else end if end.layer == last else None
-    return 'data-neuron="-1"' if box is None else _index(box)
-
-
 def _index(box: Box) -> str:
-    """Return the number of a question, or of a group of questions."""
+    """Return the number of a rule, or of a group of rules."""
     return f'data-{"group" if box.kind == "group" else "neuron"}="{-1 if box.kind == "line" else box.index}"'
-
-
-def _words(box: Box) -> str:
-    """Return the text of a box, line under line."""
-    lines = box.text.split("\n")
-    first = box.y + 3.5 - LINE * (len(lines) - 1) / 2
-    return "".join(
-        f'<text x="{box.x + PAD:.1f}" y="{first + LINE * i:.1f}">{escape(line)}</text>' for i, line in enumerate(lines)
-    )
-
-
-def _opacity(darkness: float) -> str:
-    return f"{0.15 + 0.85 * darkness:.2f}"
 
 
 class Chart:
@@ -100,7 +86,7 @@ class Chart:
     ) -> None:
         self.width, self.height = size
         self.log = log
-        self.across, self.up = _spread(across), _spread(up, log)
+        self.across, self.up = _nonempty(across), _nonempty(up, log)
         self.label, self.letter = label, letter
         self.parts: list[str] = []
         ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
@@ -180,25 +166,25 @@ class Chart:
         )
 
 
-def category_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
-    """Return the effect of a category: one line per level with its word, mean prediction and, faintly, rows."""
-    low, high = _spread(up)
-    left, line = 12 + 1.12 * max((text_width(word) for word, _, _ in levels), default=6.0), 18
-    height, most = line * len(levels) + 28, max([1.0, *(rows for _, _, rows in levels)])
-    room = 320 - 12 - left
+def category_chart(categories: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
+    """Return the effect of a category: one line per category with its name, mean prediction and, faintly, rows."""
+    low, high = _nonempty(up)
+    left, line = 12 + 1.12 * max((text_width(name) for name, _, _ in categories), default=6.0), 18
+    height, most = line * len(categories) + 28, max([1.0, *(rows for _, _, rows in categories)])
+    across = 320 - 12 - left
     parts = []
     for tick in _ticks(low, high, count=3):
-        x = left + room * (tick - low) / (high - low)
+        x = left + across * (tick - low) / (high - low)
         parts.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 20}" class="grid"/>'
             f'<text x="{_inside(x, tick, 320):.1f}" y="{height - 6}" text-anchor="middle">{_short(tick)}</text>'
         )
-    for place, (word, value, rows) in enumerate(levels):
+    for place, (name, value, rows) in enumerate(categories):
         y = 4 + line * (place + 0.5)
         parts.append(
-            f'<rect x="{left:.1f}" y="{y - 6:.1f}" width="{0.25 * room * rows / most:.1f}" height="12" class="bar"/>'
-            f'<text x="{left - 5:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(word)}</text>'
-            f'<circle cx="{left + room * (value - low) / (high - low):.1f}" cy="{y:.1f}" r="4" class="level"/>'
+            f'<rect x="{left:.1f}" y="{y - 6:.1f}" width="{0.25 * across * rows / most:.1f}" height="12" class="bar"/>'
+            f'<text x="{left - 5:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
+            f'<circle cx="{left + across * (value - low) / (high - low):.1f}" cy="{y:.1f}" r="4" class="level"/>'
         )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart effect" role="img" aria-label="{escape(label)}" '
@@ -206,7 +192,7 @@ def category_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, 
     )
 
 
-def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
+def _nonempty(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
     """Return a range that has some width."""
     low, high = (min(max(end, -_MOST), _MOST) for end in ends)
     if log:
@@ -245,12 +231,13 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     return [float(f"{i * step:.12g}") for i in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-_MOST_LISTED = 100  # questions that a card shows
+_MOST_LISTED = 100  # rules that a card shows
 
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
-    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(as_told(network_of(model, plain=False))))
+    outputs = outputs_of(with_positive_second(network_of(model, plain=False)))
+    drawings = "".join(drawing(draw(output), repr(output)) for output in outputs)
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
 

@@ -21,7 +21,7 @@ from bgn.explain.edit import Editor
 from bgn.export.equation import equation
 from bgn.inputs.training import to_labels
 from bgn.model.network import Network
-from bgn.model.readings import as_terms, swapped
+from bgn.model.readings import as_terms, swap_classes
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
@@ -276,7 +276,7 @@ class ModelApp:
     def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
         file = self.file
         kept: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        network = swapped(editor.network) if self.facts.turned else editor.network
+        network = swap_classes(editor.network) if self.facts.turned else editor.network
         save(network, path, units=file.units, edits=(*file.edits, *editor.log), **kept)
 
 

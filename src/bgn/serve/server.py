@@ -149,8 +149,8 @@ class _Requests(BaseHTTPRequestHandler):
         if body is None:
             return
         try:
-            found = self.server.app.answer(place.removeprefix("api/"), parse(body))
-            content = json.dumps(found, allow_nan=False).encode()
+            answer = self.server.app.answer(place.removeprefix("api/"), parse(body))
+            content = json.dumps(answer, allow_nan=False).encode()
         except BadRequest as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error))
         except Exception as error:
@@ -180,15 +180,16 @@ class _Requests(BaseHTTPRequestHandler):
         if kind != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Requests must be JSON (Content-Type: application/json).")
             return None
-        told = self.headers.get_all("Content-Length", [])
-        if "Transfer-Encoding" in self.headers or len(told) != 1 or not (told[0].isascii() and told[0].isdigit()):
+        lengths = self.headers.get_all("Content-Length", [])
+        known = len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()
+        if "Transfer-Encoding" in self.headers or not known:
             self._refuse(HTTPStatus.LENGTH_REQUIRED, "Requests must say how long they are (Content-Length).")
             return None
-        if len(told[0]) > 12 or int(told[0]) > MOST_BYTES:
+        if len(lengths[0]) > 12 or int(lengths[0]) > MOST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Requests may have {MOST_BYTES:,} bytes at most.")
             return None
-        body = self.rfile.read(int(told[0]))
-        if len(body) < int(told[0]):
+        body = self.rfile.read(int(lengths[0]))
+        if len(body) < int(lengths[0]):
             self._refuse(HTTPStatus.BAD_REQUEST, "The request broke off.")
             return None
         return body

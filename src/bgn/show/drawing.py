@@ -2,7 +2,7 @@
 
 The matplotlib figure, the report and the notebook draw the same :class:`Drawing`. Columns go from left to right:
 features, hidden layers, output. Features and neurons stand in order of their share of the prediction, the largest on
-top; a neuron has the colour of its term in the equation; a connection is as dark as its share of the neuron. Of many
+top; a neuron has the color of its term in the equation; a connection is as dark as its share of the neuron. Of many
 rules those about the same columns share a box, and what is left shares one.
 """
 
@@ -21,9 +21,9 @@ from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
 from bgn.export.condition import describe, describe_linear
 from bgn.export.numbers import aligned, check_digits, round_terms, share_of, whole
-from bgn.export.styles import Signs, colour
+from bgn.export.styles import Signs, color
 from bgn.model.network import Network
-from bgn.model.readings import ReadCondition, ReadTerm, Terms, as_terms, as_told, network_of
+from bgn.model.readings import ReadCondition, ReadTerm, Terms, as_terms, with_positive_second, network_of
 from bgn.model.step import Floats
 from bgn.model.term import Rule
 from bgn.show.labels import shortened
@@ -69,7 +69,7 @@ class Box:
     index: int
     text: str
     share: float | None
-    colour: str | None
+    color: str | None
     x: float
     y: float
     width: float
@@ -90,7 +90,7 @@ class Line:
     start: int
     end: int
     darkness: float
-    colour: str | None = None
+    color: str | None = None
     text: str = ""
     room: float = 0.0
 
@@ -148,7 +148,7 @@ def draw(
     >>> [box.label for box in draw(network).boxes]
     ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.0 + Σ']
     """
-    network = as_told(network_of(model, plain=False))
+    network = with_positive_second(network_of(model, plain=False))
     exact = as_terms(network)
     if exact.classes:
         raise ValueError(f"model must have one output; got {len(exact.classes)}. Draw one of bgn.model.readings.outputs_of.")
@@ -248,7 +248,7 @@ class _Plan:
             # Beside linear terms of unknown size, a share of the rules alone would mislead.
             known = share if self.lines is not None or not self.terms.linear else None
             text = describe(term, self.terms, Signs())
-            boxes.append((share, self.box("neuron", last, term.index, text, known, colour(position))))
+            boxes.append((share, self.box("neuron", last, term.index, text, known, color(position))))
         for place, term in enumerate(self.terms.linear, start=1):
             assert term.linear is not None
             share = 0.0 if self.lines is None else self.lines[place - 1] / self.total
@@ -291,7 +291,7 @@ class _Plan:
             lines.append(Line(box, last, 0.6, None, _per_unit(term), room))
         for position, (term, text) in enumerate(zip(terms.rules, added, strict=False)):
             start = places[term.condition.layer, term.index]
-            lines.append(Line(start, last, 1.0, colour(position), text, room))
+            lines.append(Line(start, last, 1.0, color(position), text, room))
         return tuple(lines)
 
     def parts(self, condition: ReadCondition) -> dict[int, float]:
@@ -369,7 +369,7 @@ class _Plan:
             start += len(shown)
         boxes = [box for column in kept for box in column]
         ends = [replace(line, start=moved[line.start], end=moved[line.end]) for line in lines]
-        ends = [replace(line, text="", colour=None) if boxes[line.start].members else line for line in ends]
+        ends = [replace(line, text="", color=None) if boxes[line.start].members else line for line in ends]
         return kept, _merge_lines(ends)
 
     def fewest(self, boxes: list[Box], word: str, most: int) -> list[Box]:
