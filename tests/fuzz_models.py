@@ -166,10 +166,11 @@ def other_size(raw: bytes, dice: random.Random) -> bytes:
         content["feature_names"], content["network"]["inputs"] = None, inputs
     else:
         content["schema"]["columns"] = inputs
-    layers = content["network"]["layers"]
-    if dice.random() < 0.5 and layers[-1]:
-        times = dice.choice([2, 30, 300])
-        layers[-1] *= times
+    times = dice.choice([1, 1, 2, 30, 300])
+    if content["version"] == 3:
+        content["network"]["terms"] *= times
+    elif content["network"]["layers"][-1]:
+        content["network"]["layers"][-1] *= times
         content["network"]["output_weights"] *= times
     return json.dumps(content).encode()
 
@@ -181,14 +182,18 @@ def other_meaning(raw: bytes, dice: random.Random) -> bytes:
         return raw
     action, schema = dice.randrange(5), content["schema"]
     if action < 2 and isinstance(schema["columns"], list):
-        wrong = [{"seen": [5.0, -5.0]}, {"levels": ["a", "b"], "part_of": {"raw": "t", "part": "year"}}][action]
-        columns = [column if isinstance(column, dict) else {"name": column} for column in schema["columns"]]
-        schema["columns"] = [column | wrong for column in columns]
+        categories = "levels" if content["version"] == 2 else "categories"
+        wrong = [{"seen": [5.0, -5.0]}, {categories: ["a", "b"], "part_of": {"raw": "t", "part": "year"}}][action]
+        schema["columns"] = [(each if isinstance(each, dict) else {"name": each}) | wrong for each in schema["columns"]]
     elif action == 2:
         content |= {"kind": "network", "settings": None}
     elif action == 3:
-        for unit in [unit for layer in content["network"]["layers"] for unit in layer]:
-            unit["weights"] = [dice.choice([1e308, -1e308, value]) for value in unit["weights"]]
+        network = content["network"]
+        neurons = [neuron for layer in network.get("layers", []) for neuron in layer]
+        neurons += [condition for term in network.get("terms", []) for condition in term.get("conditions", [])]
+        for neuron in neurons:
+            for name in {"weights", "coefficients"} & neuron.keys():
+                neuron[name] = [dice.choice([1e308, -1e308, number]) for number in neuron[name]]
     else:
         schema["columns"] = dice.choice([10**5, 10**6])
     return json.dumps(content).encode() + b" " * dice.choice([0, 10**6])

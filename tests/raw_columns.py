@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bgn.model.schema import Column, Schema
-from bgn.persist import version1
+from bgn.persist import earlier
 from bgn.preparation import Preparation
 
 Columns = tuple[tuple[Column, ...], str | None]
@@ -13,18 +13,18 @@ Columns = tuple[tuple[Column, ...], str | None]
 
 def number(column: str, boolean: bool = False, fill: float | None = None) -> Columns:
     """A column of numbers, or of true and false."""
-    return version1.columns_of({"kind": "number", "column": column, "boolean": boolean, "fill": fill}, "")
+    return earlier.columns_made_of({"kind": "number", "column": column, "boolean": boolean, "fill": fill}, "")
 
 
 def category(column: str, values: tuple[Any, ...], fill: Any = None) -> Columns:
     """One column of 0 and 1 per word."""
-    return version1.columns_of({"kind": "category", "column": column, "values": [*values], "fill": fill}, "")
+    return earlier.columns_made_of({"kind": "category", "column": column, "values": [*values], "fill": fill}, "")
 
 
 def date(column: str, parts: tuple[str, ...], form: str | None = None, fill: Any = None, zone: Any = None) -> Columns:
     """Parts of a date."""
     encoding = {"kind": "date", "column": column, "parts": [*parts], "format": form, "zone": zone}
-    return version1.columns_of(encoding | {"fill": None if fill is None else [*fill]}, "")
+    return earlier.columns_made_of(encoding | {"fill": None if fill is None else [*fill]}, "")
 
 
 def prepared(*raw: Columns, decimal: str = ".", written: Any = ()) -> Preparation:

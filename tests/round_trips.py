@@ -14,7 +14,7 @@ import bgn
 from bgn import BGNClassifier, BGNRegressor, Network
 from bgn.model.categories import KeptCategories
 from bgn.persist import growth
-from bgn.persist.growth import _plain
+from bgn.persist.growth import plain_setting
 
 # Memory, where the system has a folder for it: a model is written and read after every fit of the suite.
 _MEMORY = Path("/dev/shm")
@@ -61,8 +61,8 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     assert again.n_features_in_ == model.n_features_in_
     assert list(getattr(again, "feature_names_in_", ())) == list(getattr(model, "feature_names_in_", ()))
     settings = model.get_params()
-    written = {name: _plain(value) for name, value in settings.items()}  # sets are lists there
-    assert {name: _plain(value) for name, value in again.get_params().items()} == {
+    written = {name: plain_setting(value) for name, value in settings.items()}  # sets are lists there
+    assert {name: plain_setting(value) for name, value in again.get_params().items()} == {
         name: written[name] for name in again.get_params()
     }
     lost = {name for name, value in settings.items() if value is not None and written[name] is None}

@@ -84,7 +84,8 @@ def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
         number("income"), number("age", fill=41.5), category("kind", ("flat",), "flat")
     )
     lines = saved.read_text().splitlines()
-    assert '{"columns": [0, 1], "weights": [0.59, 1.0], "threshold": 63.56},' in [line.strip() for line in lines]
+    term = '{"column": 0, "relation": ">=", "threshold": 65.46}'
+    assert f'{{"coef": [0.635], "conditions": [{term}], "otherwise": -1.0}},' in [line.strip() for line in lines]
     assert max(map(len, lines)) <= 120
     assert len(json.loads(saved.read_text())["checks"]) == 5
 
@@ -122,12 +123,12 @@ def test_preparations_come_back() -> None:
     ],
 )
 def test_preparations_of_version_1_are_checked(column: dict[str, Any], message: str) -> None:
-    from bgn.persist import parts
+    from bgn.persist import earlier
 
     plain = {"kind": "number", "column": "a", "fill": None}
     whole = plain | ({} if column.get("kind") in ("category", "date") else {"boolean": False}) | column
     with pytest.raises(ModelFileError, match=message):
-        parts.preparation_in([whole], "preparation")
+        earlier.columns_made_of(whole, "preparation.columns[0]")
 
 
 def test_the_rows_that_are_checked_are_made_up_and_have_their_predictions(tmp_path: Path) -> None:
@@ -157,12 +158,13 @@ def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
     if file.network.link == "identity":
         np.testing.assert_array_equal(bgn.load(path).predict(X), expected["predictions"])
     else:  # the last bits of an exponential are the processor's
-        np.testing.assert_allclose(bgn.load(path).predict(X), expected["predictions"], rtol=1e-12)
+        np.testing.assert_allclose(file.network.predict(X), expected["predictions"], rtol=1e-12)
     assert (file.preparation is not None) == (path.stem in ("version1_deep", "version1_regressor"))
     if file.settings is not None:
         history = bgn.load(path).history_
         assert history.network() == file.network
-        assert [history.network(width).depth for width in range(len(history.paths[history.best_layer]))]
+        for member in getattr(history, "members", (history,)):
+            assert [member.network(width).depth for width in range(len(member.paths[member.best_layer]))]
 
 
 # -- estimators --------------------------------------------------------------------------------------------
@@ -253,28 +255,28 @@ def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> 
         (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
         (("settings",), None, "kind must be 'network', or 'regressor' or 'classifier' with settings"),
         (("settings", "max_terms"), {}, "settings.max_terms must be a number; got an object of 0"),
-        (("history", "best_width"), 1, "history does not lead to the network of the file"),
+        (("history", "best_size"), 1, "history does not lead to the network of the file"),
         (("history", "best_layer"), 9, "history does not lead to a network: layer must be between 0 and 0; got 9"),
-        (("history", "paths", 0, "snapshots"), [], r"history.paths\[0\].snapshots must hold one of width 0 at least"),
-        (("history", "paths", 0, "snapshots", 2, "output_weights"), [1e308, 1e308], "predict what float64 can hold"),
+        (("history", "paths", 0, "snapshots"), [], r"history.paths\[0\].snapshots must hold one of size 0 at least"),
+        (("history", "paths", 0, "snapshots", 2, "coef"), [[1e308], [1e308]], "predict what float64 can hold"),
         (("history", "paths", 0, "snapshots", 1, "train_mse"), 1e308, "a squared error of at most 1e[+]306"),
-        (("history", "paths", 0, "neurons", 0, "columns"), [1, 1], r"neurons\[0\].columns must be different"),
+        (("history", "paths", 0, "conditions", 0, "columns"), [1, 1], r"conditions\[0\].columns must be different"),
         (("history", "paths"), [], r"history.paths must have one entry per layer \(1\); got 0"),
-        (("history", "paths", 0, "snapshots", 4, "base"), 0.0, "history does not lead to the network of the file"),
+        (("history", "paths", 0, "snapshots", 4, "intercept"), [0.0], "history does not lead to the network of the file"),
         (
-            ("history", "paths", 0, "snapshots", 4, "neurons"),
+            ("history", "paths", 0, "snapshots", 4, "conditions"),
             [0, 1, 2, 99],
-            r"neurons\[3\] must be a whole number from 0",
+            r"conditions\[3\] must be a whole number from 0",
         ),
-        (("history", "paths", 0, "snapshots", 4, "neurons"), [0], "neurons must have 4 entries; got 1"),
+        (("history", "paths", 0, "snapshots", 4, "conditions"), [0], "conditions must have 4 entries; got 1"),
         (
-            ("history", "paths", 0, "neurons", 0, "columns"),
+            ("history", "paths", 0, "conditions", 0, "columns"),
             [10, 1],
-            r"neurons\[0\].columns must be different and below 10",
+            r"conditions\[0\].columns must be different and below 10",
         ),
-        (("history", "steps", "fields"), ["layer"], "history.steps.fields must be layer, width"),
+        (("history", "steps", "fields"), ["layer"], "history.steps.fields must be layer, n_terms"),
         (("history", "steps", "values", 0), [0], r"history.steps.values\[0\] must have 7 entries; got 1"),
-        (("history", "inputs"), [[], []], r"history.paths must have one entry per layer \(3\); got 1"),
+        (("history", "layers"), [[], []], r"history.paths must have one entry per layer \(3\); got 1"),
     ],
 )
 def test_a_changed_estimator_is_refused(
@@ -302,43 +304,61 @@ def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) 
     return path
 
 
+FIRST, SECOND = (("network", "terms", k, "conditions", 0) for k in range(2))
+
+
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
         (("format",), "other", "it is not a bgn model"),
-        (("version",), 3, r"its format is version 3; this bgn reads versions 1 to 2\. Upgrade bgn"),
+        (("version",), 4, r"its format is version 4; this bgn reads versions 1 to 3\. Upgrade bgn"),
+        (("version",), 2, "has the unknown key 'category_of'"),
         (("version",), "1", "version must be a whole number"),
         (("version",), True, "version must be a whole number"),
         (("kind",), "pickle", "kind must be 'network', or 'regressor' or 'classifier' with settings"),
         (("surplus",), 1, "unknown key 'surplus'"),
-        (("schema", "columns"), ["a"], r"layers\[0\]\[1\].columns must be different and below 1"),
+        (("schema", "columns"), ["a"], r"terms\[1\].conditions\[0\].columns must be different and below 1"),
         (("schema", "columns"), -1, "schema.columns must be a whole number"),
         (("schema", "columns", 0), 5, r"schema.columns\[0\] must be an object; got 5"),
         (("schema", "columns", 0), {"unit": "m"}, r"schema.columns\[0\] lacks 'name'"),
-        (("schema", "columns", 0), {"name": "x", "levels": [None]}, r"columns\[0\].levels\[0\] must be a level"),
+        (("schema", "columns", 0), {"name": "x", "categories": [None]}, r"columns\[0\].categories\[0\] must be a cat"),
         (("schema", "columns", 0), {"name": "x", "seen": [{"float": "1"}, 2]}, "must be 'inf', '-inf' or 'nan'"),
         (("schema", "columns", 0), "age", "schema.columns must have different names"),
         (("schema", "columns", 0), "\ud800", "lone surrogates"),
         (("schema", "columns", 0), "other", "preparation does not make the features"),
         (("schema", "named"), 1, "schema.named must be true or false"),
         (("network", "link"), "probit", "network.link must be one of 'identity', 'logistic', 'softmax'; got 'probit'"),
-        (("network", "link"), "softmax", "network.base must be a list; got 2.275"),
-        (("network", "slopes"), [1.0], "network.slopes must have 3 entries; got 1"),
-        (("network", "layers", 0, 1, "weights", 0), [1.0], r"weights\[0\] must be a number; got a list of 1"),
-        (("network", "layers", 0, 1, "missing"), 0, "missing must be true or false"),
+        (("network", "intercept"), 2.275, "network.intercept must be a list; got 2.275"),
+        (("network", "intercept"), [], "network.intercept must have one entry per output; got 0"),
+        (("network", "intercept"), [1.0, 2.0], "network.intercept must have one entry per output; got 2"),
+        ((*SECOND, "coefficients", 0), [1.0], r"coefficients\[0\] must be a number; got a list of 1"),
+        ((*SECOND, "missing"), 0, "missing must be true or false"),
+        ((*FIRST, "relation"), "is", "relation must be one of >=, <, >, <=, in, missing; got 'is'"),
+        ((*FIRST, "relation"), [], "relation must be one of"),
+        ((*FIRST, "relation"), "missing", "has the unknown key 'threshold'"),
+        ((*FIRST, "column"), 3, "column must be a whole number from 0 to 2; got 3"),
+        (FIRST, {"column": 0, "relation": "in", "categories": [-1]}, "must be a whole number from 0"),
+        (FIRST, {"column": 0, "relation": "in", "categories": [4], "n_categories": 4}, "must be numbers below 4"),
+        (("network", "terms", 0, "conditions"), [], r"terms\[0\].conditions must be 1 to 64; got 0"),
+        (("network", "terms", 0, "otherwise"), 0.5, r"terms\[0\].otherwise must be 0 or -1; got 0.5"),
+        (("network", "terms", 0), {"coef": [1.0], "linear": 3}, r"linear must be a whole number from 0 to 2; got 3"),
+        (("network", "terms", 0), {"coef": [1.0], "linear": 0, "ends": [2, 1]}, "must be a low end and a high one"),
+        (("network", "ensemble"), [], "network.ensemble must hold some networks"),
+        (("network", "ensemble"), [{"intercept": [9.0], "terms": [], "coef": []}], "do not have the mean"),
+        (("network", "ensemble"), [{"intercept": [9.0], "terms": [7], "coef": []}], "a whole number from 0 to 2; got 7"),
         (("checks", 0, "inputs", 0), None, "the network cannot predict the rows of its checks"),
-        (("network", "layers"), [], "network.layers must hold at least one layer"),
-        (("network", "layers", 0, 1, "weights"), [1.0], r"layers\[0\]\[1\].weights must have 2 entries; got 1"),
-        (("network", "layers", 0, 1, "columns"), [0, 0], r"layers\[0\]\[1\].columns must be different and below 3"),
-        (("network", "layers", 0, 1, "columns"), [0, 3], r"layers\[0\]\[1\].columns must be different and below 3"),
-        (("network", "layers", 0, 1, "threshold"), None, "threshold must be a number; got None"),
-        (("network", "layers", 0, 1, "threshold"), float("nan"), "the file holds NaN"),
-        (("network", "layers", 0, 1, "threshold"), float("inf"), "the file holds Infinity"),
-        (("network", "layers", 0, 1, "threshold"), 10**400, "a number that float64 can hold; got a huge whole number"),
-        (("network", "output_weights", 0), True, r"output_weights\[0\] must be a number; got True"),
-        (("network", "output_weights", 0), 0.7, "does not predict what its checks say"),
-        (("network", "output_weights"), [1.0], "output_weights must have 3 entries; got 1"),
-        (("network", "output_weights"), [1.7e308, 1.7e308, 0.0], "must add up to a number that float64 can hold"),
+        (("network", "layers"), [[]], "column must be a whole number from 0 to -1; got 0"),
+        ((*SECOND, "coefficients"), [1.0], r"terms\[1\].conditions\[0\].coefficients must have 2 entries; got 1"),
+        ((*SECOND, "columns"), [0, 0], r"terms\[1\].conditions\[0\].columns must be different and below 3"),
+        ((*SECOND, "columns"), [0, 3], r"terms\[1\].conditions\[0\].columns must be different and below 3"),
+        ((*SECOND, "threshold"), None, "threshold must be a number; got None"),
+        ((*SECOND, "threshold"), float("nan"), "the file holds NaN"),
+        ((*SECOND, "threshold"), float("inf"), "the file holds Infinity"),
+        ((*SECOND, "threshold"), 10**400, "a number that float64 can hold; got a huge whole number"),
+        (("network", "terms", 0, "coef", 0), True, r"coef\[0\] must be a number; got True"),
+        (("network", "terms", 0, "coef", 0), 0.7, "does not predict what its checks say"),
+        (("network", "terms", 0, "coef"), [1.0, 2.0], r"terms\[0\].coef must have 1 entries; got 2"),
+        (("network", "terms"), [{"coef": [1.7e308], "linear": k} for k in range(2)], "must add up to a number that float64 can hold"),
         (("checks", 0, "inputs"), [1.0], r"checks\[0\].inputs must have 3 entries"),
         (("figures", "test"), [], "figures must be an object"),
         (("units", "income"), 3, "units must be a string"),
@@ -397,9 +417,18 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
     change(saved, "schema", "columns", value=900_000)
     with pytest.raises(ModelFileError, match=r"schema\.columns is 900000, more than a file of \d+ bytes"):
         bgn.load(saved)
-    change(saved, "network", "layers", value=[[{"columns": [], "weights": [], "threshold": 0.0}] * 2001])
+    nothing = {"columns": [], "coefficients": [], "threshold": 0.0}
+    change(saved, "network", "layers", value=[[nothing] * 2001])
     change(saved, "schema", "columns", value=10_000)
     with pytest.raises(ModelFileError, match=r"network\.layers holds more than 20000000 weights"):
+        bgn.load(saved)
+    change(saved, "network", "layers", value=[])
+    change(saved, "network", "terms", value=[{"coef": [0.0], "conditions": [nothing]}] * 2001)
+    with pytest.raises(ModelFileError, match=r"network holds more than 20000000 weights"):
+        bgn.load(saved)
+    many = {"column": 0, "relation": "in", "categories": [], "n_categories": 3_000_000}
+    change(saved, "network", "terms", value=[{"coef": [0.0], "conditions": [many]}] * 2)
+    with pytest.raises(ModelFileError, match=r"compares with categories of columns that have too many"):
         bgn.load(saved)
 
 

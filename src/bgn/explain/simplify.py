@@ -1,8 +1,8 @@
-"""Numbers a person can remember: short thresholds for free, then output weights at a stated price.
+"""Fewer digits, at a price that is known: rules whose thresholds, directions and weights are rounder.
 
 A threshold may slide anywhere between the projections of the rows on its two sides without changing one answer on
 them, so the shortest number there costs nothing. So does a rounder direction that still separates the same rows.
-Output weights are rounded next, or become whole points, and the loss is told: the squared error, or the log loss of
+Weights are rounded next, or become whole points, and the loss is measured: the squared error, or the log loss of
 classes.
 """
 
@@ -28,14 +28,14 @@ from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import EXACT, asks_as_written, between, shortest, written
 from bgn.model.step import Floats
-from bgn.model.term import Oblique, Projection
+from bgn.model.term import Condition, Oblique, Projection, condition_of
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
 _MOST_POINTS = 1000
-_TRIED = 30  # thresholds between two projections
+_CANDIDATES = 30  # thresholds between two projections
 _ROUNDING = 1e-12  # relative difference below which two sums of answers are the same
 
 
@@ -46,7 +46,7 @@ class Simplified(Tabular):
     Attributes
     ----------
     network : Network
-        Thresholds, directions and output weights rounded; neurons whose weight became 0 are gone.
+        Thresholds, directions and weights rounded; rules whose weight became 0 are gone.
     free : Network
         Thresholds and directions rounded only: not one prediction on the rows has changed.
     before, after : float
@@ -62,8 +62,8 @@ class Simplified(Tabular):
     measure: str = "mean squared error"
 
     def _columns(self) -> Columns:
-        told: dict[str, Any] = {"measure": [self.measure], "before": [self.before], "after": [self.after]}
-        return told | {"relative rise": [self.loss], "questions": [self.network.widths[-1]]}
+        losses: dict[str, Any] = {"measure": [self.measure], "before": [self.before], "after": [self.after]}
+        return losses | {"relative rise": [self.loss], "questions": [self.network.widths[-1]]}
 
     @property
     def loss(self) -> float:
@@ -95,12 +95,12 @@ def simplify(
     max_loss : float, default 0.01
         Most relative rise of the mean squared error, or log loss, that choosing `digits` may cost.
     points : int, optional
-        Most points of a question. With it, every question is worth a whole number of points, and a prediction is
-        ``start + unit * total`` of the points of the questions answered yes, with a short start and a short unit:
-        what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells. With two classes it is the
-        log-odds that are ``start + unit * total``; with more, every class has its total. Linear terms have no points:
-        an estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning. What an estimator
-        was told with ``monotonic_cst`` holds of the points, too.
+        Most points of a rule. With it, every rule is worth a whole number of points, and a prediction is
+        ``start + unit * total`` of the points of the rules that hold, with a short start and a short unit: what
+        :func:`bgn.scorecard` prints. Whatever the loss, which is `Simplified.loss`. With two classes it is the log-odds
+        that are ``start + unit * total``; with more, every class has its total. Linear terms have no points: an
+        estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning. What
+        ``monotonic_cst`` requires holds for the points, too.
     calibrate_on : (X, y), optional
         Validation rows from which start and unit take their values where there are classes, so that the card's
         probabilities fit them; by default `X` and `y`. They are learned from, so test rows are no choice.
@@ -130,24 +130,46 @@ def rounded(
     calibrate_on: tuple[Any, Any] | None = None,
 ) -> Simplified:  # fmt: skip
     """Return a model with rounder numbers, whose score still moves with the columns as they want, 1, -1 or 0 each."""
-    _check_digits(digits, points)
-    whole = clipped_network(model if points is None else _of_questions(model, X, y))
-    original = whole.with_linear().changed(bounds=None)
-    rows, network = rows_of(original, X, "X"), read_codes(original)
-    # Questions alone are rounded: what they must explain is what slopes leave.
-    loss = _loss(original, rows, y, calibrate_on, linear_values(whole, rows).sum(axis=1))
-    free, before = _free(network, rows), loss.of(network)
+    if digits is not None and points is not None:
+        raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
+    for name, value, most in (("digits", digits, 17), ("points", points, _MOST_POINTS)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if value is not None and not (whole and 1 <= value <= most):
+            raise ValueError(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
+    network = clipped_network(model if points is None else _without_linear(model, X, y))
+    original = network.with_linear().changed(bounds=None)
+    rows = rows_of(original, X, "X")
+    # Rules alone are rounded: what they must explain is what linear terms leave.
+    linear = linear_values(network, rows).sum(axis=1)
+    loss: SquaredError | LogLoss
+    if network.link != "identity":
+        others = None
+        if calibrate_on is not None:
+            given = rows_of(original, calibrate_on[0], "X of calibrate_on")
+            others = given, codes_of(original, calibrate_on[1], len(given), "y of calibrate_on")
+        loss = LogLoss(rows, codes_of(original, y, len(rows)), others, linear)
+    elif calibrate_on is not None:
+        raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
+    else:
+        loss = SquaredError(rows, _checked_target(y, len(rows)) - linear)
+    coded = read_codes(original)
+    free, before = _free(coded, rows), loss.of(coded)
     loss = replace(loss, signs=weight_signs(free, wanted))
-    most = (1.0 + max_loss) * before
-    simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
-    simplest, unrounded = (
-        each.changed(schema=original.schema, bounds=whole.bounds).with_linear(whole.linear, whole.linear_coef)
-        for each in (simple, free)
-    )
-    return Simplified(simplest, unrounded, before, loss.of(simple), loss.measure)
+    if points is not None:
+        simple = loss.points(free, points)
+    elif digits is not None:
+        simple = loss.rounded(free, digits)
+    else:
+        candidates = (loss.rounded(free, few) for few in range(1, 17))
+        simple = next((one for one in candidates if loss.of(one) <= (1.0 + max_loss) * before), free)
+    after, (simple, free) = loss.of(simple), (
+        one.changed(schema=original.schema, bounds=network.bounds).with_linear(network.linear, network.linear_coef)
+        for one in (simple, free)
+    )  # fmt: skip
+    return Simplified(simple, free, before, after, loss.measure)
 
 
-def _of_questions(model: Any, X: Any, y: Any) -> Any:
+def _without_linear(model: Any, X: Any, y: Any) -> Any:
     """Return a model without linear terms, which have no points: an estimator that has some is grown anew."""
     if not clipped_network(model).linear:
         return model
@@ -164,25 +186,6 @@ def _of_questions(model: Any, X: Any, y: Any) -> Any:
     return clone(model).set_params(max_linear=0).fit(X, y)
 
 
-def _check_digits(digits: int | None, points: int | None) -> None:
-    """Refuse digits and points that cannot be, or not at once."""
-    if digits is not None and points is not None:
-        raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
-    _check_range("digits", digits, 17)
-    _check_range("points", points, _MOST_POINTS)
-
-
-def _loss(
-    network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None, straight: Floats
-) -> SquaredError | LogLoss:
-    """Return what is lost on rows, by what the network predicts beside what slopes add."""
-    if network.link != "identity":
-        return LogLoss(rows, codes_of(network, y, len(rows)), _other_rows(network, calibrate_on), straight)
-    if calibrate_on is not None:
-        raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
-    return SquaredError(rows, _checked_target(y, len(rows)) - straight)
-
-
 def _checked_target(y: ArrayLike, rows: int) -> Floats:
     """Return targets that are numbers with squares, one per row."""
     target = np.asarray(y, dtype=np.float64)
@@ -193,67 +196,55 @@ def _checked_target(y: ArrayLike, rows: int) -> Floats:
     return target
 
 
-def _other_rows(network: Network, given: tuple[Any, Any] | None) -> tuple[Floats, Floats] | None:
-    """Return the rows that probabilities are fitted to, and the numbers of their classes."""
-    if given is None:
-        return None
-    X, y = given
-    rows = rows_of(network, X, "X of calibrate_on")
-    return rows, codes_of(network, y, len(rows), "y of calibrate_on")
-
-
-def _check_range(name: str, value: Any, most: int) -> None:
-    """Refuse what is neither None nor a whole number from 1 to `most`."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if value is not None and not (whole and 1 <= value <= most):
-        raise ValueError(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
-
-
 def _free(network: Network, rows: Floats) -> Network:
     """Return the network with the roundest directions and thresholds that give the same answers on the rows."""
-    layers: list[Layer] = []
-    inputs = rows
-    for layer in network.layers:
-        answers, choose = layer.fire(inputs), _between_sums if layers else _between_rows
-        pairs = zip(layer.neurons, answers.T > 0, strict=True)
-        neurons = [_round_neuron(neuron, inputs, fires, choose) for neuron, fires in pairs]
-        layers.append(Layer.of(neurons, layer.n_inputs))
+    inputs, below = rows, list[Layer]()
+    for layer in network.below:
+        answers, choose = layer.fire(inputs), _between_sums if below else _between_rows
+        below.append(Layer.of([_round_sum(one, inputs, choose) for one in layer.neurons], layer.n_inputs))
         inputs = answers
-    return network.changed(layers=layers)
+    choose = _between_sums if below else _between_rows
+
+    def rounder(condition: Condition) -> Condition:
+        oblique = _round_sum(condition.as_oblique(), inputs, choose)
+        return oblique if below else condition_of(oblique)
+
+    rules = [replace(rule, conditions=tuple(map(rounder, rule.conditions))) for rule in network.rules]
+    return network.changed(terms=rules, below=below)
 
 
-def _round_neuron(neuron: Oblique, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Oblique:
-    """Return the roundest coefficients, then threshold, with which the same rows fire."""
-    projection = neuron.projection
-    if all(isinstance(each, tuple) or each == 0.0 for each in projection.coefficients):
-        return neuron  # about levels or gaps alone
-    # Where a category takes part, or a gap counts as something, only the threshold moves.
+def _round_sum(condition: Oblique, inputs: Floats, choose: Callable[..., float | None]) -> Oblique:
+    """Return the roundest coefficients, then threshold, with which the condition holds on the same rows."""
+    projection, holds = condition.projection, condition.holds(inputs)
+    if all(isinstance(factor, tuple) or factor == 0.0 for factor in projection.coefficients):
+        return condition  # about categories or missing values alone
+    # Where a category takes part, or a missing value counts as something, only the threshold moves.
     plain = projection.numeric and projection.missing_as is None
     for divisor, numbers in _rounder(projection.factors) if plain else [(1.0, projection.coefficients)]:
-        projection, near = replace(projection, coefficients=numbers), neuron.threshold / divisor
+        projection, near = replace(projection, coefficients=numbers), condition.threshold / divisor
         projections = projection.values(inputs)
         known = ~np.isnan(projections)
-        low = float(projections[known & ~fires].max(initial=-np.inf))
-        high = float(projections[known & fires].min(initial=np.inf))
+        low = float(projections[known & ~holds].max(initial=-np.inf))
+        high = float(projections[known & holds].min(initial=np.inf))
         threshold = choose(low, high, near, projection, inputs) if low < high else None
         if threshold is not None:
-            return replace(neuron, projection=projection, threshold=threshold)
-    return neuron
+            return replace(condition, projection=projection, threshold=threshold)
+    return condition
 
 
 def _shifts(projection: Projection, inputs: Floats) -> tuple[float, ...]:
-    """Return what 0/1 columns, levels and gaps may add to the one number of a sum; nothing where it has no such one."""
-    found: list[float] = []
+    """Return what 0/1 columns, categories and missing values may add to the one number of a sum; nothing where there is no such."""
+    shifts: list[float] = []
     numbers = 0
-    gaps = projection.missing_as or (0.0,) * len(projection.columns)
-    for j, each, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
-        if isinstance(each, tuple) or each == 0.0:
-            found += [*(each if isinstance(each, tuple) else ()), gap]
+    missing_as = projection.missing_as or (0.0,) * len(projection.columns)
+    for j, factor, value in zip(projection.columns, projection.coefficients, missing_as, strict=True):
+        if isinstance(factor, tuple) or factor == 0.0:
+            shifts += [*(factor if isinstance(factor, tuple) else ()), value]
         elif np.isin(inputs[:, j], (0.0, 1.0)).all():
-            found.append(each)
+            shifts.append(factor)
         else:
-            numbers += 1 if abs(each) == 1.0 else 2
-    return tuple(dict.fromkeys(found)) if numbers == 1 else ()
+            numbers += 1 if abs(factor) == 1.0 else 2
+    return tuple(dict.fromkeys(shifts)) if numbers == 1 else ()
 
 
 def _between_rows(low: float, high: float, near: float, projection: Projection, inputs: Floats) -> float:
@@ -265,9 +256,10 @@ def _between_rows(low: float, high: float, near: float, projection: Projection, 
         low, high = (2 * near - high if np.isinf(low) else low), (2 * near - low if np.isinf(high) else high)
     if not low < high:
         return near
-    tried, shifts = [*islice(between(low, high), _TRIED)], _shifts(projection, inputs)
-    tried += [near] if low < near <= high else []
-    return next((each for each in tried if all(asks_as_written(each, shift) for shift in shifts)), tried[0])
+    candidates, shifts = [*islice(between(low, high), _CANDIDATES)], _shifts(projection, inputs)
+    candidates += [near] if low < near <= high else []
+    fitting = (value for value in candidates if all(asks_as_written(value, shift) for shift in shifts))
+    return next(fitting, candidates[0])
 
 
 def _between_sums(low: float, high: float, near: float, projection: Projection, inputs: Floats) -> float | None:
@@ -289,17 +281,9 @@ def _between_sums(low: float, high: float, near: float, projection: Projection, 
 
 
 def _rounder(factors: tuple[float, ...]) -> Iterator[tuple[float, tuple[float, ...]]]:
-    """Yield coefficients, the roundest first and the leading one +-1, and what they were divided by before rounding."""
-    leading = abs(next((each for each in factors if abs(each) == 1.0), max(factors, key=abs)))
+    """Yield coefficients, the roundest first and one of them +-1, and what they were divided by before rounding."""
+    unit = abs(next((factor for factor in factors if abs(factor) == 1.0), max(factors, key=abs)))
     for digits in range(1, _MOST_DIGITS + 1):
-        yield leading, tuple(float(f"{each / leading:.{digits - 1}e}") for each in factors)
-    yield leading, tuple(each / leading for each in factors)
+        yield unit, tuple(float(f"{factor / unit:.{digits - 1}e}") for factor in factors)
+    yield unit, tuple(factor / unit for factor in factors)
     yield 1.0, factors
-
-
-def _round_outputs(network: Network, loss: SquaredError | LogLoss, digits: int | None, most: float) -> Network:
-    """Return the network with rounder output weights: to `digits`, or to the fewest whose loss is at most `most`."""
-    if digits is not None:
-        return loss.rounded(network, digits)
-    tried = (loss.rounded(network, few) for few in range(1, 17))
-    return next((simple for simple in tried if loss.of(simple) <= most), network)

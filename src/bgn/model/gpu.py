@@ -137,9 +137,8 @@ def project(columns: Tensor, projection: Projection) -> Tensor:
             # A factor of one entry makes the product a float64.
             part = column * torch.full((1,), coefficient, dtype=torch.float64, device=column.device)
             part = part if missing is None else torch.where(part.isnan(), missing * (coefficient or 1.0), part)
-        if z is None:
-            z = part
-        else:
-            z = torch.add(z if torch.float64 in (z.dtype, part.dtype) else z.double(), part)
+        if z is not None:
+            part = torch.add(z if torch.float64 in (z.dtype, part.dtype) else z.double(), part)
+        z = part
     assert z is not None
     return z.double()

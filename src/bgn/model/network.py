@@ -374,9 +374,9 @@ class Network:
         if not -self.depth <= layer < self.depth:
             raise ValueError(f"layer must be between 0 and {self.depth - 1}, as in network.layers; got {layer}.")
         if on_gpu(X):
-            from bgn.model.gpu import hidden  # torch is loaded already
+            from bgn.model import gpu  # torch is loaded already
 
-            return hidden(self, X, layer)
+            return gpu.hidden(self, X, layer)  # type: ignore[return-value]
         return self._hidden(self._rows(X), layer)
 
     def _hidden(self, values: Floats, layer: int = -1) -> Floats:
@@ -482,9 +482,9 @@ class Network:
             For a CUDA tensor a tensor beside it, with the same bits.
         """
         if on_gpu(X):
-            from bgn.model.gpu import predict  # torch is loaded already
+            from bgn.model import gpu  # torch is loaded already
 
-            return predict(self, X)
+            return gpu.predict(self, X)  # type: ignore[return-value]
         return self.linked(self.raw_score(X))
 
     def linked(self, scores: Floats) -> Floats:

@@ -117,7 +117,9 @@ def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Net
     neurons = [_asked(neuron, sources, schema) for neuron in network.layers[0].neurons]
     layers = [Layer.of(neurons, len(schema)), *network.layers[1:]]
     intercept, linear, coef = _rescaled_linear(network, sources)
-    rules = Network.of_layers(layers, network.rule_coef, intercept, schema=schema, link=network.link, bounds=network.bounds)
+    rules = Network.of_layers(
+        layers, network.rule_coef, intercept, schema=schema, link=network.link, bounds=network.bounds
+    )
     return rules.with_linear(linear, coef) if linear else rules
 
 
@@ -149,8 +151,8 @@ def with_output(network: Network, factor: float, shift: float) -> Network:
     numbers[-1] += shift
     power = floor(log10(np.abs(numbers).max() or 1.0)) - _OUTPUT_DIGITS
     *weights, base = (rounded(number, power) for number in numbers.tolist())
-    coef = iter(weights)
-    coef = [float(own[0]) * factor if isinstance(term, Linear) else next(coef)
+    rounded_weights = iter(weights)
+    coef = [float(own[0]) * factor if isinstance(term, Linear) else next(rounded_weights)
             for term, own in zip(network.terms, network.coef, strict=True)]  # fmt: skip
     return network.changed(intercept=base, coef=coef, bounds=ends)
 

@@ -135,7 +135,8 @@ class Member:
     def as_oblique(self) -> Oblique:
         """Return it as a sum with 1 for the categories that it names and 0 for others."""
         count = max((-1, *self.categories)) + 1 if self.n_categories is None else self.n_categories
-        values = tuple(float(code in self.categories) for code in range(count))
+        named = set(self.categories)
+        values = tuple(float(code in named) for code in range(count))
         return Oblique(Projection((self.column,), (values,)), 1.0, self.missing)
 
 

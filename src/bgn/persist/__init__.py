@@ -1,10 +1,10 @@
 """Models as files: versioned JSON that a person can read and a pull request can show.
 
-A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
+A file holds the schema (columns with categories, units and ranges), the network term by term, settings, figures, how
 the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
 again. No row of a dataset is in it, and `bgn.model.categories` says which categories are. Nothing in a file is
 executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it
-gets its name. New files have version 2; `version1` tells those of version 1 in its words.
+gets its name. New files have version 3; `earlier` tells those of versions 1 and 2 in its words.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import bgn
 from bgn.conformal import Intervals
 from bgn.model.categories import KeptCategories
 from bgn.model.network import Edit, Network
-from bgn.persist import growth, parts, strict, version1
-from bgn.persist import growth as estimators
+from bgn.persist import earlier, growth, parts, strict
 from bgn.persist import network as networks
 from bgn.persist.parts import HeldOut, edits_in, edits_out, intervals_in, intervals_out
 from bgn.persist.strict import ModelFileError, layout
@@ -32,7 +31,7 @@ from bgn.whole_file import write_whole
 __all__ = ["HeldOut", "ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
-_VERSION = 2
+_VERSION = 3
 _MANY = 1000
 
 Result = TypeVar("Result")
@@ -86,7 +85,7 @@ class ModelFile:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:
             return self.network
-        model = estimators.estimator(self.network, self.settings, self.history)
+        model = growth.estimator(self.network, self.settings, self.history)
         if self.intervals is not None:
             model.intervals_ = self.intervals
         if self.edits:
@@ -171,7 +170,7 @@ def _content(
     model: Any, network: Network, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
-    kind = "network" if model is network else estimators.kind_of(network)
+    kind = "network" if model is network else growth.kind_of(network)
     kept = KeptCategories.of(network)
     history, network = _history(model, network, kept), kept.network(network)
     if preparation is not None:
@@ -183,7 +182,7 @@ def _content(
         "kind": kind,
         "schema": networks.schema_out(network.schema),
         "units": dict(units),
-        "settings": None if kind == "network" else estimators.settings_out(model, kind),
+        "settings": None if kind == "network" else growth.settings_out(model, kind),
         "network": networks.network_out(network),
         "history": history,
         "figures": {who: _finite(each) for who, each in figures.items()},
@@ -250,9 +249,9 @@ def _read(content: Any, size: int) -> ModelFile:
     version = strict.whole(10**9)(content.get("version"), "version")
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
-    content = version1.upgraded(content) if version == 1 else content
+    content = content if version == _VERSION else earlier.upgraded(content, version)
     found = strict.record(content, "", _fields(size), optional=("held_out", "intervals", "edits"))
-    network = networks.network_in(found["network"], "network", found["schema"])
+    network = networks.network_in(found["network"], "network", found["schema"], version < _VERSION)
     preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and not preparation.schema.columns:
         preparation = replace(preparation, schema=network.schema)
@@ -274,15 +273,15 @@ def _read(content: Any, size: int) -> ModelFile:
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
     kept |= {"held_out": found.get("held_out"), "preparation": preparation, "edits": found.get("edits", ())}
     sure = found.get("intervals")
-    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network)
+    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network, version < _VERSION)
     return ModelFile(network=network, history=history, **kept)
 
 
 def _fitting(kind: Any, network: Network, settings: Any, history: Any) -> None:
     """Refuse a kind that does not go with the network and its settings."""
-    if kind not in ("network", *estimators.KINDS) or (kind == "network") != (settings is None):
+    if kind not in ("network", *growth.KINDS) or (kind == "network") != (settings is None):
         raise strict.refuse("kind", "'network', or 'regressor' or 'classifier' with settings", kind)
-    if kind != "network" and kind != estimators.kind_of(network):
+    if kind != "network" and kind != growth.kind_of(network):
         raise ModelFileError(f"kind is {kind!r}, and the network's link {network.link!r} is that of another.")
     if kind == "network" and history is not None:
         raise ModelFileError("history is that of a fitted estimator; a network alone has none.")
@@ -299,7 +298,7 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "kind": strict.anything,
         "schema": networks.schema_in(size),
         "units": strict.mapping(strict.text),
-        "settings": strict.optional(estimators.settings_in),
+        "settings": strict.optional(growth.settings_in),
         "network": strict.anything,
         "history": strict.anything,
         "figures": strict.mapping(strict.mapping(strict.number)),

@@ -1,7 +1,8 @@
-"""Schemas, neurons, layers and networks, to plain values and back.
+"""Schemas and networks, to plain values and back.
 
-What is as usual is left out: a column of which only the name is known is that name, columns without names are their
-number, a network without a link predicts numbers.
+A network is its intercept and its terms, each with its weights and its conditions. What is as usual is left out: a
+column of which only the name is known is that name, columns without names are their number, a network without a link
+predicts numbers, a condition that names no answer for missing values has none.
 """
 
 from __future__ import annotations
@@ -19,8 +20,20 @@ from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.network import Ensemble, Network
 from bgn.model.schema import Category, Column, Schema
-from bgn.model.step import Floats, any_output
-from bgn.model.term import Coefficient, Linear, Oblique, Projection
+from bgn.model.term import (
+    RELATIONS,
+    Coefficient,
+    Condition,
+    Linear,
+    Member,
+    Missing,
+    Oblique,
+    Projection,
+    Rule,
+    Term,
+    Threshold,
+    condition_of,
+)
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -28,13 +41,16 @@ MOST_WEIGHTS = 20_000_000
 MOST_COLUMNS = 1_000_000
 _FEW_INPUTS = 10_000
 _BYTES = 4  # that a file has at least per column of which it says nothing but that it is there: a row of its checks
+_MOST_CODES = 4_000_000  # categories of all conditions that name some
+_MOST_CONDITIONS = 64  # of one rule
+_MOST_DIFFERENCE = 1e-3  # that rounding may put between a mean and its networks, as a share of their size
 
-# How many levels each input of a layer has; None for a number.
-Categories = Sequence[int | None]
+# How many categories each input of a layer has; None for a number.
+Inputs = Sequence[int | None]
 
 
-def categories_of(schema: Schema) -> Categories:
-    """Return what a first layer reads."""
+def inputs_of(schema: Schema) -> Inputs:
+    """Return what the conditions of a first layer read."""
     return [None if column.categories is None else len(column.categories) for column in schema.columns]
 
 
@@ -57,32 +73,30 @@ def schema_out(schema: Schema) -> dict[str, Any]:
 def _column_out(column: Column) -> str | dict[str, Any]:
     found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
     found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
-    found = {
-        {"categories": "levels", "category_of": "level_of"}.get(name, name): value for name, value in found.items()
-    }
     if column.categories is not None:
-        found["levels"] = [category_out(category) for category in column.categories]
+        found["categories"] = [category_out(category) for category in column.categories]
     if column.seen is not None:
-        found["seen"] = [strict.float_out(each) for each in column.seen]
+        found["seen"] = [strict.float_out(end) for end in column.seen]
     if column.category_of is not None:
-        found["level_of"] = [column.category_of[0], category_out(column.category_of[1])]
+        found["category_of"] = [column.category_of[0], category_out(column.category_of[1])]
     if column.part_of is not None:
         plain = {"first": "", "zone": None}
-        found["part_of"] = {name: each for name, each in vars(column.part_of).items() if each != plain.get(name, plain)}
+        parts = vars(column.part_of).items()
+        found["part_of"] = {name: value for name, value in parts if value != plain.get(name, plain)}
     return column.name if len(found) == 1 else found
 
 
 def category_out(category: Any) -> Any:
-    """Return what :func:`level_in` reads as a level."""
+    """Return what :func:`category_in` reads as a category."""
     category = category.item() if isinstance(category, np.generic) else category
     return strict.float_out(category) if isinstance(category, float) else category
 
 
 def category_in(value: Any, where: str) -> Category:
-    """Return a level: a word, a number, true or false."""
+    """Return a category: a word, a number, true or false."""
     found = strict.any_float(value, where) if isinstance(value, dict) else strict.scalar(value, where)
     if found is None:
-        raise strict.refuse(where, "a level", value)
+        raise strict.refuse(where, "a category", value)
     return found
 
 
@@ -99,10 +113,16 @@ def schema_in(size: int) -> Reader[Schema]:
             raise ModelFileError(f"{where} is {count}, more than a file of {size} bytes has rows to check for.")
         return Schema.of_numbers(count).columns
 
+    def classes(value: Any, where: str) -> tuple[Category, ...]:
+        found = tuple(strict.array(category_in)(value, where))
+        if len(found) < 2 or len(set(found)) < len(found):
+            raise strict.refuse(where, "two or more different classes", value)
+        return found
+
     def read(value: Any, where: str) -> Schema:
         parts: dict[str, Reader[Any]] = {
             "columns": columns, "target": strict.optional(strict.text), "target_unit": strict.text,
-            "named": strict.boolean, "classes": _classes_in,
+            "named": strict.boolean, "classes": classes,
         }  # fmt: skip
         found = strict.record(value, where, parts, optional=("target_unit", "named", "classes"))
         if len({column.name for column in found["columns"]}) < len(found["columns"]):
@@ -112,33 +132,25 @@ def schema_in(size: int) -> Reader[Schema]:
     return read
 
 
-def _classes_in(value: Any, where: str) -> tuple[Category, ...]:
-    found = tuple(strict.array(category_in)(value, where))
-    if len(found) < 2 or len(set(found)) < len(found):
-        raise strict.refuse(where, "two or more different classes", value)
-    return found
-
-
 def column_in(value: Any, where: str) -> Column:
     """Build a column, or say what is wrong."""
     if isinstance(value, str):
         return Column(strict.text(value, where))
     parts: dict[str, Reader[Any]] = {
-        "name": strict.text, "levels": strict.array(category_in), "ordered": strict.boolean, "unit": strict.text,
+        "name": strict.text, "categories": strict.array(category_in), "ordered": strict.boolean, "unit": strict.text,
         "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "missing": strict.boolean,
-        "typical": strict.number, "level_of": strict.array(category_in, 2), "part_of": _part_in,
+        "typical": strict.number, "category_of": strict.array(category_in, 2), "part_of": _part_in,
     }  # fmt: skip
     found = strict.record(value, where, parts, optional=[*parts][1:])
-    found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
-    if "level_of" in found and not isinstance(found["level_of"][0], str):
-        raise strict.refuse(f"{where}.level_of", "a column's name and a level", value["level_of"])
-    if "levels" in found and "part_of" in found:
-        raise ModelFileError(f"{where} has levels and is a part of dates; it can be one of these alone.")
+    found |= {name: tuple(found[name]) for name in ("categories", "seen", "category_of") if name in found}
+    if "category_of" in found and not isinstance(found["category_of"][0], str):
+        raise strict.refuse(f"{where}.category_of", "a column's name and a category", value["category_of"])
+    if "categories" in found and "part_of" in found:
+        raise ModelFileError(f"{where} has categories and is a part of dates; it can be one of these alone.")
     low, high = found.get("seen", (0.0, 0.0))
     if not low <= high and (low, high) != (math.inf, -math.inf):  # which stands for no value at all
         raise strict.refuse(f"{where}.seen", "the lowest value and the highest", value["seen"])
-    now = {"levels": "categories", "level_of": "category_of"}
-    return Column(**{now.get(name, name): part for name, part in found.items()})
+    return Column(**found)
 
 
 def _part_in(value: Any, where: str) -> TimePart:
@@ -158,67 +170,106 @@ def _part_in(value: Any, where: str) -> TimePart:
     return part
 
 
-# -- neurons and layers ---------------------------------------------------------------------------------------
+# -- conditions -----------------------------------------------------------------------------------------------
 
 
-def neuron_out(neuron: Oblique) -> dict[str, Any]:
-    """Return a neuron as plain values; a category has a list of weights, one per level."""
-    found: dict[str, Any] = {
-        "columns": list(neuron.projection.columns),
-        "weights": [np.asarray(each, np.float64).tolist() for each in neuron.projection.coefficients],
-        "threshold": float(neuron.threshold),
-    }
-    if neuron.projection.missing_as is not None:
-        found["gaps"] = [float(each) for each in neuron.projection.missing_as]
-    return found if neuron.missing is None else found | {"missing": bool(neuron.missing)}
+def condition_out(condition: Condition, inputs: Inputs = ()) -> dict[str, Any]:
+    """Return a condition on these inputs as plain values."""
+    if isinstance(condition, Oblique):
+        projection = condition.projection
+        found: dict[str, Any] = {
+            "columns": list(projection.columns),
+            "coefficients": [np.asarray(each, np.float64).tolist() for each in projection.coefficients],
+            "threshold": float(condition.threshold),
+        }
+        if projection.missing_as is not None:
+            found["missing_as"] = [float(value) for value in projection.missing_as]
+    elif isinstance(condition, Threshold):
+        found = {"column": condition.column, "relation": condition.relation, "threshold": float(condition.threshold)}
+    elif isinstance(condition, Member):
+        found = {"column": condition.column, "relation": "in", "categories": list(condition.categories)}
+        if condition.n_categories != (inputs[condition.column] if condition.column < len(inputs) else None):
+            found["n_categories"] = condition.n_categories
+    else:
+        return {"column": condition.column, "relation": "missing"}
+    return found if condition.missing is None else found | {"missing": bool(condition.missing)}
 
 
-def neuron_in(inputs: Categories) -> Reader[Oblique]:
-    """Return the reader of neurons that read these inputs."""
+def condition_in(inputs: Inputs) -> Reader[Condition]:
+    """Return the reader of conditions on these inputs."""
+    oblique = oblique_in(inputs)
 
-    def weight(value: Any, where: str, categories: int | None) -> Coefficient:
+    def read(value: Any, where: str) -> Condition:
+        if "columns" in strict.obj(value, where):
+            return oblique(value, where)
+        place = strict.whole(len(inputs) - 1)(value.get("column"), f"{where}.column")
+        relation, own = value.get("relation"), {"column": strict.anything, "relation": strict.anything}
+        if relation == "missing":
+            strict.record(value, where, own)
+            return Missing(place)
+        if relation == "in":
+            count = inputs[place]
+            most = _MOST_CODES if count is None else max(count, 1)
+            parts = own | {
+                "categories": strict.array(strict.whole(most - 1)), "missing": strict.boolean,
+                "n_categories": strict.optional(strict.whole(most)),
+            }  # fmt: skip
+            found = strict.record(value, where, parts, optional=("missing", "n_categories"))
+            codes, count = tuple(found["categories"]), found.get("n_categories", count)
+            if count is not None and any(code >= count for code in codes):
+                raise ModelFileError(f"{where}.categories must be numbers below {count}.")
+            return Member(place, codes, found.get("missing"), count)
+        if not isinstance(relation, str) or relation not in RELATIONS:
+            raise strict.refuse(f"{where}.relation", f"one of {', '.join(RELATIONS)}, in, missing", relation)
+        parts = own | {"threshold": strict.number, "missing": strict.boolean}
+        found = strict.record(value, where, parts, optional=("missing",))
+        return Threshold(place, found["threshold"], relation, found.get("missing"))
+
+    return read
+
+
+def oblique_in(inputs: Inputs) -> Reader[Oblique]:
+    """Return the reader of oblique conditions on these inputs; a category has one coefficient, or one per category."""
+
+    def coefficient(value: Any, where: str, categories: int | None) -> Coefficient:
         if categories is None or not isinstance(value, list):
             return strict.number(value, where)
         return tuple(strict.array(strict.number, categories)(value, where))
 
     def read(value: Any, where: str) -> Oblique:
-        found = strict.record(value, where, parts, optional=("missing", "gaps"))
+        found = strict.record(value, where, parts, optional=("missing", "missing_as"))
         columns = found["columns"]
         if len(set(columns)) < len(columns) or not all(column < len(inputs) for column in columns):
             raise ModelFileError(f"{where}.columns must be different and below {len(inputs)}.")
-        weights = strict.array(strict.anything, len(columns))(found["weights"], f"{where}.weights")
-        coefficients = [
-            weight(each, f"{where}.weights[{k}]", inputs[column])
-            for k, (each, column) in enumerate(zip(weights, columns, strict=True))
-        ]
-        gaps = None
-        if "gaps" in found:
-            gaps = tuple(strict.array(strict.number, len(columns))(found["gaps"], f"{where}.gaps"))
-        return Oblique(Projection(tuple(columns), tuple(coefficients), gaps), found["threshold"], found.get("missing"))
+        own = strict.array(strict.anything, len(columns))(found["coefficients"], f"{where}.coefficients")
+        coefficients = tuple(
+            coefficient(one, f"{where}.coefficients[{k}]", inputs[column])
+            for k, (one, column) in enumerate(zip(own, columns, strict=True))
+        )
+        missing_as = None
+        if "missing_as" in found:
+            missing_as = tuple(strict.array(strict.number, len(columns))(found["missing_as"], f"{where}.missing_as"))
+        return Oblique(Projection(tuple(columns), coefficients, missing_as), found["threshold"], found.get("missing"))
 
     parts: dict[str, Reader[Any]] = {
-        "columns": strict.array(strict.whole(MOST_WEIGHTS)), "weights": strict.anything,
-        "threshold": strict.number, "missing": strict.boolean, "gaps": strict.anything,
+        "columns": strict.array(strict.whole(MOST_WEIGHTS)), "coefficients": strict.anything,
+        "threshold": strict.number, "missing": strict.boolean, "missing_as": strict.anything,
     }  # fmt: skip
     return read
 
 
-def layer_out(layer: Layer) -> list[dict[str, Any]]:
-    """Return a layer neuron by neuron."""
-    return [neuron_out(neuron) for neuron in layer.neurons]
-
-
-def layers_in(inputs: Categories) -> Reader[list[Layer]]:
+def layers_in(inputs: Inputs) -> Reader[list[Layer]]:
     """Return the reader of layers, each on top of the one before; memory is asked for only within the limit."""
 
     def read(value: Any, where: str) -> list[Layer]:
         layers: list[Layer] = []
         below, left = inputs, MOST_WEIGHTS
-        for number, neurons in enumerate(strict.array(strict.anything)(value, where)):
-            left -= max(len(below), 1) * (len(neurons) if isinstance(neurons, list) else 0)
+        for number, conditions in enumerate(strict.array(strict.anything)(value, where)):
+            left -= max(len(below), 1) * (len(conditions) if isinstance(conditions, list) else 0)
             if left < 0:
                 raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
-            layers.append(Layer.of(strict.array(neuron_in(below))(neurons, f"{where}[{number}]"), len(below)))
+            read = strict.array(oblique_in(below))(conditions, f"{where}[{number}]")
+            layers.append(Layer.of(read, len(below)))
             below = [None] * layers[-1].width
         return layers
 
@@ -229,166 +280,149 @@ def layers_in(inputs: Categories) -> Reader[list[Layer]]:
 
 
 def network_out(network: Network) -> dict[str, Any]:
-    """Return a network neuron by neuron, without its schema."""
+    """Return a network term by term, without its schema."""
+    inputs = [None] * network.below[-1].width if network.below else inputs_of(network.schema)
     found: dict[str, Any] = {} if network.link == "identity" else {"link": network.link}
-    found |= {
-        "layers": [layer_out(layer) for layer in network.layers],
-        "output_weights": network.output_weights.tolist(),
-        "base": np.asarray(network.base).tolist(),
-    }
-    found |= _linear_out(network, network.coef, "slopes" if network.linear else "")
+    if network.below:
+        found["layers"] = [[condition_out(neuron) for neuron in layer.neurons] for layer in network.below]
+    found["intercept"] = network.intercept.tolist()
+    found["terms"] = [
+        {"coef": weights} | _term_out(term, network.schema, inputs)
+        for term, weights in zip(network.terms, network.coef.tolist(), strict=True)
+    ]
     if network.bounds is not None:
         found["bounds"] = ends_out(*network.bounds)
-    return found if network.members is None else found | {"members": members_out(network, network.members)}
-
-
-def _linear_out(network: Network, coef: Floats, slopes: str = "slopes", ranges: bool = True) -> dict[str, Any]:
-    """Return slopes and their ends, column by column, as files of version 2 have them."""
-    steep = np.zeros((network.n_inputs, network.n_outputs))
-    ends = [[-math.inf, math.inf] for _ in range(network.n_inputs)]
-    for term, weights in zip(network.terms, coef, strict=True):
-        if isinstance(term, Linear):
-            steep[term.column] += weights
-            ends[term.column] = [term.low, term.high]
-    found: dict[str, Any] = {}
-    if slopes:
-        found["slopes"] = (steep if network.link == "softmax" else steep[:, 0]).tolist()
-    if ranges and any(ends_out(*each) for each in ends):
-        found["ranges"] = [ends_out(*each) for each in ends]
+    if network.members is not None:
+        pairs = zip(network.members.intercept, network.members.coef, strict=True)
+        found["ensemble"] = [
+            {"intercept": intercept.tolist(), "terms": (own := np.flatnonzero(coef.any(axis=1))).tolist(),
+             "coef": coef[own].tolist()}
+            for intercept, coef in pairs
+        ]  # fmt: skip
     return found
 
 
-def network_in(value: Any, where: str, schema: Schema) -> Network:
-    """Build the network that reads the columns of a schema, or say what is wrong."""
-    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges", "bounds", "members")
-    optional = ("link", "slopes", "ranges", "bounds", "members")
+def _term_out(term: Term, schema: Schema, inputs: Inputs) -> dict[str, Any]:
+    if isinstance(term, Rule):
+        found: dict[str, Any] = {"conditions": [condition_out(condition, inputs) for condition in term.conditions]}
+        return found | {"otherwise": term.otherwise} if term.otherwise else found
+    found = {"linear": term.column}
+    if term.clipped:
+        found["ends"] = ends_out(term.low, term.high)
+    own = term.missing != schema.columns[term.column].typical
+    return found | {"missing_as": None if term.missing is None else float(term.missing)} if own else found
+
+
+def network_in(value: Any, where: str, schema: Schema, simple: bool = False) -> Network:
+    """Build the network that reads the columns of a schema, or say what is wrong.
+
+    With `simple`, a condition on a sum of one column becomes one about that column, as before version 3.
+    """
+    parts = ("link", "layers", "intercept", "terms", "bounds", "ensemble")
+    optional = ("link", "layers", "bounds", "ensemble")
     found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
-    layers = layers_in(categories_of(schema))(found["layers"], f"{where}.layers")
-    if not layers:
-        raise ModelFileError(f"{where}.layers must hold at least one layer.")
-    each: Reader[Any] = strict.number
-    shape: tuple[int, ...] = ()
-    if link == "softmax":
-        shape = (len(strict.array(strict.number)(found["base"], f"{where}.base")),)
-        each = strict.array(strict.number, *shape)
-    if shape == (0,):
-        raise ModelFileError(f"{where}.base must have one entry per class, and at least one.")
-    if schema.classes is not None and len(schema.classes) != (shape or (2,))[0]:
-        raise ModelFileError(f"schema.classes must name {(shape or (2,))[0]} classes; got {len(schema.classes)}.")
-    numbers: dict[str, Any] = {"base": each(found["base"], f"{where}.base")}
-    ends, slopes = [(-math.inf, math.inf)] * len(schema), np.zeros((0, *shape))
-    if "ranges" in found:
-        ends = strict.array(ends_in, len(schema))(found["ranges"], f"{where}.ranges")
-    if "slopes" in found:
-        slopes = np.array(strict.array(each, len(schema))(found["slopes"], f"{where}.slopes")).reshape(-1, *shape)
-    if "bounds" in found:
-        numbers["bounds"] = ends_in(found["bounds"], f"{where}.bounds")
-    rows = strict.array(each, layers[-1].width)(found["output_weights"], f"{where}.output_weights")
-    numbers["output_weights"] = np.array(rows).reshape(layers[-1].width, *shape)
+    intercept = strict.array(strict.number)(found["intercept"], f"{where}.intercept")
+    if not intercept or (len(intercept) > 1 and link != "softmax"):
+        raise ModelFileError(f"{where}.intercept must have one entry per output; got {len(intercept)}.")
+    n_classes = len(intercept) if link == "softmax" else 2
+    if schema.classes is not None and len(schema.classes) != n_classes:
+        raise ModelFileError(f"schema.classes must name {n_classes} classes; got {len(schema.classes)}.")
+    inputs = inputs_of(schema)
+    below = layers_in(inputs)(found.get("layers", []), f"{where}.layers")
+    inputs = [None] * below[-1].width if below else inputs
+    read = _term_in(schema, inputs, len(intercept), simple and not below)
+    pairs = strict.array(read)(found["terms"], f"{where}.terms")
+    rules = (term for term, _ in pairs if isinstance(term, Rule))
+    members = (condition for rule in rules for condition in rule.conditions if isinstance(condition, Member))
+    if sum(member.n_categories or 0 for member in members) > _MOST_CODES:
+        raise ModelFileError(f"{where}.terms compares with categories of columns that have too many.")
+    bounds = ends_in(found["bounds"], f"{where}.bounds") if "bounds" in found else None
+    coef = np.array([weights for _, weights in pairs]).reshape(len(pairs), len(intercept))
     try:
-        network = Network.of_layers(layers, schema=schema, link=link, **numbers)
-        at = np.flatnonzero(any_output(slopes))
-        if len(at):
-            network = network.with_linear([Linear(j, *ends[j]) for j in at.tolist()], slopes[at])
-        return network if "members" not in found else with_members(network, found["members"], f"{where}.members")
+        network = Network(
+            intercept, [term for term, _ in pairs], coef, schema=schema, link=link, bounds=bounds, below=below
+        )
+        if sum(layer.width * layer.n_inputs for layer in network.layers) > MOST_WEIGHTS:
+            raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
+        if "ensemble" in found:
+            network = network.changed(members=_ensemble_in(network, found["ensemble"], f"{where}.ensemble"))
     except ModelFileError:
         raise
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:
         raise ModelFileError(str(error)) from None
+    return network
 
 
-# -- The networks behind a mean, to plain values and back: of each its base, and the weights of the questions it
-# asks.
+def _term_in(schema: Schema, inputs: Inputs, outputs: int, simple: bool) -> Reader[tuple[Term, list[float]]]:
+    """Return the reader of terms and their weights."""
+    condition, weights = condition_in(inputs), strict.array(strict.number, outputs)
 
-_MOST_WEIGHTS = 20_000_000  # zeros included
-_APART = 1e-3  # what rounding may put between a mean and its members, as a share of their size
+    def read(value: Any, where: str) -> tuple[Term, list[float]]:
+        if "linear" in strict.obj(value, where):
+            parts: dict[str, Reader[Any]] = {
+                "coef": weights, "linear": strict.whole(len(schema) - 1), "ends": ends_in,
+                "missing_as": strict.optional(strict.number),
+            }  # fmt: skip
+            found = strict.record(value, where, parts, optional=("ends", "missing_as"))
+            column, (low, high) = found["linear"], found.get("ends", (-math.inf, math.inf))
+            return Linear(column, low, high, found.get("missing_as", schema.columns[column].typical)), found["coef"]
+        parts = {"coef": weights, "conditions": strict.array(condition), "otherwise": strict.number}
+        found = strict.record(value, where, parts, optional=("otherwise",))
+        otherwise = found.get("otherwise", 0.0)
+        if not 1 <= len(found["conditions"]) <= _MOST_CONDITIONS:
+            raise ModelFileError(f"{where}.conditions must be 1 to {_MOST_CONDITIONS}; got {len(found['conditions'])}.")
+        if otherwise not in (0.0, -1.0):
+            raise strict.refuse(f"{where}.otherwise", "0 or -1", otherwise)
+        conditions = found["conditions"]
+        if simple:
+            conditions = [condition_of(one) if isinstance(one, Oblique) else one for one in conditions]
+        return Rule(tuple(conditions), otherwise), found["coef"]
+
+    return read
 
 
-def members_out(network: Network, members: Ensemble) -> dict[str, Any]:
-    """Return members as plain values."""
-    networks = []
-    for intercept, coef in zip(members.intercept, members.coef, strict=True):
-        one = network.changed(intercept=intercept, coef=coef)
-        asked = np.flatnonzero(any_output(one.output_weights))
-        found = {
-            "base": np.asarray(one.base).tolist(),
-            "neurons": asked.tolist(),
-            "output_weights": one.output_weights[asked].tolist(),
-        }
-        if len(network.rules) < len(network.terms):
-            found |= _linear_out(network, coef, ranges=False)
-        networks.append(found)
-    return {"networks": networks} | _linear_out(network, network.coef, "")
-
-
-def with_members(network: Network, value: Any, where: str) -> Network:
-    """Return a network that knows the members that a file tells of, or say what is wrong."""
-    readers = {"networks": strict.array(strict.anything), "ranges": strict.array(ends_in, network.n_inputs)}
-    found = strict.record(value, where, readers, optional=("ranges",))
-    count, shape = len(found["networks"]), network.output_weights.shape
-    if not 1 <= count <= _MOST_WEIGHTS // max(network.output_weights.size + network.n_inputs, 1):
-        raise ModelFileError(f"{where}.networks must hold some, and at most {_MOST_WEIGHTS} weights; got {count}.")
-    each: Reader[Any] = strict.array(strict.number, *shape[1:]) if shape[1:] else strict.number
-    weights, bases = np.zeros((count, *shape)), np.zeros((count, *shape[1:]))
-    straight = any(isinstance(one, dict) and "slopes" in one for one in found["networks"])
-    own_slopes = np.zeros((network.n_inputs, network.n_outputs))
-    own_slopes[[term.column for term in network.linear]] = network.linear_coef
-    slopes = np.zeros((count, network.n_inputs, *shape[1:])) if straight else None
-    for k, one in enumerate(found["networks"]):
-        at = f"{where}.networks[{k}]"
-        parts: dict[str, Reader[Any]] = {
-            "base": each, "neurons": strict.array(strict.whole(max(shape[0] - 1, 0))),
-            "output_weights": strict.anything, "slopes": strict.array(each, network.n_inputs),
-        }  # fmt: skip
-        read = strict.record(one, at, parts, optional=("slopes",))
-        asked = read["neurons"]
-        if len(set(asked)) < len(asked) or len(asked) > shape[0]:
-            raise ModelFileError(f"{at}.neurons must be different neurons of the last layer.")
-        numbers = strict.array(each, len(asked))(read["output_weights"], f"{at}.output_weights")
-        weights[k, asked], bases[k] = np.array(numbers).reshape(len(asked), *shape[1:]), read["base"]
-        if slopes is not None:
-            slopes[k] = read.get("slopes", 0.0)
-    means = [("output_weights", weights, network.output_weights), ("base", bases, network.base)]
-    if slopes is not None or network.linear:
-        whole = own_slopes.reshape(network.n_inputs, *shape[1:])
-        means.append(("slopes", np.zeros((1, *whole.shape)) if slopes is None else slopes, whole))
-    for name, own, mean in means:
-        if not np.allclose(own.mean(axis=0), mean, rtol=_APART, atol=_APART * float(np.abs(own).max(initial=0.0))):
+def _ensemble_in(network: Network, value: Any, where: str) -> Ensemble:
+    """Build what the networks behind a mean give its terms, or say what is wrong."""
+    count, shape = len(strict.array(strict.anything)(value, where)), network.coef.shape
+    if not 1 <= count <= MOST_WEIGHTS // max(network.coef.size, 1):
+        raise ModelFileError(f"{where} must hold some networks, and at most {MOST_WEIGHTS} weights; got {count}.")
+    intercept, coef = np.zeros((count, shape[1])), np.zeros((count, *shape))
+    weights = strict.array(strict.number, shape[1])
+    parts: dict[str, Reader[Any]] = {
+        "intercept": weights, "terms": strict.array(strict.whole(max(shape[0] - 1, 0))), "coef": strict.anything,
+    }  # fmt: skip
+    for k, one in enumerate(value):
+        found = strict.record(one, f"{where}[{k}]", parts)
+        own = found["terms"]
+        if len(set(own)) < len(own) or len(own) > shape[0]:
+            raise ModelFileError(f"{where}[{k}].terms must be different terms.")
+        rows = strict.array(weights, len(own))(found["coef"], f"{where}[{k}].coef")
+        intercept[k], coef[k, own] = found["intercept"], np.array(rows).reshape(len(own), shape[1])
+    for name, own, mean in (("coef", coef, network.coef), ("intercept", intercept, network.intercept)):
+        most = _MOST_DIFFERENCE * float(np.abs(own).max(initial=0.0))
+        if not np.allclose(own.mean(axis=0), mean, rtol=_MOST_DIFFERENCE, atol=most):
             raise ModelFileError(f"{where}: the {name} of the networks do not have the mean that the file says.")
-    outputs = network.n_outputs
-    parts = [weights.reshape(count, -1, outputs)]
-    terms = list(network.rules)
-    mean = network.rule_coef
-    if slopes is not None:
-        slopes = slopes.reshape(count, -1, outputs)
-        ends = found.get("ranges", [(-np.inf, np.inf)] * network.n_inputs)
-        at = np.flatnonzero((slopes != 0).any(axis=(0, 2))).tolist()
-        own = {term.column: coef for term, coef in zip(network.linear, network.linear_coef, strict=True)}
-        terms = [*(Linear(j, *ends[j]) for j in at), *terms]
-        mean = np.concatenate([np.array([own.get(j, np.zeros(outputs)) for j in at]).reshape(-1, outputs), mean])
-        parts.insert(0, slopes[:, at])
-    members = Ensemble(bases.reshape(count, outputs), np.concatenate(parts, axis=1))
-    return network.changed(terms=terms, coef=mean, members=members)
+    return Ensemble(intercept, coef)
 
 
-# -- The ends of a slope, to plain values and back.
+# -- the ends of a linear term, or of predictions -------------------------------------------------------------
 
 
 def ends_out(low: float, high: float) -> list[float | None] | None:
-    """Return the ends of a slope, or of predictions, null for one that is open; null for both."""
-    ends = [None if math.isinf(each) else each for each in (low, high)]
+    """Return two ends, null for one that is open; null for both."""
+    ends = [None if math.isinf(end) else end for end in (low, high)]
     return None if ends == [None, None] else ends
 
 
 def ends_in(value: Any, where: str) -> tuple[float, float]:
-    """Return the ends of a slope, or of predictions, infinite where they are open, or say what is wrong."""
+    """Return two ends, infinite where they are open, or say what is wrong."""
     if value is None:
         return -math.inf, math.inf
-    low, high = strict.array(strict.anything, 2)(value, where)
-    return (
-        -math.inf if low is None else strict.number(low, f"{where}[0]"),
-        math.inf if high is None else strict.number(high, f"{where}[1]"),
-    )
+    low, high = strict.array(strict.optional(strict.number), 2)(value, where)
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    if low > high:
+        raise strict.refuse(where, "a low end and a high one", value)
+    return low, high

@@ -16,7 +16,7 @@ from bgn.model.network import Edit, Network
 from bgn.model.readings import is_flag
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
-from bgn.persist import strict, version1
+from bgn.persist import strict
 from bgn.persist.network import category_in, category_out, column_in, network_in, network_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
@@ -29,7 +29,7 @@ _CHECKS = 5
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"gaps": list(preparation.missing_values), "date_format": preparation.date_format}
+    found |= {"missing_values": list(preparation.missing_values), "date_format": preparation.date_format}
     if preparation.merged:
         found["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
@@ -48,22 +48,19 @@ def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
 
 def preparation_in(value: Any, where: str) -> Preparation:
     """Build a preparation, or say what is wrong; without columns where these are the network's."""
-    if isinstance(value, list):
-        value = {"decimal": ".", "columns": value}
     parts: dict[str, Reader[Any]] = {
-        "decimal": _mark, "written": strict.array(_written_in), "gaps": strict.array(strict.text),
-        "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
+        "decimal": _mark, "written": strict.array(_written_in), "missing_values": strict.array(strict.text),
+        "date_format": strict.optional(strict.text), "columns": strict.array(column_in),
         "merged": strict.array(category_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": MISSING_VALUES, "date_format": None, "columns": ()}
+    plain: dict[str, Any] = {"written": (), "missing_values": MISSING_VALUES, "date_format": None, "columns": ()}
     plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
-    form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
-    columns = tuple(column for some, _ in found["columns"] for column in some)
+    found |= {name: tuple(found[name]) for name in ("written", "missing_values", "merged")}
+    columns = tuple(found.pop("columns"))
     if len({column.name for column in columns}) < len(columns):
         raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
-    written, gaps, merged = (tuple(found[name]) for name in ("written", "gaps", "merged"))
-    return Preparation(Schema(columns), found["decimal"], written, gaps, form, merged, found["header"])
+    return Preparation(Schema(columns), **found)
 
 
 def _mark(value: Any, where: str) -> str:
@@ -81,13 +78,6 @@ def _written_in(value: Any, where: str) -> Numerals:
             f"{where}.thousands", "one character, another than the decimal mark, or none", found.thousands
         )
     return found
-
-
-def _columns_in(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
-    """Return the columns that one of a table becomes, and how its dates are written."""
-    if isinstance(value, dict) and "kind" in value:
-        return version1.columns_of(value, where)
-    return (column_in(value, where),), None
 
 
 # -- test rows ------------------------------------------------------------------------------------------------
@@ -172,8 +162,8 @@ def verify(network: Network, value: Any, where: str) -> None:
             for j, (cell, column) in enumerate(zip(cells, network.schema.columns, strict=True))
         ]
 
-    outputs = np.shape(network.base)
-    prediction: Reader[Any] = strict.array(strict.any_float, *outputs) if outputs else strict.any_float
+    several = network.link == "softmax"
+    prediction: Reader[Any] = strict.array(strict.any_float, network.n_outputs) if several else strict.any_float
     parts: dict[str, Reader[Any]] = {"inputs": inputs, "prediction": prediction}
     checks = strict.array(lambda each, place: strict.record(each, place, parts))(value, where)
     if not checks:
@@ -231,33 +221,33 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
         ]
     }
     if intervals.spread is not None:
-        found["spread"] = {"centres": intervals.spread.centres.tolist(), "sizes": intervals.spread.sizes.tolist()}
+        found["scale"] = {"centers": intervals.spread.centres.tolist(), "sizes": intervals.spread.sizes.tolist()}
     if intervals.folds:
         found["folds"] = [network_out(network) for network in intervals.folds]
         found["fold_of"], found["fold_scores"] = list(intervals.fold_of), intervals.fold_scores.tolist()
     return found
 
 
-def intervals_in(value: Any, where: str, network: Network) -> Intervals:
-    """Build the intervals of a network, or say what is wrong."""
+def intervals_in(value: Any, where: str, network: Network, simple: bool) -> Intervals:
+    """Build the intervals of a network, or say what is wrong; `simple` is that of :func:`network_in`."""
     numbers = strict.array(strict.number)
     parts: dict[str, Reader[Any]] = {
-        "groups": strict.array(_group_in), "spread": _spread_in, "folds": strict.array(strict.anything),
+        "groups": strict.array(_group_in), "scale": _scale_in, "folds": strict.array(strict.anything),
         "fold_of": strict.array(strict.whole(_MOST_FOLDS)), "fold_scores": numbers,
     }  # fmt: skip
-    found = strict.record(value, where, parts, optional=("spread", "folds", "fold_of", "fold_scores"))
+    found = strict.record(value, where, parts, optional=("scale", "folds", "fold_of", "fold_scores"))
     groups = [group for group, _ in found["groups"]]
     if len(set(groups)) < len(groups):
         raise ModelFileError(f"{where}.groups must differ; one stands there twice.")
     folds = tuple(
-        network_in(each, f"{where}.folds[{k}]", network.schema) for k, each in enumerate(found.get("folds", ()))
+        network_in(fold, f"{where}.folds[{k}]", network.schema, simple) for k, fold in enumerate(found.get("folds", ()))
     )
     fold_of, scores = found.get("fold_of", []), np.array(found.get("fold_scores", []), dtype=np.float64)
     if len(fold_of) != len(scores) or any(each >= len(folds) for each in fold_of) or bool(folds) != bool(len(scores)):
         raise ModelFileError(f"{where}.fold_of must name the fold of every score.")
     if not folds and not groups:
         raise ModelFileError(f"{where}.groups must have at least one entry.")
-    return Intervals(network, dict(found["groups"]), found.get("spread"), folds, tuple(fold_of), scores)
+    return Intervals(network, dict(found["groups"]), found.get("scale"), folds, tuple(fold_of), scores)
 
 
 def _group_in(value: Any, where: str) -> tuple[Any, Calibration]:
@@ -272,10 +262,10 @@ def _group_in(value: Any, where: str) -> tuple[Any, Calibration]:
     return found["group"], Calibration(scores, count)
 
 
-def _spread_in(value: Any, where: str) -> Spread:
+def _scale_in(value: Any, where: str) -> Spread:
     numbers = strict.array(strict.number)
-    found = strict.record(value, where, {"centres": numbers, "sizes": numbers})
-    centres, sizes = (np.array(found[name], dtype=np.float64) for name in ("centres", "sizes"))
-    if len(centres) != len(sizes) or not len(sizes) or (np.diff(centres) <= 0).any() or not (sizes > 0).all():
-        raise ModelFileError(f"{where} must have rising centres, and a positive size for each.")
-    return Spread(centres, sizes)
+    found = strict.record(value, where, {"centers": numbers, "sizes": numbers})
+    centers, sizes = (np.array(found[name], dtype=np.float64) for name in ("centers", "sizes"))
+    if len(centers) != len(sizes) or not len(sizes) or (np.diff(centers) <= 0).any() or not (sizes > 0).all():
+        raise ModelFileError(f"{where} must have rising centers, and a positive size for each.")
+    return Spread(centers, sizes)

@@ -205,17 +205,21 @@ def scalar(value: Any, where: str) -> str | float | int | bool | None:
 
 # -- How a model file is laid out: JSON that a person can read.
 
-_LINE = 110
+_LINE = 118
 
 
-def layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing per line: a neuron, a check, a column; long lists of numbers fill their lines."""
+def layout(value: Any, margin: str = "", taken: int = 0) -> str:
+    """Write JSON with one short thing per line: a term, a check, a column; long lists of numbers fill their lines.
+
+    Of the first line some letters are `taken`, by a key.
+    """
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
+    if len(margin) + taken + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
         return compact
     inner = margin + "  "
     if isinstance(value, dict):
-        lines = [f"{json.dumps(key, ensure_ascii=False)}: {layout(each, inner)}" for key, each in value.items()]
+        keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+        lines = [key + layout(part, inner, len(key)) for key, part in zip(keys, value.values(), strict=True)]
     else:
         lines = [layout(each, inner) for each in value]
         if not any(isinstance(each, (list, dict)) for each in value):

@@ -229,6 +229,8 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     if of.target and shown.target_unit and shown.target_unit != of.target_unit:
         units[of.target] = shown.target_unit
     saved = swap_classes(facts.original) if facts.turned else facts.original
+    if any(rule.otherwise == 0.0 for rule in saved.rules):  # the page changes rules that are worth 1 or -1
+        saved = saved.changed(layers=saved.layers)
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), units, facts.edits)

@@ -44,13 +44,12 @@
     return { base: Number(whole[0]), output: whole.slice(1).map(Number), unit: Number(10n ** BigInt(places)) };
   }
 
-  // -- models: neurons and outputs as the file has them, the lines that are left, and what was done -------------
+  // -- models: terms and the intercept as the file has them, the lines that are left, and what was done ---------
 
   const turn = data.turned ? -1 : 1;  // where the page tells the first of two classes, the file the second
   const first = {
-    neurons: editing.file.network.layers[0],
-    weights: editing.file.network.output_weights.map((weight) => turn * weight),
-    base: turn * editing.file.network.base,
+    terms: editing.file.network.terms.map((term) => ({ ...term, coef: [turn * term.coef[0]] })),
+    intercept: turn * editing.file.network.intercept[0],
     lines: editing.rules.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
     done: [],  // as a server is told
@@ -60,18 +59,25 @@
   const copy = (state) => JSON.parse(JSON.stringify(state));
 
   // An edited model is computed from its numbers, in the order of the functions that are written for the others.
-  function answer(neuron, values) {
-    let total = 0;
-    neuron.columns.forEach((column, i) => {
-      const weight = neuron.weights[i];
-      const gap = neuron.missing_as ? neuron.missing_as[i] : NaN;
-      const value = values[column];
-      const part = Array.isArray(weight) ? (value === null ? gap : weight[value]) : value === null ? gap * (weight || 1) : value * weight;
-      total = i ? total + part : part;
-    });
-    const yes = Number.isNaN(total) && (neuron.missing ?? null) !== null ? neuron.missing : total >= neuron.threshold;
-    return yes ? 1 : -1;
+  const relations = { ">=": (a, b) => a >= b, "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b };
+  function holds(condition, values) {
+    if (condition.columns) {
+      let total = 0;
+      condition.columns.forEach((column, i) => {
+        const weight = condition.coefficients[i];
+        const missing = condition.missing_as ? condition.missing_as[i] : NaN;
+        const value = values[column];
+        const part = Array.isArray(weight) ? (value === null ? missing : weight[value]) : value === null ? missing * (weight || 1) : value * weight;
+        total = i ? total + part : part;
+      });
+      return Number.isNaN(total) && (condition.missing ?? null) !== null ? condition.missing : total >= condition.threshold;
+    }
+    const value = values[condition.column];
+    if (condition.relation === "missing") return value === null;
+    if (value === null) return condition.missing ?? false;
+    return condition.relation === "in" ? condition.categories.includes(value) : relations[condition.relation](value, condition.threshold);
   }
+  const worth = (term, values) => (term.conditions.every((each) => holds(each, values)) ? 1 : term.otherwise ?? 0);
   const [lowest, highest] = data.bounds ?? [null, null];
   function linked(value) {
     if (editing.file.network.link === "logistic") {
@@ -81,8 +87,8 @@
     return lowest !== null && value < lowest ? lowest : highest !== null && value > highest ? highest : value;
   }
   function predictor(state) {
-    const { base, output, unit } = summands(state.base, state.weights);
-    return (values) => linked(output.reduce((total, weight, i) => total + answer(state.neurons[i], values) * weight, base) / unit);
+    const { base, output, unit } = summands(state.intercept, state.terms.map((term) => term.coef[0]));
+    return (values) => linked(output.reduce((total, weight, i) => total + worth(state.terms[i], values) * weight, base) / unit);
   }
   const predictions = (state) => {
     const predict = predictor(state);
@@ -99,29 +105,29 @@
 
   function weigh(state, line, value) {
     const moved = half(plus(decimal(value), decimal(line.weight), -1n));
-    state.base = float(plus(decimal(state.base), moved));
-    state.weights[line.neuron] = (line.flipped ? -1 : 1) * float(half(decimal(value)));
+    state.intercept = float(plus(decimal(state.intercept), moved));
+    state.terms[line.neuron].coef = [(line.flipped ? -1 : 1) * float(half(decimal(value)))];
     line.weight = value;
   }
   function drop(state, line) {
     const place = line.neuron;
-    state.base = float(plus(decimal(state.base), half(decimal(line.weight)), -1n));
-    state.neurons.splice(place, 1);
-    state.weights.splice(place, 1);
+    state.intercept = float(plus(decimal(state.intercept), half(decimal(line.weight)), -1n));
+    state.terms.splice(place, 1);
     state.lines = state.lines.filter((each) => each !== line);
     for (const each of state.lines) if (each.neuron > place) each.neuron -= 1;
   }
   function threshold(state, line, value) {
-    state.neurons[line.neuron].threshold = value * line.scale + 0;
+    const [condition] = state.terms[line.neuron].conditions;
+    condition.threshold = (condition.columns ? value * line.scale : value) + 0;
     line.threshold = value;
   }
   function categorize(state, line, code, yes) {
-    const neuron = state.neurons[line.neuron];
+    const [condition] = state.terms[line.neuron].conditions;
     const fires = yes !== line.flipped;
-    if (code < 0) neuron.missing = fires;
+    if (code < 0) condition.missing = fires;
     else {
-      const there = neuron.weights[0].find((each) => (each >= neuron.threshold) === fires);
-      neuron.weights[0][code] = there ?? (fires ? neuron.threshold : neuron.threshold - 1);
+      const others = condition.categories.filter((each) => each !== code);
+      condition.categories = fires ? [...others, code].sort((a, b) => a - b) : others;
     }
     line.categories.find((each) => each.code === code).yes = yes;
   }
@@ -237,13 +243,12 @@
   function file() {
     const state = now();
     const made = copy(editing.file);
-    made.network.layers = [state.neurons];
-    made.network.output_weights = state.weights.map((weight) => turn * weight);
-    made.network.base = turn * state.base;
+    made.network.terms = state.terms.map((term) => ({ ...term, coef: [turn * term.coef[0]] }));
+    made.network.intercept = [turn * state.intercept];
     made.edits = state.log;
-    const levels = made.schema.columns;
-    const code = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels.indexOf(value) : value);
-    const predict = predictor({ ...state, weights: made.network.output_weights, base: made.network.base });
+    const columns = made.schema.columns;
+    const code = (value, j) => (Array.isArray(columns) && columns[j].categories ? columns[j].categories.indexOf(value) : value);
+    const predict = predictor({ ...state, terms: made.network.terms, intercept: made.network.intercept[0] });
     // The made-up rows of the file, predicted anew; a row of the dataset has no place in it.
     made.checks = made.checks.filter((each) => !each.inputs.includes(null))
       .map(({ inputs }) => ({ inputs, prediction: predict(inputs.map(code)) }));
