@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import bgn
-from bgn.inputs.text_types import FileReading
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.inputs.files import open_table
+from bgn.inputs.text_types import FileReading
 from tests.fuzz_tables import TEXT, several, table
 
 TRUTHS = {"true": True, "false": False, "1": True, "0": False}

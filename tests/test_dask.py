@@ -37,8 +37,8 @@ from bgn.engines.protocol import CellPart, Output, Request, RowPart  # noqa: E40
 from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.errors import InputError  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
-from bgn.training_rows import Clustered, TrainingRequest  # noqa: E402
 from bgn.model.layer import Oblique, Projection  # noqa: E402
+from bgn.training_rows import Clustered, TrainingRequest  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -497,7 +497,7 @@ class GrownEstimator(BaseEstimator):
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
         >>> model = bgn.BGNRegressor(max_terms=5, max_linear=0, random_state=0).fit(X, y)
         >>> small = model.with_terms(2)
-        >>> small.network_.widths, small.history_.best_width
+        >>> small.network_.widths, small.history_.best_size
         ((2,), 2)
         """
         check_is_fitted(self, "network_")

@@ -13,8 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from bgn.datasets import DatasetError
 from experiments import STUDIES, classes, classrivals, data, runner
-from experiments.classrivals import SURE, Answer, within_reason
-from experiments.classrivals import EQUAL, FREE
+from experiments.classrivals import EQUAL, FREE, SURE, Answer, within_reason
 from experiments.data import ClassRows, as_numbers, as_stumps, stratified_split
 from experiments.store import Options, Run, Store, Task
 from experiments.tables import Figure

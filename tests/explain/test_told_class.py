@@ -12,7 +12,7 @@ import pytest
 
 import bgn
 from bgn.explain.evaluate import evaluation_rows
-from bgn.model.readings import find_positive_class, with_positive_second, is_first_positive, swap_classes
+from bgn.model.readings import find_positive_class, is_first_positive, swap_classes, with_positive_second
 from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows

@@ -30,7 +30,7 @@ from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
 from bgn.export.numbers import number, whole
 from bgn.inputs.errors import InputError
-from bgn.model.readings import is_flag, is_first_positive
+from bgn.model.readings import is_first_positive, is_flag
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.persist import ModelFile

@@ -13,7 +13,7 @@ from bgn.cli.terminal import show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import with_positive_second, outputs_of
+from bgn.model.readings import outputs_of, with_positive_second
 from bgn.show.labels import cell
 from bgn.text import lower_end, quote_name, upper_end
 

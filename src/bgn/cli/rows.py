@@ -132,7 +132,7 @@ def read_model(path: str, size: int | None) -> ModelFile:
     if file.history is None:
         raise InputError(f"--size: {path} was saved without a history: only fitted estimators have one.")
     model = file.model().with_terms(size)
-    history = {**file.history, "best_width": size}
+    history = {**file.history, "best_size": size}
     return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
 

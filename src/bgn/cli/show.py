@@ -15,7 +15,7 @@ from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import Cases, Choice, Count, with_positive_second, outputs_of, swap_classes
+from bgn.model.readings import Cases, Choice, Count, outputs_of, swap_classes, with_positive_second
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out

@@ -19,7 +19,7 @@ from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.readings import with_positive_second, is_first_positive, network_of
+from bgn.model.readings import is_first_positive, network_of, with_positive_second
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Floats
 from bgn.model.term import Oblique, Projection

@@ -20,7 +20,7 @@ from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, sum_of, written
-from bgn.model.readings import ReadTerm, as_terms, with_positive_second, is_first_positive, network_of, swap_classes
+from bgn.model.readings import ReadTerm, as_terms, is_first_positive, network_of, swap_classes, with_positive_second
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines

@@ -32,7 +32,7 @@ from bgn.explain.crossings import crossings, factor, lines_in_plane, mean_steps,
 from bgn.explain.shap import SortedColumns, holding_counts, mixed_sums
 from bgn.model.link import bounded
 from bgn.model.network import Network
-from bgn.model.readings import with_positive_second, network_of, outputs_of
+from bgn.model.readings import network_of, outputs_of, with_positive_second
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.model.term import Linear, Rule

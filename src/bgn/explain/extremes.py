@@ -13,7 +13,7 @@ from bgn.explain.crossings import compile_search
 from bgn.explain.optimize.problem import Domain, problem_of, read_domain
 from bgn.explain.optimize.search import Best, highest
 from bgn.model.network import Network
-from bgn.model.readings import with_positive_second, network_of, outputs_of
+from bgn.model.readings import network_of, outputs_of, with_positive_second
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular

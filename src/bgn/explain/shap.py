@@ -27,7 +27,7 @@ from bgn.engines.memory import ThreadPool
 from bgn.explain.arguments import background_of, class_labels, class_number, probabilities_of, rows_of, score_of
 from bgn.explain.crossings import fires, summand, summands
 from bgn.model.network import Network, on_gpu
-from bgn.model.readings import with_positive_second, network_of, outputs_of, swap_classes
+from bgn.model.readings import network_of, outputs_of, swap_classes, with_positive_second
 from bgn.model.schema import Category, Column, category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Condition, Oblique, Rule

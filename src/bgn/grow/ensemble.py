@@ -38,7 +38,7 @@ class EnsembleHistory(Tabular):
         How each network grew.
     best_layer : int
         The last layer (index) of the deepest network.
-    best_width : int
+    best_size : int
         Most neurons that a network may have in its last layer: the chosen width of the widest, unless a smaller one
         was asked for.
     stopped : str
@@ -50,7 +50,7 @@ class EnsembleHistory(Tabular):
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BGNRegressor(ensemble=4, max_terms=3, random_state=0).fit(X, y)
-    >>> len(model.history_.members), model.history_.best_width
+    >>> len(model.history_.members), model.history_.best_size
     (4, 3)
     >>> model.history_.network(1).widths[0] <= 4
     True
@@ -65,7 +65,7 @@ class EnsembleHistory(Tabular):
     def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> EnsembleHistory:
         """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
         members = _straight_or_not(members, select)
-        layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
+        layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_size"))
         schema = _known_to_all([each.schema for each in members])
         reasons = list(dict.fromkeys(each.stopped for each in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))

@@ -157,7 +157,7 @@ class History(Tabular):
         Every addition and every accepted replacement, in order.
     paths : tuple of tuple of Snapshot
         For each hidden layer, the layer at every width it had: entry 0 is the base alone.
-    best_layer, best_width : int
+    best_layer, best_size : int
         The layer (index) and width that were chosen.
     stopped : str
         Why growth ended.

@@ -859,7 +859,7 @@ def _simplified(
         outcomes = {bool(RELATIONS[relation](value, float(threshold))) for value in values}
         decided[combination] = outcomes.pop() if len(outcomes) == 1 else None
     open_ = {thresholds[combination] for combination, outcome in decided.items() if outcome is None}
-    if len(open_) > 1 or None not in decided.values() and len(set(decided.values())) == 1:
+    if len(open_) > 1 or (None not in decided.values() and len(set(decided.values())) == 1):
         return None
 
     def read_where(*outcomes: bool | None) -> Count | None:

@@ -45,7 +45,7 @@ def _square_or_null(value: Any, where: str) -> float:
 
 # What is kept of a history, a snapshot and a record besides networks, and how it is read.
 _COUNT = strict.whole(2**63)
-_ENSEMBLE: dict[str, Reader[Any]] = {"best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text}
+_ENSEMBLE: dict[str, Reader[Any]] = {"best_layer": _COUNT, "best_size": _COUNT, "stopped": strict.text}
 _HISTORY = _ENSEMBLE | {"shrinkage": strict.number, "n_validation": _COUNT}
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _square_or_null, "validation_deviation": _square_or_null,
@@ -54,7 +54,7 @@ _STEP: dict[str, Reader[Any]] = {
     "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_loss": _square,
     "validation_loss": _square_or_null, "bound": _square_or_null,
 }  # fmt: skip
-_CALLED = {"best_width": "best_size", "width": "n_terms", "neuron": "term"}
+_CALLED = {"width": "n_terms", "neuron": "term"}
 
 
 def _called(name: str, link: str) -> str:

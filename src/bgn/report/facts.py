@@ -23,7 +23,7 @@ from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.export.numbers import share_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
-from bgn.model.readings import Terms, as_terms, with_positive_second, is_first_positive, outputs_of
+from bgn.model.readings import Terms, as_terms, is_first_positive, outputs_of, with_positive_second
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Linear

@@ -10,7 +10,7 @@ from typing import Any
 from bgn.export.equation import equation
 from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
-from bgn.model.readings import with_positive_second, network_of, outputs_of
+from bgn.model.readings import network_of, outputs_of, with_positive_second
 from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.

@@ -23,7 +23,7 @@ from bgn.export.condition import describe, describe_linear
 from bgn.export.numbers import aligned, check_digits, round_terms, share_of, whole
 from bgn.export.styles import Signs, color
 from bgn.model.network import Network
-from bgn.model.readings import ReadCondition, ReadTerm, Terms, as_terms, with_positive_second, network_of
+from bgn.model.readings import ReadCondition, ReadTerm, Terms, as_terms, network_of, with_positive_second
 from bgn.model.step import Floats
 from bgn.model.term import Rule
 from bgn.show.labels import shortened
