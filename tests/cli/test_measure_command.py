@@ -45,7 +45,7 @@ def test_effect_gives_steps_and_categories(folder: Path) -> None:
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
     expected = bgn.effect(network, "rooms", background=rows)
     assert plain["breakpoints"] == expected.breakpoints.tolist()
-    assert plain["values"] == expected.levels.tolist()
+    assert plain["values"] == expected.values.tolist()
     assert plain["linear"] is None
     lines = ask(folder, "effect", "rooms").splitlines()
     assert lines[0] == "mean prediction over 4 rows, by rooms"

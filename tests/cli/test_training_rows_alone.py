@@ -127,7 +127,7 @@ class Server:
     """Stands for the server of ``bgn serve``: asks for edits to be saved, and ends."""
 
     local, url = True, "http://here"
-    changes: ClassVar = [{"do": "drop", "question": 1, "why": "fewer"}]
+    changes: ClassVar = [{"do": "drop", "rule": 1, "why": "fewer"}]
 
     def __init__(self, app: Any, host: str, port: int) -> None:
         self.app = app

@@ -139,4 +139,4 @@ def test_the_report(model: Any, tmp_path: Any) -> None:
     assert "per unit of a column as the last lines say" in page
     found = [line.column for line in fitted.network_.linear]
     blob = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
-    assert [line["column"] for line in blob["network"]["lines"]] == found
+    assert [line["column"] for line in blob["network"]["linear"]] == found
