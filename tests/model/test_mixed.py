@@ -141,7 +141,6 @@ CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
         ((0,), ((0.0, 1.0, 0.0),), 1.0, None, 1.0, "city = Nice"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, 1.0, "city is missing"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, -1.0, "city is not missing"),
-        ((0,), ((0.0, 0.0, 0.0),), 1.0, False, -1.0, "always"),
         ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
         ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
         ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 10 years, or >= 16 years where city = Nice"),
@@ -159,6 +158,14 @@ def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients,
     layer = Layer.of([Oblique(Projection(columns, coefficients), threshold, missing)], 2)
     network = Network.of_layers([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
+
+
+def test_a_rule_that_never_holds_goes_into_the_intercept():
+    never = Layer.of([Oblique(Projection((0,), ((0.0, 0.0, 0.0),)), 1.0, False)], 1)
+    network = Network.of_layers([never], [-1.0], 0.5, schema=Schema((CITY,)))
+    assert bgn.as_terms(network).intercept == (1.5,)
+    assert network.predict([["Nice"], [None]]).tolist() == [1.5, 1.5]
+    assert "[" not in bgn.equation(network)
 
 
 def test_slopes_have_no_regions():
