@@ -427,8 +427,8 @@ class Engine(Protocol):
     def loss_deviation(self) -> float:
         """Standard deviation of the rows' losses."""
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Engine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Engine:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
@@ -552,8 +552,8 @@ class RowPart(Protocol):
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 class CellPart(RowPart, Protocol):
@@ -595,8 +595,8 @@ class Parts(Asked[Kind]):
     """Rows in parts, wherever they live."""
 
     @abstractmethod
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 class RowSource(Asked[RawBlock]):

@@ -567,8 +567,8 @@ class CellEngine(MergedEngine[CellPart]):
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> CellEngine:
-        return CellEngine(self.parts.next_layer(neurons), self.loss)
+    def next_layer(self, rules: Sequence[Oblique]) -> CellEngine:
+        return CellEngine(self.parts.next_layer(rules), self.loss)
 
     def _explained(self, shift: int) -> int:
         """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""
