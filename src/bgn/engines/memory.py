@@ -466,12 +466,12 @@ class Part(RampRows, CellPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> Integers:
+    def put(self, slot: int, rule: Oblique) -> Integers:
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
-        line, row = self.line(neuron.projection), self.codes[slot >> 3]
-        told = self._sum(3, kernels.fire, line, neuron.threshold, self.weight, self.target, row, slot & 7)
+        line, row = self.line(rule.projection), self.codes[slot >> 3]
+        told = self._sum(3, kernels.fire, line, rule.threshold, self.weight, self.target, row, slot & 7)
         self._last, self._correlations = None, {}
         if told[2]:
             self._take_back(slot, before)

@@ -372,9 +372,9 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> tuple[int, int, bool]:
+    def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
         self._products = None
-        fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
+        fired, target_sum, changed = self._sum(RowPart.put, slot, rule).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
