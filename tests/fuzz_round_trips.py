@@ -22,7 +22,7 @@ from bgn.report.page import PageSettings, render
 from tests.round_trips import bits, scratch, through_a_file
 
 
-def column(kind: str, rows: int, rng: np.random.Generator) -> list[np.ndarray]:
+def columns_of(kind: str, rows: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Return a column, or the several of a word, of the kind asked for."""
     if kind == "one-hot":
         texts = rng.integers(0, 3, rows)
@@ -43,7 +43,7 @@ KINDS = ("yes or no", "few values", "one-hot", "rounded", "fine", "constant")
 def table(seed: int, kinds: tuple[str, ...], rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a table of columns of these kinds, and targets with ties."""
     rng = np.random.default_rng(seed)
-    X = np.column_stack([column for kind in kinds for column in column(kind, rows, rng)])
+    X = np.column_stack([column for kind in kinds for column in columns_of(kind, rows, rng)])
     y = X @ rng.normal(size=X.shape[1]) + rng.normal(size=rows)
     return X, y.round(rng.integers(0, 4)) if rng.random() < 0.5 else y
 

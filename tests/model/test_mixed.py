@@ -141,7 +141,6 @@ CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
         ((0,), ((0.0, 1.0, 0.0),), 1.0, None, 1.0, "city = Nice"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, 1.0, "city is missing"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, -1.0, "city is not missing"),
-        ((0,), ((0.0, 0.0, 0.0),), 1.0, False, -1.0, "always"),
         ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
         ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
         ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 10 years, or >= 16 years where city = Nice"),
@@ -161,9 +160,17 @@ def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients,
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
 
 
+def test_a_rule_that_never_holds_goes_into_the_intercept():
+    never = Layer.of([Oblique(Projection((0,), ((0.0, 0.0, 0.0),)), 1.0, False)], 1)
+    network = Network.of_layers([never], [-1.0], 0.5, schema=Schema((CITY,)))
+    assert bgn.as_terms(network).intercept == (1.5,)
+    assert network.predict([["Nice"], [None]]).tolist() == [1.5, 1.5]
+    assert "[" not in bgn.equation(network)
+
+
 def test_slopes_have_no_regions():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
-    with pytest.raises(ValueError, match="with slopes has no regions"):
+    with pytest.raises(ValueError, match="with linear terms has regions"):
         theory.regions(network, [[1.0]])
     assert theory.regions(network.changed(link="logistic").with_linear(), [[1.0], [0.0]]) is not None
 

@@ -380,10 +380,10 @@ def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None =
     --------
     >>> import numpy as np
     >>> from bgn import BGNRegressor
-    >>> from bgn.explain.certify import promises
+    >>> from bgn.explain.certify import list_guarantees
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> model = BGNRegressor(max_terms=4, random_state=0, monotonic_cst=[1, 0], bounds=(-5, None)).fit(X, X.sum(axis=1))
-    >>> promises(model)
+    >>> list_guarantees(model)
     ['the prediction never falls as x0 rises', 'no prediction lies below -5']
     """
     network = getattr(model, "network_", None)

@@ -213,8 +213,8 @@ class Schema:
 
         Parameters
         ----------
-        levels : mapping of str to (str, level)
-            By the name of a 0/1 column: the category and the level that it stands for.
+        categories : mapping of str to (str, category)
+            By the name of a 0/1 column: the categorical column and the category that it stands for.
 
         Returns
         -------
@@ -224,7 +224,7 @@ class Schema:
         --------
         >>> from bgn.model.schema import Schema
         >>> plain = Schema.of_numbers(2, ["age", "in Nice"])
-        >>> plain.with_levels({"in Nice": ("city", "Nice")}).level_columns
+        >>> plain.with_categories({"in Nice": ("city", "Nice")}).category_columns
         {'city': [1]}
         """
         told = (replace(column, category_of=categories.get(column.name, column.category_of)) for column in self.columns)
