@@ -84,7 +84,7 @@ def value_if_missing(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     kind = network.schema.columns[column]
     typical = kind.typical
-    if network.layers[0].refuses_missing[column] and not network._never_asked[column]:
+    if network.layers[0].refuses_missing[column] and not network._never_read[column]:
         return typical
     return None if typical is None and network.refuses_missing[column] else float("nan")
 

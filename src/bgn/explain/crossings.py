@@ -133,7 +133,7 @@ def crossings(neuron: Oblique, column: int, rows: Floats) -> Floats:
     if weight == 0.0:  # it asks for gaps alone
         still = rows.copy()
         still[:, column] = 0.0
-        return np.where(neuron.fires(still), np.inf, -np.inf)
+        return np.where(neuron.holds(still), np.inf, -np.inf)
     if len(neuron.projection.columns) == 1:
         _search(np.zeros((1, 1)), 0, weight, neuron.threshold, out[:1])
         out[:] = out[:1]

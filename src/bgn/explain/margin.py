@@ -151,7 +151,7 @@ def _over_numbers(neuron: Oblique, row: Floats, free: Bools) -> Oblique:
         return Oblique(Projection((), ()), -1.0 if neuron.missing else 1.0)
     places = [place for place, column in enumerate(projection.columns) if free[column]]
     if not places:
-        return Oblique(Projection((), ()), -1.0 if neuron.fires(row[np.newaxis])[0] else 1.0)
+        return Oblique(Projection((), ()), -1.0 if neuron.holds(row[np.newaxis])[0] else 1.0)
     threshold = written(neuron.threshold)
     for place, column in enumerate(projection.columns):
         if not free[column]:
