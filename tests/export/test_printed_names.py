@@ -84,6 +84,7 @@ def hostile_network(names: list[str], words: list[str], target: str, seed: int) 
     schema = Schema((*columns, Column(names[4], categories=tuple(words))), target)
     rng = np.random.default_rng(seed)
     some = tuple((rng.random(len(words)) < 0.5).astype(float).tolist())
+    some = (1.0 - some[1], *some[1:])  # neither all nor none, which would be no condition
     asked = [
         Oblique(Projection((0,), (1.0,)), 0.5, missing=True),
         Oblique(Projection((0, 1), (1.0, -0.3), missing_as=(1.5, 2.0)), 0.25),

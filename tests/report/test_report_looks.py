@@ -59,7 +59,7 @@ def houses() -> tuple[object, object, np.ndarray, dict]:
     return network, rows, target, {"units": {"medianHouseValue": "100000 USD", "longitude": "°"}}
 
 
-def average() -> tuple[object, object, np.ndarray, dict]:
+def ensemble_of_networks() -> tuple[object, object, np.ndarray, dict]:
     """A mean of six networks with 300 questions."""
     network = network_of(["season", "hour", "workingday", "temp", "hum", "wind", "weekday", "holiday"], 300)
     rng = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def average() -> tuple[object, object, np.ndarray, dict]:
     return network, rows, target, {}
 
 
-PAGES = {"churn": churn, "prices": prices, "houses": houses, "average": average}
+PAGES = {"churn": churn, "prices": prices, "houses": houses, "ensemble": ensemble_of_networks}
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -126,7 +126,7 @@ def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -
 
 
 def test_an_ensemble_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
-    network, rows, target, _ = average()
+    network, rows, target, _ = ensemble_of_networks()
     page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
     row = np.array([page.evaluate("window.bgn.row()")])
     expected = network.members.prediction_error(network, row)[0]
