@@ -6,10 +6,10 @@ lowest score that the network can give. So each rule adds something positive to 
 heaviest first, and the intercept is the score where no rule holds. A rule of negative weight is read the other way
 round, ``<`` for ``>=``.
 
-A condition about one number is read as a threshold, which may depend on categories; one about categories alone as a
-choice, or a count of choices; any other one as a sum. Weights and thresholds are exact decimals: a float counts as the
-number that is printed for it. A condition holds on exactly the rows where the network says so. Its words drop what no
-number in the range seen can reach; see :attr:`ReadCondition.simplified`.
+A condition about one number is read as a threshold, or as several of which all but one need categories as well; one
+about categories alone as a choice, or a count of choices; any other one as a sum. Weights and thresholds are exact
+decimals: a float counts as the number that is printed for it. A condition holds on exactly the rows where the network
+says so. Its words drop what no number in the range seen can reach; see :attr:`ReadCondition.simplified`.
 """
 
 from __future__ import annotations
@@ -69,36 +69,26 @@ class Count:
 
 @dataclass(frozen=True)
 class Case:
-    """A threshold of a number, for the rows where some choices all hold; without any that of all other rows."""
+    """A number compares so with a threshold, and what is required as well holds."""
 
-    where: tuple[Choice, ...]
     relation: str
     threshold: Decimal
+    required: Count | None = None
 
 
 @dataclass(frozen=True)
 class Cases:
-    """The number in `column` is compared: the case whose choices hold decides, otherwise the first.
-
-    Parameters
-    ----------
-    column : int
-    cases : tuple of Case
-    required : Count, optional
-        What must hold as well: where it does not, no number seen reaches the threshold.
-    sufficient : Count, optional
-        What is enough by itself: where it holds, all numbers seen reach the threshold.
-    """
+    """One of some cases of the number in `column` holds, or what is sufficient by itself."""
 
     column: int
     cases: tuple[Case, ...]
-    required: Count | None = None
     sufficient: Count | None = None
 
     @property
-    def parts(self) -> tuple[Count, ...]:
+    def counts(self) -> tuple[Count, ...]:
         """What holds or must hold beside the number."""
-        return tuple(part for part in (self.required, self.sufficient) if part is not None)
+        counts = (*(case.required for case in self.cases), self.sufficient)
+        return tuple(count for count in counts if count is not None)
 
 
 @dataclass(frozen=True)
@@ -155,7 +145,7 @@ class ReadCondition:
     def holds_if_missing(self) -> bool | None:
         """Whether it holds where the one number that it compares is missing; None where it is read otherwise."""
         reading = self.reading
-        if self.missing_as is None or not isinstance(reading, Cases) or len(reading.cases) > 1 or reading.parts:
+        if self.missing_as is None or not isinstance(reading, Cases) or len(reading.cases) > 1 or reading.counts:
             return self.missing
         value, case = self.missing_as[self.columns.index(reading.column)], reading.cases[0]
         return bool(RELATIONS[case.relation](value, float(case.threshold)))
@@ -180,11 +170,9 @@ class ReadCondition:
     def choices(self) -> tuple[Choice, ...]:
         """The choices that it names as it is read."""
         reading = self.reading
-        if isinstance(reading, Cases):
-            choices = [choice for case in reading.cases for choice in case.where]
-            return (*choices, *(choice for part in reading.parts for choice in part.choices))
         if reading is not None:
-            return reading.choices
+            counts = reading.counts if isinstance(reading, Cases) else (reading,)
+            return tuple(choice for count in counts for choice in count.choices)
         places = (place for place, coefficient in enumerate(self.coefficients) if isinstance(coefficient, tuple))
         return tuple(choice for place in places for choice, _ in self.summed_categories(place))
 
@@ -367,7 +355,7 @@ class Terms:
         return self._holds(self._rows(X))
 
     def evaluate(self, X: Any) -> Floats:
-        """Return intercept and terms added up: the network's raw score, one column per output where there are several."""
+        """Return intercept and terms added up: the network's raw score, one column for each of several outputs."""
         rows = self._rows(X)
         holds, scores = self._holds(rows), np.zeros((len(rows), len(self.intercept)))
         for output, intercept in enumerate(self.intercept):
@@ -692,7 +680,9 @@ def read(condition: ReadCondition, schema: Schema, complete: Collection[int] = (
             rows = [[_value_in(group) for group in combination] for combination in product(*groups)]
             holds = compact.holds(np.array(rows) if groups else np.zeros((1, 1)))
             reading = _read_count(holds.reshape([len(own) for own in groups]), groups)
-    simplified = bool(numbers) and (isinstance(reading, Count) or (reading is not None and bool(reading.parts)))
+    simplified = bool(numbers) and (
+        isinstance(reading, Count) or (reading is not None and len(reading.cases) == 1 and bool(reading.counts))
+    )
     return replace(
         condition, reading=None if reading is None else _at_columns(reading, condition.columns),
         simplified=condition.columns[numbers[0]] if simplified else None,
@@ -725,7 +715,7 @@ def _at_columns(reading: Any, columns: Sequence[int]) -> Any:
     changes = {
         name: columns[part] if name == "column" else _at_columns(part, columns)
         for name, part in vars(reading).items()
-        if name in ("column", "choices", "where", "cases", "required", "sufficient") and part is not None
+        if name in ("column", "choices", "cases", "required", "sufficient") and part is not None
     }
     return replace(reading, **changes)
 
@@ -776,8 +766,6 @@ def _read_number(
         if threshold is None:
             return None
         thresholds[combination] = threshold
-    usual = tuple(max(own, key=lambda group: sum(code != _NO_VALUE for code in group)) for own in groups)
-    first = usual if usual in thresholds else next(iter(thresholds))
     simple = _simplified(thresholds, relation, column.seen, missing_as if missing else None, groups, number)
     if isinstance(simple, Count):
         return simple
@@ -785,14 +773,29 @@ def _read_number(
     most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_DIGITS
     if simple is not None and len(simple.cases[0].threshold.as_tuple().digits) <= most:
         return simple
-    shown = {first: thresholds[first]}
-    shown |= {own: threshold for own, threshold in thresholds.items() if threshold != thresholds[first]}
-    if len(shown) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in shown.values()):
+    # From the highest threshold on, or below the lowest, it always holds; otherwise for some combinations alone.
+    distinct = sorted(set(thresholds.values()), reverse=relation[0] == ">")
+    if len(distinct) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in distinct):
         return None  # the float64 sum rounds across what it would be in decimals
-    (_, usual_threshold), *others = shown.items()
-    cases = [Case((), relation, usual_threshold)]
-    cases += [Case(_where(combination, columns, groups), relation, threshold) for combination, threshold in others]
+    cases = [Case(relation, distinct[0])]
+    for place, threshold in enumerate(distinct[1:], start=1):
+        required = _read_where(lambda own, later=distinct[place:]: thresholds[own] in later, thresholds, groups)
+        if required is None:
+            return None
+        cases.append(Case(relation, threshold, required))
     return Cases(number, tuple(cases))
+
+
+def _read_where(
+    chosen: Callable[[tuple[Group, ...]], bool], possible: Collection[tuple[Group, ...]], groups: list[list[Group]]
+) -> Count | None:
+    """Read which of the possible combinations of groups are chosen as a count of choices; None where it is none."""
+    for other in (False, True):  # two categories of one column at a time are none of the rows
+        table = [chosen(own) if own in possible else other for own in product(*groups)]
+        count = _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
+        if count is not None:
+            return count
+    return None
 
 
 def _simplified(
@@ -810,33 +813,15 @@ def _simplified(
     open_ = {thresholds[combination] for combination, outcome in decided.items() if outcome is None}
     if len(open_) > 1 or (None not in decided.values() and len(set(decided.values())) == 1):
         return None
-
-    def read_where(*outcomes: bool | None) -> Count | None:
-        # Two categories of one column at a time are none of the rows.
-        table = [decided.get(combination, False) in outcomes for combination in product(*groups)]
-        return _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
-
+    always = _read_where(lambda own: decided[own] is True, decided, groups) if True in decided.values() else None
     if not open_:
-        return read_where(True)
-    case = Case((), relation, open_.pop())
-    required = read_where(True, None) if False in decided.values() else None
-    sufficient = read_where(True) if True in decided.values() else None
-    if (required is None and False in decided.values()) or (sufficient is None and True in decided.values()):
+        return always
+    required = None
+    if False in decided.values():
+        required = _read_where(lambda own: decided[own] is not False, decided, groups)
+    if (required is None and False in decided.values()) or (always is None and True in decided.values()):
         return None
-    return Cases(number, (case,), required, sufficient)
-
-
-def _where(
-    combination: Sequence[Group], columns: Sequence[Column | None], groups: list[list[Group]]
-) -> tuple[Choice, ...]:
-    """Return the choices of a case; what is one category of a column need not be said to be none of the others."""
-    titles = [of.category_of[0] if of is not None and of.category_of is not None else None for of in columns]
-    named = {title for title, group in zip(titles, combination, strict=True) if title is not None and group == (1,)}
-    return tuple(
-        _choose(place, group)
-        for place, group in enumerate(combination)
-        if len(groups[place]) > 1 and not (titles[place] in named and 0 in group and groups[place][1:] == [(1,)])
-    )
+    return Cases(number, (Case(relation, open_.pop(), required),), always)
 
 
 def _threshold(condition: ReadCondition, combination: Sequence[Group], number: int, whole: bool) -> Decimal | None:
