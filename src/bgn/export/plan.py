@@ -146,7 +146,7 @@ class Summation:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlannedComparison:
     """It holds where a sum, by its number in the layer, is at or beyond a threshold.
 
     `missing` is whether it does where there is no sum; None where there always is one.
@@ -168,7 +168,7 @@ class OneOf:
 
     @property
     def listed(self) -> list[int]:
-        """The categories to name: where it holds for a missing value those that it does not hold for, else the others."""
+        """The categories to name: those that it holds for, or does not where it holds for a missing value."""
         return [code for code, holds in enumerate(self.chosen) if holds is not self.missing]
 
 
@@ -179,7 +179,7 @@ class Absent:
     input: int
 
 
-PlannedCondition = Comparison | OneOf | Absent
+PlannedCondition = PlannedComparison | OneOf | Absent
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ def plan(model: Any) -> ExportPlan:
     >>> [given.name for given in planned.inputs], planned.rules
     (['income', 'age'], ((0, 1), (0,)))
     >>> planned.last.conditions[1]
-    Comparison(summation=1, relation='<', threshold=20.0, missing=None)
+    PlannedComparison(summation=1, relation='<', threshold=20.0, missing=None)
     >>> planned.intercept, planned.addends[1], planned.over
     ((75.0,), Addend(rule=1, coef=(50.0,), otherwise=(0.0,)), 100.0)
     """
@@ -443,7 +443,7 @@ class _Planned:
         held = set(condition.categories if isinstance(condition, Member) else ())
         return OneOf(k, tuple(code in held for code in range(len(categories))), bool(missing))
 
-    def _compared(self, oblique: Oblique, relation: str, threshold: float, missing: bool | None) -> Comparison:
+    def _compared(self, oblique: Oblique, relation: str, threshold: float, missing: bool | None) -> PlannedComparison:
         projection, missing_as = oblique.projection, oblique.projection.missing_as
         if missing_as is not None:
             missing_as = tuple(
@@ -451,7 +451,7 @@ class _Planned:
                 for value, coefficient in zip(missing_as, projection.coefficients, strict=True)
             )
         summed = Summation(tuple(self.places[j] for j in projection.columns), projection.coefficients, missing_as)
-        return Comparison(self.sums.setdefault(summed, len(self.sums)), relation, threshold, missing)
+        return PlannedComparison(self.sums.setdefault(summed, len(self.sums)), relation, threshold, missing)
 
 
 def _plan_terms(

@@ -12,10 +12,10 @@ from bgn.export.condition import bounds
 from bgn.export.plan import (
     NOT_TEXT,
     Absent,
-    Comparison,
     ExportPlan,
     Input,
     OneOf,
+    PlannedComparison,
     PlannedCondition,
     check_texts,
     plan,
@@ -28,8 +28,8 @@ from bgn.text import clean, quote_name
 
 _MODEL_TOP = """\
 /* {about}
-   Written by bgn. A row is an array of doubles, in the order of {name}_columns: a category is the number of its level
-   (see {name}_levels_...), NAN is a missing value{refused}.
+   Written by bgn. A row is an array of doubles, in the order of {name}_columns: a category is its number
+   (see {name}_category_...), NAN is a missing value{refused}.
    Scores are the same bits as bgn computes where double arithmetic is IEEE 754, one rounding per operation: compile
    without -ffast-math, and on 32-bit x86 with -msse2 -mfpmath=sse. Contraction to fused multiply-add is switched off
    below for GCC and Clang; for other compilers switch it off (-ffp-contract=off). */
@@ -118,8 +118,8 @@ class CStatements(Statements):
         return str(code)
 
     def among(self, k: int, codes: Sequence[int], negated: bool) -> str:
-        if len(codes) <= _MOST_COMPARED:
-            tests = [f"x{k} {'!=' if negated else '=='} {code}" for code in codes]
+        if len(codes) <= _MOST_COMPARED:  # none of them is below 0
+            tests = [f"x{k} {'!=' if negated else '=='} {code}" for code in codes or [-1]]
             text = (self.both if negated else self.either).join(tests)
             return f"({text})" if len(tests) > 1 else text
         held = [str(int((code in codes) is not negated)) for code in range(len(self.plan.inputs[k].names) + 1)]
@@ -130,9 +130,6 @@ class CStatements(Statements):
 
     def looked_up(self, k: int, values: Sequence[str], missing: str) -> str:
         return f"{self.table([*values, missing])}[x{k}]"
-
-    def truth(self, value: bool) -> str:
-        return str(int(value))
 
     def assign(self, name: str, value: str, kind: str = "double") -> str:
         return f"const {kind} {name} = {value};"
@@ -208,10 +205,10 @@ def _header(planned: ExportPlan, name: str) -> str:
         parts.append(_array("char *const", f"{name}_classes", list(map(quoted, planned.class_names))))
     for k, given in enumerate(planned.inputs):
         if given.categories is not None:
-            tests = [f"    if (!strcmp(word, {quoted(text)})) return {place}.0;" for place, text in enumerate(given.names)]
-            function = f"static inline double {name}_levels_{k}(const char *word)"
-            parts.append(f"/* The number of a word of {name}_columns[{k}]. */")
-            parts.append("\n".join([f"{function} {{", *tests, "    return NAN;", "}"]))
+            tests = [f"if (!strcmp(text, {quoted(text)})) return {code}.0;" for code, text in enumerate(given.names)]
+            function = f"double {name}_category_{k}(const char *text)"
+            about = f"The number of a category of {name}_columns[{k}]."
+            parts.append(_function(about, function, [*tests, "return NAN;"]).strip())
     statements = CStatements(planned)
     statements.prefix = f"{name}_"
     softmax, outputs = planned.link == "softmax", planned.outputs
@@ -261,7 +258,7 @@ _MOST = 1 << 31
 _POINTS_TOP = """\
 /* Points of a card that predicts {target}: {target} = {start} + {unit} x points.{within} Written by bgn; no floats.
    A row is an array of int32_t, in the order of {name}_columns: a number times {name}_scales, which must be whole, or
-   the number of a category's level; INT32_MIN is a missing value.
+   the number of a category; INT32_MIN is a missing value.
    Sums of several columns are exact here; bgn adds them up in floats, and may answer otherwise where one is exactly on
    its threshold. */
 #ifndef {guard}
@@ -292,7 +289,7 @@ def _integer_header(planned: ExportPlan, model: Any, name: str, decimals: int) -
         lines.append(f"int64_t x{k} = row[{k}];")
         absent, fill = f"x{k} == INT32_MIN", given.fill
         if given.categories is not None:
-            parts.append(_array("char *const", f"{name}_levels_{k}", list(map(quoted, given.names))))
+            parts.append(_array("char *const", f"{name}_category_{k}", list(map(quoted, given.names))))
             absent = f"x{k} < 0 || x{k} >= {len(given.categories)}"
             fill = float(len(given.categories)) if fill is None else fill
         if given.refuses:
@@ -316,8 +313,8 @@ def _places(planned: ExportPlan, k: int, least: int) -> int:
     """Return how many decimals of a number are kept: as many as its thresholds have."""
     if planned.inputs[k].categories is not None:
         return 0
-    thresholds = [condition.threshold for condition in planned.last.conditions
-                  if isinstance(condition, Comparison) and planned.last.sums[condition.summation].inputs == (k,)]  # fmt: skip
+    comparisons = (condition for condition in planned.last.conditions if isinstance(condition, PlannedComparison))
+    thresholds = [own.threshold for own in comparisons if planned.last.sums[own.summation].inputs == (k,)]
     return max([least, *map(_decimals, thresholds), _decimals(planned.inputs[k].fill or 0.0)])
 
 
@@ -330,8 +327,9 @@ def _whole_condition(planned: ExportPlan, condition: PlannedCondition, places: l
     if isinstance(condition, Absent):
         return f"x{condition.input} == INT32_MIN"
     if isinstance(condition, OneOf):
-        tests = [f"x{condition.input} {'!=' if condition.missing else '=='} {code}" for code in condition.listed]
-        return f"({(' && ' if condition.missing else ' || ').join(tests) or int(condition.missing)})"
+        tests = [f"x{condition.input} {'!=' if condition.missing else '=='} {code}" for code in condition.listed or [-2]]
+        text = (" && " if condition.missing else " || ").join(tests)
+        return f"({text})" if len(tests) > 1 else text
     summed, threshold = planned.last.sums[condition.summation], condition.threshold
     power = max(map(_decimals, [threshold, *(summed.missing_as or ())]), default=0)
     for k, factor in zip(summed.inputs, summed.coefficients, strict=True):

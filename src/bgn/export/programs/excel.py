@@ -160,7 +160,8 @@ class _Workbook:
         validation = require("openpyxl.worksheet.datavalidation", extra="excel").DataValidation
         given, letters = self.plan.inputs[k], letters_of(k)
         if given.categories is None:
-            rule = validation(type="decimal", operator="between", formula1="-1E+300", formula2="1E+300", allow_blank=True)
+            ends = {"formula1": "-1E+300", "formula2": "1E+300"}
+            rule = validation(type="decimal", operator="between", allow_blank=True, **ends)
             rule.error = "A number, or nothing where it is missing."
         else:
             last = len(given.categories) + 1

@@ -161,8 +161,8 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     for given in planned.inputs:
         if given.made is not None and given.made.zone not in (None, "UTC"):
             raise ValueError(
-                f"model reads {given.raw!r} by the clocks of {given.made.zone}, which JavaScript has no plain words for. "
-                "Export a model of the parts themselves: fit to a table that has them as columns."
+                f"model reads {given.raw!r} by the clocks of {given.made.zone}, which JavaScript has no plain words "
+                "for. Export a model of the parts themselves: fit to a table that has them as columns."
             )
     return write_file(_module(planned), path)
 

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from bgn.export.plan import (
     NOT_TEXT,
     Absent,
-    Comparison,
     ExportPlan,
     LinearInput,
     OneOf,
+    PlannedComparison,
     PlannedCondition,
     Reason,
     Summation,
@@ -70,8 +70,8 @@ def to_onnx(
     -------
     bytes
         With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
-        ``probabilities`` and ``score``. NaN is a missing value, and an empty or unknown string; where the model refuses one, or
-        a number is infinite, the prediction is NaN.
+        ``probabilities`` and ``score``. NaN is a missing value, and an empty or unknown string; where the model refuses
+        one, or a number is infinite, the prediction is NaN.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _compare(
         shape: tuple[Any, ...] = (type(condition),)
         if isinstance(condition, OneOf):
             shape = OneOf, condition.input
-        elif isinstance(condition, Comparison):
+        elif isinstance(condition, PlannedComparison):
             summed = part.sums[condition.summation]
             slots = tuple(k if isinstance(own, tuple) else -1 for k, own, _ in summed.parts(layer))
             counts_missing = summed.missing_as is not None and not layer
@@ -143,7 +143,8 @@ def _compare(
     for shape, places in groups.items():
         for start in range(0, len(places), _TOGETHER):
             chunk = places[start : start + _TOGETHER]
-            compared.append((chunk, _compare_alike(graph, part.sums, layer, [conditions[place] for place in chunk], shape)))
+            alike = [conditions[place] for place in chunk]
+            compared.append((chunk, _compare_alike(graph, part.sums, layer, alike, shape)))
     return compared
 
 
@@ -220,8 +221,8 @@ def _add_up(graph: Graph, planned: ExportPlan) -> str:
     if planned.whole:
         total = graph.fixed(intercept + no.sum(axis=0))
         for positions, holds in groups:
-            part = graph.node("MatMul", graph.constant((yes - no)[positions].T), graph.node("Cast", holds, to=graph.double))
-            total = graph.node("Add", total, part)
+            ones = graph.node("Cast", holds, to=graph.double)
+            total = graph.node("Add", total, graph.node("MatMul", graph.constant((yes - no)[positions].T), ones))
         return total
     total, split = graph.fixed(intercept), dict[int, str]()
     for positions, holds in groups:

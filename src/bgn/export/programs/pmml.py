@@ -321,9 +321,10 @@ class _Document:
         test = _predicate(name, _OPERATORS[condition.relation], repr(condition.threshold))
         if summed.missing_as is not None:
             return test
-        operator, glue = ("isMissing", "or") if condition.missing else ("isNotMissing", "and")
-        known = [_predicate(self.fields[k], operator) for k in summed.inputs if plan.sees_missing(k)]
-        return _compound(glue, [*known, test])
+        if condition.missing:
+            return _compound("or", [*(_predicate(self.fields[k], "isMissing") for k in summed.inputs), test])
+        categorical = [k for k in summed.inputs if plan.inputs[k].categories is not None]  # whose sum is known
+        return _compound("and", [*(_predicate(self.fields[k], "isNotMissing") for k in categorical), test])
 
     # -- a regression ------------------------------------------------------------------------------------------
 

@@ -117,9 +117,6 @@ class PythonStatements(Statements):
         entries = [f"{text}: {value}" for text, value in zip(texts, values, strict=True)]
         return f"{self.table(entries)}.get({self.names[k]}, {missing})"
 
-    def truth(self, value: bool) -> str:
-        return str(value)
-
     def assign(self, name: str, value: str, kind: str = "double") -> str:
         return f"{name} = {value}"
 
@@ -169,7 +166,8 @@ def _module(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
     statements = PythonStatements(planned, keep_all=bool(reasons))
     statements.call_inputs_by_their_columns()
     lines = [f"# Predicts {quote_name(planned.target)}. Written by bgn; needs Python alone."]
-    lines += ["import datetime"] * bool(parts) + ["import math"] + ["import zoneinfo"] * any(part.zone for part in parts)
+    lines += ["import datetime"] * bool(parts) + ["import math"]
+    lines += ["import zoneinfo"] * any(part.zone for part in parts)
     lines += ["", '_NAN = float("nan")', f"COLUMNS = {planned.raws!r}"]
     if planned.classes is not None:
         lines.append(f"CLASSES = {planned.classes!r}")
@@ -186,7 +184,8 @@ def _module(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
     if planned.bounds:
         body = ['"""Return the prediction."""', "total = score(row)", f"return {statements.held('total')}"]
         linked = f"\n\ndef predict(row):\n{indented(body)}\n"
-    return "\n".join(lines) + "\n" + "\n".join(helpers) + _score(statements, reasons) + linked + _reasons(planned, reasons)
+    program = "\n".join(lines) + "\n" + "\n".join(helpers) + _score(statements, reasons) + linked
+    return program + _reasons(planned, reasons)
 
 
 def _score(statements: PythonStatements, reasons: tuple[Reason, ...]) -> str:

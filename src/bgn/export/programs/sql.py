@@ -136,8 +136,9 @@ class SqlWriter:
         raw = dialect.name(given.raw)
         if given.categories is not None:
             texts = [self.category(given, code) for code in range(len(given.categories))]
-            known = f"CASE WHEN {self._typed(k)} IN ({', '.join(texts)}) THEN {self._typed(k)}" if texts else "CASE WHEN 1 = 0 THEN ''"
-            return f"{known}{'' if given.fill is None else f' ELSE {texts[int(given.fill)]}'} END"
+            known = f"{self._typed(k)} IN ({', '.join(texts)})" if texts else "1 = 0"
+            fill = "" if given.fill is None else f" ELSE {texts[int(given.fill)]}"
+            return f"CASE WHEN {known} THEN {self._typed(k)}{fill} END"
         value = raw if given.made is None else dialect.made(raw, given.made)
         value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
         return value if given.fill is None else f"COALESCE({value}, {self.number(given.fill)})"
@@ -147,6 +148,11 @@ class SqlWriter:
         kind = {"texts": dialect.string, "truths": dialect.truth, "numbers": dialect.double}[given.category_kind]
         raw = dialect.name(given.raw)
         return f"CAST({raw} AS {kind})" if kind else raw
+
+    def _compared(self, k: int) -> str:
+        """Write a category to compare: where no earlier stage reads it, what is not known need not be NULL."""
+        raw = self.names[k] not in self.columns and self.plan.inputs[k].fill is None
+        return self._typed(k) if raw else self.input(k)
 
     def category(self, given: Input, code: int) -> str:
         """Write a category as its column has it."""
@@ -185,9 +191,7 @@ class SqlWriter:
         texts = [self.category(given, code) for code in condition.listed]
         if not texts:
             return "1 = 1" if condition.missing else "1 = 0"
-        # Where it is not read in an earlier stage, what is not known need not be made NULL before.
-        raw = self.names[k] not in self.columns and given.fill is None
-        name = self._typed(k) if raw else self.input(k)
+        name = self._compared(k)
         if condition.missing:
             among = f"<> {texts[0]}" if len(texts) == 1 else f"NOT IN ({', '.join(texts)})"
             return f"({name} {among} OR {name} IS NULL)"
@@ -204,7 +208,7 @@ class SqlWriter:
             if isinstance(coefficient, tuple):
                 texts = [self.category(self.plan.inputs[k], code) for code in range(len(coefficient))]
                 values = zip(texts, map(self.number, coefficient), strict=True)
-                part = f"CASE {self.input(k)} {' '.join(f'WHEN {text} THEN {value}' for text, value in values)} END"
+                part = f"CASE {self._compared(k)} {' '.join(f'WHEN {text} THEN {value}' for text, value in values)} END"
             elif layer:
                 part = self._signed(layer - 1, k, coefficient)
             else:
@@ -232,7 +236,8 @@ class SqlWriter:
         """Write a number where a condition of a hidden layer holds, and its negative where not."""
         name = f"h{layer}_{place}"
         if name not in self.columns:
-            return self.choice(self.condition(layer, self.plan.layers[layer].conditions[place]), coefficient, -coefficient)
+            condition = self.condition(layer, self.plan.layers[layer].conditions[place])
+            return self.choice(condition, coefficient, -coefficient)
         return name if coefficient == 1.0 else f"{self.number(coefficient)} * {name}"
 
     # -- totals ------------------------------------------------------------------------------------------------
@@ -303,7 +308,8 @@ def _select(writer: SqlWriter, stages: Stages, reasons: Sequence[Reason], count:
                 f"model has {len(named)} conditions in hidden layer {layer + 1} that several others read; SQL has room "
                 f"for {_MOST_NAMED} of them. Export to another format."
             )
-        add_named({f"h{layer}_{k}": writer.choice(writer.condition(layer, part.conditions[k]), 1.0, -1.0) for k in named})
+        conditions = {k: writer.condition(layer, part.conditions[k]) for k in named}
+        add_named({f"h{layer}_{k}": writer.choice(text, 1.0, -1.0) for k, text in conditions.items()})
     uses = Counter(addend.rule for addend in planned.addends for coef in addend.coef if coef)
     named = [k for k in range(len(planned.rules)) if uses[k] > 1 or k in {reason.rule for reason in reasons}]
     add_named({f"r{k}": f"CASE WHEN {writer.rule(k)} THEN 1 ELSE 0 END" for k in named[:_MOST_NAMED]})
@@ -387,6 +393,7 @@ def _add_reasons(stages: Stages, writer: SqlWriter, reasons: Sequence[Reason], c
 
 
 # -- A SELECT built up in stages, each a named query over the one before it.
+
 
 class Stages:
     """Queries ``stage_0``, ``stage_1``, ..., each with all columns of the one before and some more.

@@ -85,10 +85,6 @@ class Statements:
         """Return the name of a table, which is kept to be written once."""
         return self.tables.setdefault(tuple(entries), f"{self.prefix}table_{len(self.tables)}")
 
-    def truth(self, value: bool) -> str:
-        """Write true or false."""
-        return "true" if value else "false"
-
     def assign(self, name: str, value: str, kind: str = "double") -> str:
         """Write a new name for a value."""
         return f"const {name} = {value};"
@@ -104,7 +100,7 @@ class Statements:
     def worth(self, condition: str, yes: float, no: float) -> str:
         """Write what is added where a condition holds, and where not."""
         if not no:
-            return f"{self.number(yes)} * ({condition})"
+            return f"{self.number(yes)} * {condition if condition.isidentifier() else f'({condition})'}"
         return self.choice(condition, self.number(yes), self.number(no))
 
     # -- statements --------------------------------------------------------------------------------------------
@@ -160,8 +156,7 @@ class Statements:
         if isinstance(condition, Absent):
             return self.absent(condition.input)
         if isinstance(condition, OneOf):
-            codes, negated = condition.listed, condition.missing
-            return self.among(condition.input, codes, negated) if codes else self.truth(negated)
+            return self.among(condition.input, condition.listed, condition.missing)
         summed = self.plan.layers[layer].sums[condition.summation]
         left = f"s{layer}_{condition.summation}" if condition.summation in named else self.summed(layer, summed)
         threshold = self.number(condition.threshold)
