@@ -327,7 +327,8 @@ def _whole_condition(planned: ExportPlan, condition: PlannedCondition, places: l
     if isinstance(condition, Absent):
         return f"x{condition.input} == INT32_MIN"
     if isinstance(condition, OneOf):
-        tests = [f"x{condition.input} {'!=' if condition.missing else '=='} {code}" for code in condition.listed or [-2]]
+        relation = "!=" if condition.missing else "=="
+        tests = [f"x{condition.input} {relation} {code}" for code in condition.listed or [-2]]
         text = (" && " if condition.missing else " || ").join(tests)
         return f"({text})" if len(tests) > 1 else text
     summed, threshold = planned.last.sums[condition.summation], condition.threshold
