@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="the baselines need torch")
 from bgn.baselines import Config, Split, train_many  # noqa: E402
 from bgn.baselines import training as training_module  # noqa: E402
 from bgn.baselines.data import Scaling, batches, shuffles  # noqa: E402
-from bgn.baselines.network import METHODS, Pieces, Running, Shape, evaluate, gradients, penalty_gradient  # noqa: E402
+from bgn.baselines.network import METHODS, Parameters, Running, Shape, evaluate, gradients, penalty_gradient  # noqa: E402
 from bgn.baselines.training import batch_size, choose_device, train_stack  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
 
@@ -119,9 +119,9 @@ def test_the_backward_pass_is_autograds(name, widths):
     x = torch.randn(2, 9, 3, generator=generator, dtype=torch.float64)
     y = torch.randn(2, 9, 1, generator=generator, dtype=torch.float64)
     sharpness = torch.tensor([1.0, 3.0], dtype=torch.float64)[:, None, None]
-    into = Pieces(shape, torch.zeros_like(rows))
+    into = Parameters(shape, torch.zeros_like(rows))
     running = Running(shape, Running.start(shape).double().repeat(2, 1))
-    loss = gradients(Pieces(shape, rows), into, running, x, y, METHODS[name], sharpness)
+    loss = gradients(Parameters(shape, rows), into, running, x, y, METHODS[name], sharpness)
     for k in range(2):
         model = slow.module(Config(name, widths), 3, rows[k])
         for layer in model:
@@ -134,7 +134,7 @@ def test_the_backward_pass_is_autograds(name, widths):
         norms = [layer for layer in model if isinstance(layer, torch.nn.BatchNorm1d)]
         moved = torch.cat([*(norm.running_mean for norm in norms), *(norm.running_var for norm in norms)])
         np.testing.assert_allclose(running.table[k], moved, rtol=1e-10, atol=1e-12)
-        hard = evaluate(Pieces(shape, rows), running, x, METHODS[name], None, 1)[k]
+        hard = evaluate(Parameters(shape, rows), running, x, METHODS[name], None, 1)[k]
         np.testing.assert_allclose(hard, model.eval()(x[k]).detach(), rtol=1e-9, atol=1e-9)
 
 

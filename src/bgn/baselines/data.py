@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-from bgn.baselines.network import METHODS, Pieces, Running, Shape
+from bgn.baselines.network import METHODS, Parameters, Running, Shape
 from bgn.inputs.arguments import chosen, real, whole
 from bgn.model.step import Floats
 
@@ -265,11 +265,11 @@ class Trained:
     test_mse: float | None
     note: str | None
 
-    def pieces(self) -> tuple[Pieces, Running, Pieces | None]:
+    def pieces(self) -> tuple[Parameters, Running, Parameters | None]:
         """Return parameters, running statistics and mask in float64, as a stack of one."""
 
         def table(values: NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(values).double()[None]
 
-        mask = None if self.mask is None else Pieces(self.shape, table(self.mask))
-        return Pieces(self.shape, table(self.parameters)), Running(self.shape, table(self.running)), mask
+        mask = None if self.mask is None else Parameters(self.shape, table(self.mask))
+        return Parameters(self.shape, table(self.parameters)), Running(self.shape, table(self.running)), mask

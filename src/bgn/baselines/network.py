@@ -2,7 +2,7 @@
 
 A :class:`Surrogate` says what a neuron answers and which derivative stands in for that of the step. All numbers of a
 model that are trained lie in one row of a matrix (models, parameters): the optimizer is a few passes over one tensor;
-:class:`Pieces` are the named views into such a matrix. The backward pass is written out: no tape, few passes over
+:class:`Parameters` are the named views into such a matrix. The backward pass is written out: no tape, few passes over
 memory, no step that waits for the device. A model never sees another's numbers.
 
 A hidden layer is ``z = W a`` without bias, ``u = batch norm(z)``, ``h = answer(u)``; the output is linear.
@@ -191,7 +191,7 @@ class Shape:
         return values
 
 
-class Pieces:
+class Parameters:
     """Named views into a table of parameters, of their gradients, or of a mask; rows may be padded."""
 
     def __init__(self, shape: Shape, table: Tensor) -> None:
@@ -220,7 +220,7 @@ class Running:
         return torch.cat([torch.zeros(shape.n_neurons), torch.ones(shape.n_neurons)])
 
 
-def effective_weights(pieces: Pieces, surrogate: Surrogate, mask: Pieces | None) -> Sequence[Tensor]:
+def effective_weights(pieces: Parameters, surrogate: Surrogate, mask: Parameters | None) -> Sequence[Tensor]:
     """Return the hidden weights that the forward pass uses: the signs, for binary weights that are not pruned."""
     if not surrogate.binary_weights:
         return pieces.weights
@@ -228,7 +228,7 @@ def effective_weights(pieces: Pieces, surrogate: Surrogate, mask: Pieces | None)
     return signs if mask is None else [sign * kept for sign, kept in zip(signs, mask.weights, strict=True)]
 
 
-def _output(pieces: Pieces, answer: Tensor) -> Tensor:
+def _output(pieces: Parameters, answer: Tensor) -> Tensor:
     """Return the linear output, (models, rows, 1).
 
     A product and a sum rather than a matrix-vector product, which rounds differently for one model and for many.
@@ -237,14 +237,14 @@ def _output(pieces: Pieces, answer: Tensor) -> Tensor:
 
 
 def gradients(
-    pieces: Pieces,
-    into: Pieces,
+    pieces: Parameters,
+    into: Parameters,
     running: Running,
     x: Tensor,
     y: Tensor,
     surrogate: Surrogate,
     sharpness: Tensor,
-    mask: Pieces | None = None,
+    mask: Parameters | None = None,
 ) -> Tensor:
     """Write the gradient of every model's mean squared error on its batch to `into`, and return the errors.
 
@@ -275,7 +275,7 @@ def gradients(
 
 
 def _forward(
-    weights: Sequence[Tensor], pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, sharpness: Tensor
+    weights: Sequence[Tensor], pieces: Parameters, running: Running, x: Tensor, surrogate: Surrogate, sharpness: Tensor
 ) -> list[tuple[Tensor, ...]]:
     """Return what the way back needs of every layer: its input, normalised sums, their scale, `u` and the answer."""
     rows = x.shape[1]
@@ -296,7 +296,7 @@ def _forward(
 
 
 def evaluate(
-    pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, mask: Pieces | None, most: int
+    pieces: Parameters, running: Running, x: Tensor, surrogate: Surrogate, mask: Parameters | None, most: int
 ) -> Tensor:
     """Return every model's hard output on its rows, shape (models, rows, 1).
 

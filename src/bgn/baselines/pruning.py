@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bgn.baselines.data import Split, Tables, Trained, batches, shuffles
 from bgn.baselines.estimators import BaselineRegressor, Floats, ReluNetwork, fold
-from bgn.baselines.network import METHODS, Pieces, gradients
+from bgn.baselines.network import METHODS, Parameters, gradients
 from bgn.baselines.training import batch_size, choose_device, train_stack
 from bgn.inputs.arguments import chosen
 from bgn.model.network import Network
@@ -245,7 +245,7 @@ def batch_gradients(trained: Trained, split: Split) -> Floats:
     x, y = (tensor[:, rows[low:high]] for tensor in tables.train)
     surrogate = METHODS[config.method]
     pieces, running, mask = trained.pieces()
-    derivatives = Pieces(shape, torch.zeros_like(pieces.table))
+    derivatives = Parameters(shape, torch.zeros_like(pieces.table))
     sharpness = torch.tensor(config.sharpness, dtype=torch.float64).reshape(1, 1, 1)
     gradients(pieces, derivatives, running, x, y, surrogate, surrogate.sharpness(sharpness, 1), mask)
     return np.asarray(derivatives.table[0, : shape.n_connections].numpy())

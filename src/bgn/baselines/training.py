@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from bgn.baselines import network
 from bgn.baselines.data import Config, Epoch, Split, Tables, Trained, batches, shuffles
-from bgn.baselines.network import METHODS, Pieces, Running, Shape, penalty_gradient
+from bgn.baselines.network import METHODS, Parameters, Running, Shape, penalty_gradient
 
 
 def most_numbers(device: torch.device) -> int:
@@ -110,10 +110,10 @@ class Stack:
     def _arrange(self) -> None:
         """Lay out views and the rows of every model that is left."""
         state = self.state
-        self.pieces = Pieces(self.shape, state.parameters)
-        self.gradients = Pieces(self.shape, torch.zeros_like(state.parameters))
+        self.pieces = Parameters(self.shape, state.parameters)
+        self.gradients = Parameters(self.shape, torch.zeros_like(state.parameters))
         self.running = Running(self.shape, state.running)
-        self.mask = None if state.mask is None else Pieces(self.shape, state.mask)
+        self.mask = None if state.mask is None else Parameters(self.shape, state.mask)
         self.watched = tuple(tensor[state.table] for tensor in self.validation)
 
     def epoch(self, number: int) -> NDArray[np.float64]:
@@ -372,10 +372,10 @@ def _final_errors(
     errors_by_part: tuple[list[float], list[float]] = ([], [])
     for low in range(0, len(table), at_once):
         where = torch.tensor(table[low : low + at_once], device=device)
-        pieces = Pieces(shape, parameters[low : low + at_once].double())
+        pieces = Parameters(shape, parameters[low : low + at_once].double())
         norms = Running(shape, running[low : low + at_once].double())
         kept = masks(start[low : low + at_once])
-        mask = None if kept is None else Pieces(shape, kept.to(device, torch.float64))
+        mask = None if kept is None else Parameters(shape, kept.to(device, torch.float64))
         for errors, part in zip(errors_by_part, (tables.validation, tables.test), strict=True):
             if part is not None:
                 x, y = (tensor[where] for tensor in part)
