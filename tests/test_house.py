@@ -37,9 +37,11 @@ PLURALS = {f"{singular}s": singular for singular in INSTEAD} | {"judges": "judge
 STUDIES_OF_THE_PAPER = ("accuracy", "bounds", "figures", "housing_model", "pruning", "timing", "trees")
 PAPER = (
     "src/bgn/theory",
+    "src/bgn/baselines",
     "src/bgn/model/layer.py",
     "tests/model/test_theory.py",
     "tests/reference/theory.py",
+    "tests/baselines",
     "tests/reference/baselines.py",
     *(f"experiments/{study}.py" for study in STUDIES_OF_THE_PAPER),
 )
