@@ -217,7 +217,7 @@ def test_a_diverging_run_stops_with_a_note_and_spoils_nothing():
 
 def test_raw_targets_and_a_drawn_output_layer_are_options():
     raw = train_many([Config("bnn", (6,), max_epochs=1, scale_target=False)], SPLIT)[0]
-    assert (raw.scaling.target_center, raw.scaling.target_spread) == (0.0, 1.0)
+    assert (raw.scaling.target_center, raw.scaling.target_scale) == (0.0, 1.0)
     shape = Shape(3, (5,))
     output = slice(shape.n_hidden, shape.n_connections)
     assert not shape.start(0, "zeros")[output].any()

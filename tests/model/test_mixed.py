@@ -170,7 +170,7 @@ def test_a_rule_that_never_holds_goes_into_the_intercept():
 
 def test_slopes_have_no_regions():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
-    with pytest.raises(ValueError, match="with slopes has no regions"):
+    with pytest.raises(ValueError, match="with linear terms has regions"):
         theory.regions(network, [[1.0]])
     assert theory.regions(network.changed(link="logistic").with_linear(), [[1.0], [0.0]]) is not None
 

@@ -133,7 +133,7 @@ def train(config, x, y, start, epochs):
 
 def margins(trained, X):
     """Return a trained model's predictions on raw rows layer by layer in NumPy, and each row's least |u|."""
-    values = (X - trained.scaling.center) / trained.scaling.spread
+    values = (X - trained.scaling.center) / trained.scaling.scale
     pieces, running, mask = trained.pieces()
     method = trained.config.method
     least = np.full(len(X), np.inf)
@@ -148,7 +148,7 @@ def margins(trained, X):
         least = np.minimum(least, np.abs(u).min(axis=1))
         values = hard(method, u)
     output = values @ pieces.output[0, 0].numpy() + pieces.base.item()
-    return output * trained.scaling.target_spread + trained.scaling.target_center, least
+    return output * trained.scaling.target_scale + trained.scaling.target_center, least
 
 
 def halve(scores, alive, sizes, layerwise):

@@ -39,7 +39,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
             f'<line {belongs} x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
         )
         if line.text:
-            parts.append(f'<text x="{x0 - line.room + 3:.1f}" y="{y0 + 3.5:.1f}">{escape(line.text)}</text>')
+            parts.append(f'<text x="{x0 - line.margin + 3:.1f}" y="{y0 + 3.5:.1f}">{escape(line.text)}</text>')
     for box in sheet.boxes:
         reached = focus and box.layer == last and box.kind in ("neuron", "group")
         reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
