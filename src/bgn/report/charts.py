@@ -233,8 +233,8 @@ def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tupl
         values = np.append(np.arange(low, high + 1.0), high)
         places = np.append(values[:-1] - 0.5, high + 0.5)
     else:
-        cuts = np.array([neuron.threshold / neuron.projection.factors[0] for neuron in network.layers[0].neurons
-                         if neuron.projection.columns == (column,)])  # fmt: skip
+        cuts = np.array([condition.threshold / condition.projection.factors[0] for condition in network.layers[0].neurons
+                         if condition.projection.columns == (column,)])  # fmt: skip
         cuts = cuts[(cuts > low) & (cuts < high)]
         places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
     return places, mean_predictions(network, k, [column], values[:, np.newaxis], _some_rows(facts))

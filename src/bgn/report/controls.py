@@ -112,9 +112,9 @@ def changing_parts(network: Network) -> dict[str, Any]:
     """Return where predictions change: the conditions of the first layer, and the linear terms."""
     first = network.layers[0]
     conditions = [
-        {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias,
-         "missing_as": neuron.projection.missing_as}
-        for neuron, bias in zip(first.neurons, first.bias.tolist(), strict=True)
+        {"columns": condition.projection.columns, "weights": condition.projection.coefficients, "bias": bias,
+         "missing_as": condition.projection.missing_as}
+        for condition, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
     linear = [
         {"column": term.column, "coef": coef, "low": term.low, "high": term.high,
@@ -176,8 +176,8 @@ def starts(facts: Facts, most: int | None, listed: list[int]) -> dict[str, Any] 
     others = np.setdiff1d(np.arange(len(known.rows)), first)
     count = min(len(known.rows), _FIRST_TRY if most is None else most)
     while True:
-        spread = np.linspace(0, len(others) - 1, max(0, min(count - len(first), len(others))))
-        some = np.union1d(first, others[spread.round().astype(np.intp)])
+        places = np.linspace(0, len(others) - 1, max(0, min(count - len(first), len(others))))
+        some = np.union1d(first, others[places.round().astype(np.intp)])
         packed = _pack(facts, columns, known, some)
         if most is not None or len(packed) <= _MOST_BYTES or count <= WORST:
             break
