@@ -143,8 +143,8 @@ def test_a_server_without_rows_answers_about_none(folder: Path, tmp_path: Path) 
     app = ModelApp(file, facts, save_to=tmp_path / "edited.json", rows=False)
     requests: dict[str, Any] = {
         "row": {"name": "1"}, "predict": {"row": row}, "counterfactual": {"row": row, "at_least": 9.0},
-        "edit": {"changes": [{"do": "drop", "question": 1}]},
-        "file": {"changes": [{"do": "drop", "question": 1}]}, "save": {"changes": [{"do": "drop", "question": 1}]},
+        "edit": {"changes": [{"do": "drop", "rule": 1}]},
+        "file": {"changes": [{"do": "drop", "rule": 1}]}, "save": {"changes": [{"do": "drop", "rule": 1}]},
     }  # fmt: skip
     with ModelServer(app) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

@@ -11,7 +11,6 @@ Rows pass through the network a block at a time and only one bit per answer is k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgn.inputs.target import codes_of, numbers_per_row, weights
 from bgn.model.link import softmax
-from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
@@ -61,7 +59,7 @@ class Regions(Tabular):
 
     def _columns(self) -> Columns:
         """One row per region: how many rows it has, and what each neuron answers."""
-        answers = {f"neuron {place}": each.tolist() for place, each in enumerate(self.patterns.T, 1)}
+        answers = {f"neuron {number}": values.tolist() for number, values in enumerate(self.patterns.T, 1)}
         return {"region": range(len(self)), "rows": self.counts.tolist(), **answers}
 
     def __repr__(self) -> str:
@@ -105,16 +103,42 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
     >>> layer.counts
     array([1, 2, 1])
     """
-    network = _binary(network)
+    network = network_of(network, plain=False)
+    if network.linear:
+        raise ValueError("network must be binary activated; one with linear terms has regions of many predictions.")
     if not hasattr(X, "columns"):
         X = np.atleast_1d(np.asarray(X))
     weight = None if sample_weight is None else _weights(sample_weight, len(X))
-    packed = [np.empty((len(X), -(-width // 64) * 8), dtype=np.uint8) for width in network.widths]
-    for rows, bits in _answers(network, X):
-        for kept, block in zip(packed, bits, strict=True):
-            kept[rows] = 0
-            kept[rows, : block.shape[1]] = block
+    # One bit per answer, the first neuron in the highest bit.
+    packed = [np.zeros((len(X), -(-width // 64) * 8), dtype=np.uint8) for width in network.widths]
+    size = max(1, _BLOCK // max(1, network.n_inputs, *network.widths))
+    for start in range(0, max(1, len(X)), size):
+        rows = slice(start, start + size)
+        values = network.hidden(X[rows], layer=0)
+        for depth, bits in enumerate(packed):
+            values = network.layers[depth].fire(values) if depth else values
+            block = np.packbits(values > 0, axis=1)
+            bits[rows, : block.shape[1]] = block
     return tuple(_number(bits, width, weight) for bits, width in zip(packed, network.widths, strict=True))
+
+
+def _number(packed: NDArray[np.uint8], width: int, weight: Floats | None) -> Regions:
+    """Return the regions of one layer from its packed answers, 64 neurons at a time."""
+    index = np.zeros(len(packed), dtype=np.int64)
+    for bits in packed.view(">u8").T:
+        values, code = np.unique(bits.astype(np.uint64), return_inverse=True)
+        index = np.unique(index * len(values) + code, return_inverse=True)[1]
+    _, first, rows = np.unique(index, return_index=True, return_counts=True)
+    patterns = np.unpackbits(packed[first], axis=1, count=width).astype(np.int8) * np.int8(2) - np.int8(1)
+    return Regions(index, patterns, rows if weight is None else np.bincount(index, weight, minlength=len(first)))
+
+
+def _weights(value: ArrayLike, rows: int) -> Floats:
+    """Return one weight per row, none negative and not all zero."""
+    weight = weights(value, rows)
+    if rows and not weight.any():
+        raise ValueError("sample_weight must not be all zero; leave out sample_weight to count every row once.")
+    return weight
 
 
 @through_pipelines("X", targets=("y",))
@@ -159,127 +183,69 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     >>> lower_bounds(classes, [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 1]).round(3)
     array([0.347, 0.563])
     """
-    network = _binary(network)
+    network = network_of(network, plain=False)
     layers = regions(network, X)
-    weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
-    if network.link != "identity":
-        return _entropies(network, layers, y, weight)
-    target = numbers_per_row(y, "y", len(weight))
-    if not len(target):
+    n_rows, numeric = len(layers[0].index), network.link == "identity"
+    weight = np.ones(n_rows) if sample_weight is None else _weights(sample_weight, n_rows)
+    target = numbers_per_row(y, "y", n_rows) if numeric else codes_of(network, y, n_rows)
+    if not n_rows:
         raise ValueError("X must have at least one row; got none.")
+    scores = network.scores_where(layers[-1].patterns.T > 0, len(layers[-1]))
+    parents = [np.empty(len(layer), dtype=np.int64) for layer in layers[:-1]]
+    for parent, (lower, upper) in zip(parents, pairwise(layers), strict=True):
+        parent[lower.index] = upper.index
+    if not numeric:
+        mass = np.zeros((len(layers[0]), max(2, network.n_outputs)))
+        np.add.at(mass, (layers[0].index, target.astype(np.intp)), weight)
+        scores = np.hstack([np.zeros_like(scores), scores]) if network.link == "logistic" else scores
+        return np.cumsum(_entropies(mass, parents, softmax(scores))) / weight.sum()
     with np.errstate(over="ignore", invalid="ignore"):
-        centre = np.average(target, weights=weight)
-        sums = np.array([*_variation(layers, target - centre, weight, _outputs(network, layers[-1].patterns) - centre)])
+        center = np.average(target, weights=weight)
+        outputs = network.linked(scores[:, 0])
+        sums = np.cumsum(_variation(layers[0].index, parents, target - center, weight, outputs - center))
     if not np.isfinite(sums).all():
         raise ValueError(f"y must have squares that float64 can hold; got {np.abs(target).max()}. Divide y first.")
     return sums / weight.sum()
 
 
-def _binary(model: Any) -> Network:
-    """Return a model's network if it is binary activated; columns may be of any kind."""
-    network = network_of(model, plain=False)
-    if network.linear:
-        raise ValueError("network must be binary activated; one with slopes has no regions of one prediction each.")
-    return network
+def _variation(
+    index: NDArray[np.int64], parents: list[NDArray[np.int64]], target: Floats, weight: Floats, outputs: Floats
+) -> list[float]:
+    """Return the sum of squares inside the first layer's regions, and what each layer, then the outputs, add to it."""
 
+    def means(group: NDArray[np.int64], mass: Floats, value: Floats) -> tuple[Floats, Floats]:
+        # Of a group without mass the mean is 0.
+        total: Floats = np.bincount(group, mass).astype(np.float64)
+        mean: Floats = np.bincount(group, mass * value).astype(np.float64)
+        return total, np.divide(mean, total, out=mean, where=total > 0)
 
-def _entropies(network: Network, layers: tuple[Regions, ...], y: Any, weight: Floats) -> Floats:
-    """Return the mean entropy of the classes inside each layer's regions, then the network's mean log loss."""
-    codes = codes_of(network, y, len(weight))
-    if not len(codes):
-        raise ValueError("X must have at least one row; got none.")
-    probabilities = _probabilities(network, layers[-1].patterns)
-    shape = len(layers[0]), probabilities.shape[1]
-    mass = np.zeros(shape)
-    np.add.at(mass, (layers[0].index, codes.astype(np.intp)), weight)
-    totals = [float(np.sum(_cross(mass, _shares(mass))))]
-    for below, above in pairwise(layers):
-        parent = np.empty(len(below), dtype=np.int64)
-        parent[below.index] = above.index
-        merged = np.zeros((len(above), shape[1]))
-        np.add.at(merged, parent, mass)
-        gained = _cross(mass, _shares(merged)[parent]) - _cross(mass, _shares(mass))
-        totals.append(totals[-1] + float(np.sum(np.maximum(gained, 0.0))))
-        mass = merged
-    missed = _cross(mass, probabilities) - _cross(mass, _shares(mass))
-    totals.append(totals[-1] + float(np.sum(np.maximum(missed, 0.0))))
-    return np.array(totals) / weight.sum()
-
-
-def _shares(mass: Floats) -> Floats:
-    """Return the shares of the classes in every region."""
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
-
-
-def _cross(mass: Floats, probabilities: Floats) -> Floats:
-    """Return every region's log loss when probabilities are predicted; a class without mass costs nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(mass > 0, -mass * np.log(probabilities), 0.0)
-    return np.asarray(parts.sum(axis=1))
-
-
-def _probabilities(network: Network, patterns: NDArray[np.int8]) -> Floats:
-    """Return the probabilities of all classes in each region of the last hidden layer."""
-    scores = network.scores_where(patterns.T > 0, len(patterns))
-    return softmax(np.hstack([np.zeros_like(scores), scores]) if network.link == "logistic" else scores)
-
-
-def _variation(layers: tuple[Regions, ...], target: Floats, weight: Floats, outputs: Floats) -> Iterator[float]:
-    """Yield the sum of squares inside each layer's regions, then around the network's outputs."""
-    index = layers[0].index
-    mass, mean = _means(index, weight, target)
-    total = float(np.sum(weight * (target - mean[index]) ** 2))
-    yield total
-    for below, above in pairwise(layers):
-        parent = np.empty(len(below), dtype=np.int64)
-        parent[below.index] = above.index
-        merged = _means(parent, mass, mean)
-        total += float(np.sum(mass * (mean - merged[1][parent]) ** 2))
-        yield total
+    mass, mean = means(index, weight, target)
+    sums = [float(np.sum(weight * (target - mean[index]) ** 2))]
+    for parent in parents:
+        merged = means(parent, mass, mean)
+        sums.append(float(np.sum(mass * (mean - merged[1][parent]) ** 2)))
         mass, mean = merged
-    yield total + float(np.sum(mass * (mean - outputs) ** 2))
+    return [*sums, float(np.sum(mass * (mean - outputs) ** 2))]
 
 
-def _means(group: NDArray[np.int64], mass: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Return the total mass and the mean value of every group; 0 for a group without mass."""
-    total: Floats = np.bincount(group, mass).astype(np.float64)
-    mean: Floats = np.bincount(group, mass * value).astype(np.float64)
-    return total, np.divide(mean, total, out=mean, where=total > 0)
+def _entropies(mass: Floats, parents: list[NDArray[np.int64]], probabilities: Floats) -> list[float]:
+    """Return the entropy inside the first layer's regions, and what each layer, then the outputs, add to it."""
 
+    def log_losses(mass: Floats, probabilities: Floats) -> Floats:
+        # One per region; a class without mass costs nothing.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(mass > 0, -mass * np.log(probabilities), 0.0).sum(axis=1))
 
-def _outputs(network: Network, patterns: NDArray[np.int8]) -> Floats:
-    """Return what the network predicts in each region of its last hidden layer, summed as `Network.predict` does."""
-    return network.linked(network.scores_where(patterns.T > 0, len(patterns))[:, 0])
+    def shares(mass: Floats) -> Floats:
+        total = mass.sum(axis=1, keepdims=True)
+        return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
-
-def _answers(network: Network, X: Any) -> Iterator[tuple[slice, list[NDArray[np.uint8]]]]:
-    """Yield blocks of rows with every layer's answers, one bit each, the first neuron in the highest bit."""
-    size = max(1, _BLOCK // max(1, network.n_inputs, *network.widths))
-    for start in range(0, max(1, len(X)), size):
-        rows = slice(start, start + size)
-        values = network.hidden(X[rows], layer=0)
-        bits = [np.packbits(values > 0, axis=1)]
-        for layer in network.layers[1:]:
-            values = layer.fire(values)
-            bits.append(np.packbits(values > 0, axis=1))
-        yield rows, bits
-
-
-def _number(packed: NDArray[np.uint8], width: int, weight: Floats | None) -> Regions:
-    """Return the regions of one layer from its packed answers, 64 neurons at a time."""
-    index = np.zeros(len(packed), dtype=np.int64)
-    for word in packed.view(">u8").T:
-        values, code = np.unique(word.astype(np.uint64), return_inverse=True)
-        index = np.unique(index * len(values) + code, return_inverse=True)[1]
-    _, first, rows = np.unique(index, return_index=True, return_counts=True)
-    patterns = np.unpackbits(packed[first], axis=1, count=width).astype(np.int8) * np.int8(2) - np.int8(1)
-    return Regions(index, patterns, rows if weight is None else np.bincount(index, weight, minlength=len(first)))
-
-
-def _weights(value: ArrayLike, rows: int) -> Floats:
-    """Return one weight per row, none negative and not all zero."""
-    weight = weights(value, rows)
-    if rows and not weight.any():
-        raise ValueError("sample_weight must not be all zero; leave out sample_weight to count every row once.")
-    return weight
+    sums = [float(np.sum(log_losses(mass, shares(mass))))]
+    for parent in parents:
+        merged = np.zeros((parent.max() + 1, mass.shape[1]))
+        np.add.at(merged, parent, mass)
+        gained = log_losses(mass, shares(merged)[parent]) - log_losses(mass, shares(mass))
+        sums.append(float(np.sum(np.maximum(gained, 0.0))))
+        mass = merged
+    missed = log_losses(mass, probabilities) - log_losses(mass, shares(mass))
+    return [*sums, float(np.sum(np.maximum(missed, 0.0)))]

@@ -133,7 +133,7 @@ def test_the_file_of_the_model_says_which_rows(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["visits.csv", "visits.parquet"])
-def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: Path, name: str) -> None:
+def test_the_report_evaluates_on_test_rows(folder: Path, tmp_path: Path, name: str) -> None:
     model, data, out = folder / "model.json", folder / name, tmp_path / "r.html"
     said = f"note: 320 of 400 rows of {data} were learnt from"
     assert f"{said}: these are the other 80 (--rows all for all).\n" in call("report", model, data, "-o", out).err

@@ -86,7 +86,7 @@ def test_what_a_drawing_has_no_room_for_shares_a_box() -> None:
     ]
     assert boxes[:3] == [box.label for box in whole.boxes][:3]
     assert boxes[3].startswith("6 other columns")
-    assert boxes[7].startswith("6 other questions")
+    assert boxes[7].startswith("6 other rules")
     for kind in ("feature", "neuron"):
         shares = [sum(box.share for box in each.boxes if box.kind == kind) for each in (whole, small)]
         assert shares[0] == pytest.approx(shares[1])

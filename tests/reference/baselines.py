@@ -16,8 +16,8 @@ def sigmoid(x):
     return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
 
 
-def slope(method, u, sharpness):
-    """Return the slope that stands in for the step's, from the formula of the table of methods."""
+def derivative(method, u, sharpness):
+    """Return the derivative that stands in for the step's, from the formula of the table of methods."""
     s = sigmoid(sharpness * u)
     return {
         "bnn": np.where(np.abs(u) <= 1, 1.0, 0.0),
@@ -30,7 +30,7 @@ def slope(method, u, sharpness):
 
 
 def curve(method, u, sharpness):
-    """Return the smooth curve (a tensor) whose derivative the slope is."""
+    """Return the smooth curve (a tensor) whose derivative that is."""
     s = torch.sigmoid(sharpness * u)
     return {
         "bnn": u.clamp(-1, 1),
@@ -133,7 +133,7 @@ def train(config, x, y, start, epochs):
 
 def margins(trained, X):
     """Return a trained model's predictions on raw rows layer by layer in NumPy, and each row's least |u|."""
-    values = (X - trained.scaling.center) / trained.scaling.spread
+    values = (X - trained.scaling.center) / trained.scaling.scale
     pieces, running, mask = trained.pieces()
     method = trained.config.method
     least = np.full(len(X), np.inf)
@@ -148,7 +148,7 @@ def margins(trained, X):
         least = np.minimum(least, np.abs(u).min(axis=1))
         values = hard(method, u)
     output = values @ pieces.output[0, 0].numpy() + pieces.base.item()
-    return output * trained.scaling.target_spread + trained.scaling.target_center, least
+    return output * trained.scaling.target_scale + trained.scaling.target_center, least
 
 
 def halve(scores, alive, sizes, layerwise):
@@ -178,5 +178,5 @@ def gradient(trained, split_rows):
     low, high = batches(len(x), batch_size(config, split_rows))[0]
     rows = shuffles(len(x), torch.tensor([config.seed]), 1)[0][low:high]
     nn.functional.mse_loss(model(x[rows]), y[rows]).backward()
-    slopes = torch.cat([parameter.grad.flatten() for parameter in ordered(model)])
-    return slopes[: trained.shape.n_connections].numpy()
+    gradients = torch.cat([parameter.grad.flatten() for parameter in ordered(model)])
+    return gradients[: trained.shape.n_connections].numpy()

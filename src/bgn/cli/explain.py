@@ -223,8 +223,8 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
         return
     show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
     lines = effect_lines(curve, column)
-    decimals, drawn = decimals_of(lines.levels), bars(lines.levels)
-    written = [f"{value:.{decimals}f}" for value in lines.levels]
+    decimals, drawn = decimals_of(lines.values), bars(lines.values)
+    written = [f"{value:.{decimals}f}" for value in lines.values]
     places = [clean(place) for place in lines.places]
     left, right = max(map(len, places), default=0), max(map(len, written), default=0)
     side = ">" if curve.column.categories is None else "<"

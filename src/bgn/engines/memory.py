@@ -466,12 +466,12 @@ class Part(RampRows, CellPart):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> Integers:
+    def put(self, slot: int, rule: Oblique) -> Integers:
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
-        line, row = self.line(neuron.projection), self.codes[slot >> 3]
-        told = self._sum(3, kernels.fire, line, neuron.threshold, self.weight, self.target, row, slot & 7)
+        line, row = self.line(rule.projection), self.codes[slot >> 3]
+        told = self._sum(3, kernels.fire, line, rule.threshold, self.weight, self.target, row, slot & 7)
         self._last, self._correlations = None, {}
         if told[2]:
             self._take_back(slot, before)
@@ -631,8 +631,8 @@ class Part(RampRows, CellPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        columns = self.answers(neurons)
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        columns = self.answers(rules)
         below = np.packbits(columns > 0, axis=0, bitorder="little")
         weight = self.weight if len(self.weight) else None
         return type(self)(columns, self.target, weight, self.loss, self.threads, below)
@@ -762,8 +762,8 @@ class PartsInMemory(Parts[PartKind]):
     def replies(self, request: Request[PartKind, Reply]) -> list[Reply]:
         return [request.put_to(part) for part in self.parts]
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        return type(self)([part.next_layer(neurons) for part in self.parts])
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        return type(self)([part.next_layer(rules) for part in self.parts])
 
 
 class MemoryEngine(CellEngine):
@@ -782,5 +782,5 @@ class MemoryEngine(CellEngine):
         """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> MemoryEngine:
-        return MemoryEngine(self.part.next_layer(neurons), self.loss)
+    def next_layer(self, rules: Sequence[Oblique]) -> MemoryEngine:
+        return MemoryEngine(self.part.next_layer(rules), self.loss)

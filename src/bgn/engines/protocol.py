@@ -6,7 +6,7 @@ all engines, on any number of threads or blocks, give the same bits: the bits of
 over rows can pass 2**61, and depend only on the total weight.
 
 Inside an engine a request is a method of one of the protocols below, such as ``RowPart.put``. It is put to all parts
-of an engine at once (``parts.ask(RowPart.put, slot, neuron)``), wherever they live: a part that lacks the method, or
+of an engine at once (``parts.ask(RowPart.put, slot, rule)``), wherever they live: a part that lacks the method, or
 takes other arguments, does not type-check.
 """
 
@@ -367,7 +367,7 @@ class Engine(Protocol):
         What lies below is weight and sum of the residual that `output` leaves.
         """
 
-    def put(self, slot: int, neuron: Oblique) -> tuple[int, int, bool]:
+    def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
 
     def move(self, source: int, target: int) -> None:
@@ -427,8 +427,8 @@ class Engine(Protocol):
     def loss_deviation(self) -> float:
         """Standard deviation of the rows' losses."""
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Engine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Engine:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
@@ -497,7 +497,7 @@ class RowPart(Protocol):
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         """Weight and residual below each of some thresholds; and, for a sum, how near to it the nearest row is."""
 
-    def put(self, slot: int, neuron: Oblique) -> Integers:
+    def put(self, slot: int, rule: Oblique) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
 
     def move(self, source: int, target: int) -> None:
@@ -552,8 +552,8 @@ class RowPart(Protocol):
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 class CellPart(RowPart, Protocol):
@@ -595,8 +595,8 @@ class Parts(Asked[Kind]):
     """Rows in parts, wherever they live."""
 
     @abstractmethod
-    def next_layer(self, neurons: Sequence[Oblique]) -> Self:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, rules: Sequence[Oblique]) -> Self:
+        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 class RowSource(Asked[RawBlock]):

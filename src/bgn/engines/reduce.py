@@ -372,9 +372,9 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Oblique) -> tuple[int, int, bool]:
+    def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
         self._products = None
-        fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
+        fired, target_sum, changed = self._sum(RowPart.put, slot, rule).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
@@ -567,8 +567,8 @@ class CellEngine(MergedEngine[CellPart]):
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> CellEngine:
-        return CellEngine(self.parts.next_layer(neurons), self.loss)
+    def next_layer(self, rules: Sequence[Oblique]) -> CellEngine:
+        return CellEngine(self.parts.next_layer(rules), self.loss)
 
     def _explained(self, shift: int) -> int:
         """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""

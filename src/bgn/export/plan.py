@@ -25,7 +25,6 @@ from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, as_terms, network_of, read_rule
 from bgn.model.schema import Category, category_name
-from bgn.model.step import any_output
 from bgn.model.term import Coefficient, Condition, Linear, Member, Oblique, Projection, Threshold, condition_of
 from bgn.text import quote_category, quote_name
 from bgn.whole_file import write_whole
@@ -369,7 +368,7 @@ def plan(model: Any) -> ExportPlan:
     network = network_of(model, plain=False)
     inputs = _plan_inputs(network)
     places = {given.place: k for k, given in enumerate(inputs)}
-    chosen, alive = any_output(network.rule_coef), list[list[int]]()
+    chosen, alive = network.rule_coef.any(axis=1), list[list[int]]()
     for layer in reversed(network.layers[1:] if network.below else ()):
         chosen = layer.inputs_of(chosen)
         alive.insert(0, np.flatnonzero(chosen).tolist())

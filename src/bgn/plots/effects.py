@@ -17,7 +17,7 @@ from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain
 from bgn.require import require
-from bgn.show.curves import band, band_of_categories, categories_of, corners, few_wholes, histogram, stepping
+from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
 from bgn.text import quote_name
 
@@ -104,7 +104,7 @@ def _dots(ax: Any, found: Effect, column: Floats) -> None:
     words, effects, counts = categories_of(found, column)
     places = np.arange(len(words), dtype=np.float64)
     ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
-    ends = band_of_categories(found, column)
+    ends = band(found, column)
     if ends is not None:
         ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
     narrow = is_narrow(ax)

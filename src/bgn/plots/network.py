@@ -101,7 +101,7 @@ def _paint(ax: Any, drawing: Drawing, size: float) -> None:
         shade = line.color or ink(0.15 + 0.85 * line.darkness)
         ax.plot([x0, x1], [y0, y1], color=shade, linewidth=1.3, solid_capstyle="round", zorder=1)
         if line.text:
-            ax.text(x0 - line.room + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
+            ax.text(x0 - line.margin + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
     for box in drawing.boxes:
         edge = box.color or ink(0.6)
         corner = (box.x, box.y - box.height / 2)

@@ -19,12 +19,14 @@ from bgn.model.step import Floats
 from bgn.show.labels import cell
 from bgn.text import people
 
-_PIECES = 64  # of a band along a straight line
+_PIECES = 64  # of a band along a linear term
 _HALF = np.finfo(np.float64).max / 2.0
+MOST = 10
+"""Lines of a number's effect."""
 
 
 def few_wholes(column: Floats) -> bool:
-    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no; it has no gaps.
+    """Tell whether a column without missing values holds whole numbers in a short range, such as hours or yes and no.
 
     Beyond 2**52 all floats are whole, and halves between them are none.
     """
@@ -33,14 +35,14 @@ def few_wholes(column: Floats) -> bool:
     return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all() and np.abs(column).max() < 2.0**52)
 
 
-def categories_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
-    """Return the levels of a category in words, "missing" last where gaps are known, their effects and their rows."""
-    levels = found.column.categories or ()
-    words, effects = list(map(category_name, levels)), found(np.array(levels, dtype=object))
-    counts = np.array([np.sum(column == code) for code in range(len(levels))], dtype=np.float64)
-    if found.missing is None:
-        return words, effects, counts
-    return [*words, "missing"], np.append(effects, found.missing), np.append(counts, np.isnan(column).sum())
+def categories_of(effect: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
+    """Return the categories of a column, "missing" last where its effect is known, their effects and their rows."""
+    categories = effect.column.categories or ()
+    names, effects = list(map(category_name, categories)), effect(np.array(categories, dtype=object))
+    counts = np.array([np.sum(column == code) for code in range(len(categories))], dtype=np.float64)
+    if effect.missing is None:
+        return names, effects, counts
+    return [*names, "missing"], np.append(effects, effect.missing), np.append(counts, np.isnan(column).sum())
 
 
 def histogram(column: Floats) -> tuple[Floats, Floats]:
@@ -49,105 +51,83 @@ def histogram(column: Floats) -> tuple[Floats, Floats]:
     if few_wholes(column):
         edges = np.arange(low - 0.5, high + 1.0)
     else:  # halved, because the widest range there is has no length in float64
-        room = max(0.5, 1e-3 * abs(low)) / 2.0 if low == high else 0.0
-        edges = np.unique(np.clip(np.linspace(low / 2.0 - room, high / 2.0 + room, 31), -_HALF, _HALF) * 2.0)
+        margin = max(0.5, 1e-3 * abs(low)) / 2.0 if low == high else 0.0
+        edges = np.unique(np.clip(np.linspace(low / 2.0 - margin, high / 2.0 + margin, 31), -_HALF, _HALF) * 2.0)
         edges[[0, -1]] = min(edges[0], low), max(edges[-1], high)
     return np.histogram(column, bins=edges)[0].astype(np.float64), edges
 
 
-def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
-    """Return where the effect steps within a column's range, and the levels from there on; the last closes the line.
+def corners(effect: Effect, column: Floats) -> tuple[Floats, Floats]:
+    """Return where the effect steps within a column's range, and its values from there on; the last closes the line.
 
-    A column of few whole numbers gets one level per number: what lies between them never occurs. An effect with a
+    A column of few whole numbers gets one value per number: what lies between them never occurs. An effect with a
     linear term has every place where it steps or bends twice, as it is reached from below and from above.
     """
-    edges = _edges(found, column)
+    edges = _edges(effect, column)
     if few_wholes(column):
-        return np.append(edges[:-1] - 0.5, edges[-1] + 0.5), found(edges)
-    return (np.repeat(edges, 2)[1:-1] if found.has_linear_part else edges), _on(found, edges, found.has_linear_part)
+        return np.append(edges[:-1] - 0.5, edges[-1] + 0.5), effect(edges)
+    bent = effect.has_linear_part
+    return (np.repeat(edges, 2)[1:-1] if bent else edges), _values_between(effect, edges, bent)
 
 
-def band(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
-    """Return both ends of the band of two standard errors at the corners of an effect; None without an average."""
-    if len(found.members) < 2:
+def band(effect: Effect, column: Floats) -> tuple[Floats, Floats] | None:
+    """Return both ends of the band of two standard errors at the corners of an effect, or at its categories.
+
+    None where the model is no ensemble.
+    """
+    if len(effect.members) < 2:
         return None
-    edges, bent, wholes = _edges(found, column), found.has_linear_part, few_wholes(column)
-    curves = [each(edges) if wholes else _on(each, edges, bent) for each in found.members]
-    away, middle = 2.0 * np.std(curves, axis=0, ddof=1), corners(found, column)[1]
-    return middle - away, middle + away
+    if effect.column.categories is not None:
+        middle, *curves = (categories_of(one, column)[1] for one in (effect, *effect.members))
+    else:
+        edges, bent, wholes = _edges(effect, column), effect.has_linear_part, few_wholes(column)
+        curves = [one(edges) if wholes else _values_between(one, edges, bent) for one in effect.members]
+        middle = corners(effect, column)[1]
+    error = 2.0 * np.std(curves, axis=0, ddof=1)
+    return middle - error, middle + error
 
 
-def band_of_categories(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
-    """Return both ends of the band of two standard errors at the levels of a category; None without an average."""
-    if len(found.members) < 2:
-        return None
-    away = 2.0 * np.std([categories_of(each, column)[1] for each in found.members], axis=0, ddof=1)
-    middle = categories_of(found, column)[1]
-    return middle - away, middle + away
-
-
-def _edges(found: Effect, column: Floats) -> Floats:
+def _edges(effect: Effect, column: Floats) -> Floats:
     """Return where an effect may step or bend, from the least to the greatest value of a column."""
     low, high = float(column.min()), float(column.max())
     if few_wholes(column):
         return np.append(np.arange(low, high + 1.0), high)
-    inner = found.breakpoints
-    if found.has_linear_part:
-        lines = [each.linear for each in (found, *found.members) if each.linear is not None]
-        spread = np.linspace(low, high, _PIECES + 1) if found.members else ()  # between corners a band is no straight line
-        inner = np.unique([*inner, *(end for line in lines for end in (line.low, line.high)), *spread])
+    inner = effect.breakpoints
+    if effect.has_linear_part:
+        lines = [one.linear for one in (effect, *effect.members) if one.linear is not None]
+        more = np.linspace(low, high, _PIECES + 1) if effect.members else ()  # between corners a band is curved
+        inner = np.unique([*inner, *(end for line in lines for end in (line.low, line.high)), *more])
     return np.concatenate([[low], inner[(inner > low) & (inner <= high)], [high]])
 
 
-def _on(found: Effect, edges: Floats, bent: bool) -> Floats:
+def _values_between(effect: Effect, edges: Floats, bent: bool) -> Floats:
     """Return an effect from each edge to the next, at both where it is bent; the last closes the line."""
-    pieces = np.searchsorted(found.breakpoints, edges[:-1], side="right")
+    pieces = np.searchsorted(effect.breakpoints, edges[:-1], side="right")
     if not bent:
-        return np.append(found.values[pieces], found.values[pieces[-1]])
+        return np.append(effect.values[pieces], effect.values[pieces[-1]])
     places, pieces = np.repeat(edges, 2)[1:-1], np.repeat(pieces, 2)
-    return np.asarray(found.values[pieces] + found.linear_part(places, pieces))
+    return np.asarray(effect.values[pieces] + effect.linear_part(places, pieces))
 
 
-def stepping(found: Effect, column: Floats) -> bool:
-    """Tell whether the corners of an effect are joined by steps, not by straight lines."""
-    return not found.has_linear_part or few_wholes(column)
-
-
-MOST = 10
-"""Lines of a number's effect."""
+def stepping(effect: Effect, column: Floats) -> bool:
+    """Tell whether the corners of an effect are joined by steps."""
+    return not effect.has_linear_part or few_wholes(column)
 
 
 @dataclass(frozen=True)
 class EffectLines:
-    """What is printed of an effect: where, and the mean prediction there.
+    """What is printed of an effect: `places` such as "below 5", "5 to 12" or "from 12", and the mean prediction there.
 
-    Attributes
-    ----------
-    places : tuple of str
-        "below 5", "5 to 12", "from 12", or single values.
-    levels : tuple of float
-    of_steps : int or None
-        The number of steps in the range of the rows where the places are some values of it; None where nothing is
-        left out.
+    Where the places are some values of the range of the rows, `of_steps` is how many steps there are in it.
     """
 
     places: tuple[str, ...]
-    levels: tuple[float, ...]
+    values: tuple[float, ...]
     of_steps: int | None = None
 
 
-def effect_lines(found: Effect, column: Floats) -> EffectLines:
+def effect_lines(effect: Effect, column: Floats) -> EffectLines:
     """Return an effect within the range of a column: all of it where that takes few lines, else at ten places.
-
-    Parameters
-    ----------
-    found : Effect
-    column : ndarray
-        What the rows hold, as the network reads it.
-
-    Returns
-    -------
-    EffectLines
 
     Examples
     --------
@@ -155,42 +135,37 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0]], [-3.0])], [1.0], 2.0, ["rooms"])
     >>> rows = np.array([[2.5], [3.0], [6.0]])
     >>> effect_lines(bgn.effect(network, "rooms", background=rows), rows[:, 0])
-    EffectLines(places=('below 3', 'from 3'), levels=(1.0, 3.0), of_steps=None)
+    EffectLines(places=('below 3', 'from 3'), values=(1.0, 3.0), of_steps=None)
     """
-    if found.column.categories is not None:
-        words, levels, _ = categories_of(found, np.empty(0))
-        return EffectLines(tuple(words), tuple(levels.tolist()))
-    values = column[~np.isnan(column)]
-    if not len(values):
-        return _with_gap(found, [], [])
-    low, high = float(values.min()), float(values.max())
-    inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
-    if few_wholes(values) and high - low < MOST:
-        places = np.arange(low, high + 1.0)
-        return _with_gap(found, [_place(found, each) for each in places.tolist()], found(places).tolist())
-    if found.linear is None and found.rates is None and len(inside) < MOST:
-        words = [_place(found, each) for each in inside.tolist()]
-        places_said = [f"{a} to {b}" for a, b in pairwise(words)]
-        places_said = [f"below {words[0]}", *places_said, f"from {words[-1]}"] if words else ["anywhere"]
-        return _with_gap(found, places_said, found(np.concatenate([[low], inside])).tolist())
-    places = _spread(values, found.column.whole)
-    told = [_place(found, each) for each in places.tolist()]
-    return _with_gap(found, told, found(places).tolist(), len(inside))
+    if effect.column.categories is not None:
+        names, effects, _ = categories_of(effect, np.empty(0))
+        return EffectLines(tuple(names), tuple(effects.tolist()))
+    values, texts, points, steps = column[~np.isnan(column)], list[str](), np.empty(0), None
+    if len(values):
+        low, high = float(values.min()), float(values.max())
+        inside = effect.breakpoints[(effect.breakpoints > low) & (effect.breakpoints <= high)]
+        wholes = few_wholes(values) and high - low < MOST
+        all_steps = not wholes and effect.linear is None and effect.rates is None and len(inside) < MOST
+        if wholes:
+            points = np.arange(low, high + 1.0)
+        elif all_steps:
+            points = np.concatenate([[low], inside])
+        else:
+            points, steps = _ten_values(values, effect.column.whole), len(inside)
+        # A value to six digits; a time as a clock shows it.
+        dated = effect.column.part_of is not None
+        texts = [cell(effect.column, point) if dated else people(point, 6) for point in points.tolist()]
+        if all_steps:
+            inner = texts[1:]
+            between = [f"{first} to {second}" for first, second in pairwise(inner)]
+            texts = [f"below {inner[0]}", *between, f"from {inner[-1]}"] if inner else ["anywhere"]
+    effects = effect(points).tolist() if len(values) else []
+    if effect.missing is not None:
+        texts, effects = [*texts, "missing"], [*effects, float(effect.missing)]
+    return EffectLines(tuple(texts), tuple(effects), steps)
 
 
-def _with_gap(found: Effect, places: list[str], levels: list[float], steps: int | None = None) -> EffectLines:
-    """Add what a gap is predicted, where that is known."""
-    if found.missing is not None:
-        places, levels = [*places, "missing"], [*levels, float(found.missing)]
-    return EffectLines(tuple(places), tuple(levels), steps)
-
-
-def _place(found: Effect, value: float) -> str:
-    """Write a value of the column, to six digits; a time as a clock shows it."""
-    return cell(found.column, value) if found.column.part_of is not None else people(value, 6)
-
-
-def _spread(values: Floats, whole: bool) -> Floats:
+def _ten_values(values: Floats, whole: bool) -> Floats:
     """Return ten values: the least, the greatest, and eight short ones where nearly all rows lie."""
     ends, most = [float(values.min()), float(values.max())], np.quantile(values / 2.0, [0.025, 0.975]) * 2.0
     shares = np.linspace(0.0, 1.0, MOST - 2)
@@ -211,15 +186,13 @@ def decimals_of(values: Sequence[float]) -> int:
     (2, 0, 4)
     """
     known = [value for value in values if math.isfinite(value)]
-    apart = max(known) - min(known) if known else 0.0
-    apart = apart if apart > 0.0 else max([abs(value) for value in known], default=0.0) / 10.0
-    return min(15, max(0, 2 - math.floor(math.log10(apart)))) if 0.0 < apart < math.inf else 2
+    size = max(known) - min(known) if known else 0.0
+    size = size if size > 0.0 else max([abs(value) for value in known], default=0.0) / 10.0
+    return min(15, max(0, 2 - math.floor(math.log10(size)))) if 0.0 < size < math.inf else 2
 
 
 def bars(values: Sequence[float], width: int = 24) -> list[str]:
-    """Return a bar per value, from zero: twice the value, twice the bar. All together are `width` signs at most.
-
-    Where some values are negative, their bars end where those of the others begin.
+    """Return a bar per value, from zero, all together `width` signs at most; those of negative values end at zero.
 
     Examples
     --------
@@ -227,8 +200,6 @@ def bars(values: Sequence[float], width: int = 24) -> list[str]:
     ['██', '████', '████████']
     >>> bars([-2.0, 0.0, 4.0], 6)
     ['██', '', '  ████']
-    >>> bars([0.2625, 0.3607])
-    ['█████████████████', '████████████████████████']
     """
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     reach = high / 2 - low / 2  # of values near the largest float, too

@@ -1,14 +1,15 @@
 """Where things stand in the drawing of a network: boxes and lines, in points, before any ink.
 
 The matplotlib figure, the report and the notebook draw the same :class:`Drawing`. Columns go from left to right:
-features, hidden layers, output. Features and neurons stand in order of their share of the prediction, the largest on
-top; a neuron has the color of its term in the equation; a connection is as dark as its share of the neuron. Of many
+features, hidden layers, output. Features and rules stand in order of their share of the prediction, the largest on
+top; a rule has the color of its term in the equation; a connection is as dark as its share of the rule. Of many
 rules those about the same columns share a box, and what is left shares one.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,7 +42,7 @@ _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 
 @dataclass(frozen=True)
 class Sheet:
-    """How much room a drawing has: letters of a name and of a line, space between columns, and boxes of a column.
+    """How large a drawing may be: letters of a name and of a line, space between columns, and boxes of a column.
 
     A line of several cases is broken between them where it has more letters than `case`. What `most` boxes of a column
     do not hold shares the last of them; the columns of a deep network are drawn whole.
@@ -85,14 +86,14 @@ class Box:
 
 @dataclass(frozen=True)
 class Line:
-    """A connection between two boxes, by their places in ``Drawing.boxes``; it leaves `room` for its text first."""
+    """A connection between two boxes, by their places in ``Drawing.boxes``; its text stands in the first `margin`."""
 
     start: int
     end: int
     darkness: float
     color: str | None = None
     text: str = ""
-    room: float = 0.0
+    margin: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Drawing:
     def ends(self, line: Line) -> tuple[float, float, float, float]:
         """Return x and y of a line's two ends."""
         start, end = self.boxes[line.start], self.boxes[line.end]
-        return start.x + start.width + line.room, start.y, end.x, end.y
+        return start.x + start.width + line.margin, start.y, end.x, end.y
 
 
 def text_width(text: str) -> float:
@@ -137,8 +138,7 @@ def draw(
     Without importances, from :func:`bgn.importance`, features keep their order and show no percentage, a rule's share
     is that of its weight, and a connection's that of its coefficient, whatever the units. Numbers are whole; with fewer
     `digits` the output says so. `lines` is how far each linear term moves predictions, in the measure of the
-    importances. More than :data:`MOST_DRAWN` rules of one layer are drawn by the columns that they are about. `sheet`
-    is how much room there is.
+    importances. More than :data:`MOST_DRAWN` rules of one layer are drawn by the columns that they are about.
 
     Examples
     --------
@@ -151,7 +151,9 @@ def draw(
     network = with_positive_second(network_of(model, plain=False))
     exact = as_terms(network)
     if exact.classes:
-        raise ValueError(f"model must have one output; got {len(exact.classes)}. Draw one of bgn.model.readings.outputs_of.")
+        raise ValueError(
+            f"model must have one output; got {len(exact.classes)}. Draw one of bgn.model.readings.outputs_of."
+        )
     check_digits(digits)
     terms = exact if digits is None else round_terms(exact, digits)
     note = f" (rounded to {count_of(digits or 0, 'digit')})" if terms != exact else ""
@@ -161,7 +163,7 @@ def draw(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is drawn: a network's terms, what is known of their importance, and how much room there is."""
+    """What is drawn: a network's terms, what is known of their importance, and how large the sheet is."""
 
     network: Network
     terms: Terms
@@ -170,7 +172,6 @@ class _Plan:
     sheet: Sheet
 
     def drawing(self, note: str) -> Drawing:
-        """Return the drawing."""
         terms, depth = self.terms, self.depth
         numbers = aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])
         intercept, *weights = map(Signs().number, numbers)
@@ -180,18 +181,18 @@ class _Plan:
             return self.drawing_of_groups(output)
         columns = [self.features()]
         for layer in terms.hidden:
-            titles = [terms.hidden_names[condition.layer, condition.neuron] for condition in layer]
             columns.append([
-                self.box("neuron", part.layer, part.neuron, f"{name}: {describe(part, terms, Signs())}")
-                for name, part in zip(titles, layer, strict=True)
+                self.box("neuron", part.layer, part.neuron,
+                         f"{terms.hidden_names[part.layer, part.neuron]}: {describe(part, terms, Signs())}")
+                for part in layer
             ])  # fmt: skip
         columns += [self.term_boxes(), [output]]
         added = [*(f"+{weight}" for weight in weights), *map(_per_unit, terms.linear)]
-        room = max(map(text_width, added), default=0.0) + 4.0
-        lines: Sequence[Line] = self.connections([box for column in columns for box in column], added, room)
+        margin = max(map(text_width, added), default=0.0) + 4.0
+        lines: Sequence[Line] = self.connections([box for column in columns for box in column], added, margin)
         if depth == 1:
             columns, lines = self.gathered(columns, lines)
-        boxes, width, height = self.placed(columns, room)
+        boxes, width, height = self.placed(columns, margin)
         return Drawing(boxes, tuple(lines), width, height)
 
     @property
@@ -202,7 +203,9 @@ class _Plan:
     @cached_property
     def sizes(self) -> Floats:
         """How much every rule of the network moves predictions."""
-        return of_rules(self.network, np.abs(self.network.coef[:, 0]) if self.importance is None else self.importance.terms)
+        return of_rules(
+            self.network, np.abs(self.network.coef[:, 0]) if self.importance is None else self.importance.terms
+        )
 
     @cached_property
     def total(self) -> float:
@@ -214,10 +217,7 @@ class _Plan:
         self, kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None,
         members: tuple[int, ...] = (),
     ) -> Box:  # fmt: skip
-        """Return a box with its size but no place yet.
-
-        A long rule is broken between its cases, and a long case between its words; what is left out is marked.
-        """
+        """Return a box with its size but no place yet, its text broken between cases, and long cases between words."""
         cases: list[str] = []
         for part in text.split(", or "):
             part = f"or {part}" if cases else part
@@ -234,33 +234,29 @@ class _Plan:
 
     def features(self) -> list[Box]:
         """Return one box per feature that the network uses, the most important first."""
-        used, names = self.network.features_used, self.terms.names
-        if self.importance is None:
-            return [self.box("feature", -1, i, names[i]) for i in used]
-        shares = self.importance.relative_features.tolist()
-        return [self.box("feature", -1, i, names[i], shares[i]) for i in sorted(used, key=lambda i: -shares[i])]
+        used, known = list(self.network.features_used), self.importance is not None
+        shares: dict[int, float] = dict(enumerate(self.importance.relative_features.tolist())) if known else {}
+        used.sort(key=lambda i: -shares.get(i, 0.0))
+        return [self.box("feature", -1, i, self.terms.names[i], shares.get(i)) for i in used]
 
     def term_boxes(self) -> list[Box]:
         """Return one box per rule and per linear term, the most important first."""
-        last, boxes = self.depth - 1, []
+        # Beside linear terms of unknown size, a share of the rules alone would mislead.
+        known, boxes = self.lines is not None or not self.terms.linear, []
         for position, term in enumerate(self.terms.rules):
-            share = float(self.sizes[term.index] / self.total)
-            # Beside linear terms of unknown size, a share of the rules alone would mislead.
-            known = share if self.lines is not None or not self.terms.linear else None
-            text = describe(term, self.terms, Signs())
-            boxes.append((share, self.box("neuron", last, term.index, text, known, color(position))))
+            share, text = float(self.sizes[term.index] / self.total), describe(term, self.terms, Signs())
+            box = self.box("neuron", self.depth - 1, term.index, text, share if known else None, color(position))
+            boxes.append((share, box))
         for place, term in enumerate(self.terms.linear, start=1):
-            assert term.linear is not None
             share = 0.0 if self.lines is None else self.lines[place - 1] / self.total
-            known = share if self.lines is not None else None
-            text = describe_linear(term.linear, self.terms, Signs())
-            boxes.append((share, self.box("line", last + 1, place, text, known)))
+            text = describe_linear(term.linear, self.terms, Signs())  # type: ignore[arg-type]
+            boxes.append((share, self.box("line", self.depth, place, text, share if known else None)))
         return [box for _, box in sorted(boxes, key=lambda pair: -pair[0])]
 
-    def placed(self, columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ...], float, float]:
+    def placed(self, columns: Sequence[Sequence[Box]], margin: float) -> tuple[tuple[Box, ...], float, float]:
         """Put the columns side by side, each stretched to the height; return the boxes, the width and the height.
 
-        Between the terms and the output there is `room` for weights.
+        The `margin` between the terms and the output is for weights.
         """
         heights = [sum(box.height + _ROW - _BOX for box in column) for column in columns]
         height, boxes, x = max(_ROW, *heights), list[Box](), 0.0
@@ -270,12 +266,12 @@ class _Plan:
                 half = (box.height + _ROW - _BOX + (height - own) / len(column)) / 2.0
                 boxes.append(replace(box, x=x, y=y + half, width=width))
                 y += 2.0 * half
-            # Room for lines to fan out: more where more rows meet.
+            # Lines fan out: more where more rows meet.
             fan = self.sheet.spacing * min(70.0 + 3.0 * len(column), 150.0)
-            x += width + max(fan, room + 30.0 * self.sheet.spacing if column is columns[-2] else 0.0)
+            x += width + max(fan, margin + 30.0 * self.sheet.spacing if column is columns[-2] else 0.0)
         return tuple(boxes), boxes[-1].x + boxes[-1].width, height
 
-    def connections(self, boxes: Sequence[Box], added: Sequence[str], room: float) -> tuple[Line, ...]:
+    def connections(self, boxes: Sequence[Box], added: Sequence[str], margin: float) -> tuple[Line, ...]:
         """Return the connections into conditions and linear terms, then those from them to the output."""
         terms = self.terms
         places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
@@ -285,40 +281,39 @@ class _Plan:
             total = sum(parts.values()) or 1.0
             lines += [Line(places[condition.layer - 1, column], end, part / total) for column, part in parts.items()]
         for place, term in enumerate(terms.linear, start=1):
-            assert term.linear is not None
             box = places[self.depth, place]
-            lines.append(Line(places[-1, term.linear.column], box, 1.0))
-            lines.append(Line(box, last, 0.6, None, _per_unit(term), room))
+            lines.append(Line(places[-1, term.linear.column], box, 1.0))  # type: ignore[union-attr]
+            lines.append(Line(box, last, 0.6, None, _per_unit(term), margin))
         for position, (term, text) in enumerate(zip(terms.rules, added, strict=False)):
             start = places[term.condition.layer, term.index]
-            lines.append(Line(start, last, 1.0, color(position), text, room))
+            lines.append(Line(start, last, 1.0, color(position), text, margin))
         return tuple(lines)
 
     def parts(self, condition: ReadCondition) -> dict[int, float]:
         """Return how much each input has to do with a condition: of a category its weightiest value."""
         if self.importance is not None and self.depth == 1:
-            sizes = of_rules(self.network, self.importance.connections)[list(condition.columns), condition.neuron].tolist()
+            sizes = of_rules(self.network, self.importance.connections)[
+                list(condition.columns), condition.neuron
+            ].tolist()
         else:
             sizes = [float(np.abs(coefficient).max()) for coefficient in condition.coefficients]
         return dict(zip(condition.columns, sizes, strict=True))
 
-    # -- many rules, or little room ------------------------------------------------------------------------
+    # -- many rules, or a small sheet ----------------------------------------------------------------------
 
     def drawing_of_groups(self, output: Box) -> Drawing:
-        """Lay a network with one hidden layer of many rules out, by the columns that they are about."""
+        """Lay many rules out by the columns that they are about."""
         features = self.fewest(self.features(), "columns", min(_MOST_FEATURES, self.sheet.most or _MOST_FEATURES))
         boxes, width, height = self.placed([features, self.groups(), [output]], 8.0)
         place_of = {j: place for place, box in enumerate(boxes) if box.layer < 0 for j in box.members or (box.index,)}
-        used, lines, by_index = set(self.network.features_used), list[Line](), {}
-        for term in self.terms.rules:
-            by_index[term.index] = term
+        used, lines = set(self.network.features_used), list[Line]()
+        by_index = {term.index: term for term in self.terms.rules}
         for place, box in enumerate(boxes):
             if box.layer != 0:
                 continue
-            sums: dict[int, float] = {}
+            sums = Counter[int]()
             for condition in (condition for index in box.members for condition in by_index[index].conditions):
-                for column, part in self.parts(condition).items():
-                    sums[column] = sums.get(column, 0.0) + part
+                sums.update(self.parts(condition))  # type: ignore[arg-type]
             total = sum(sums.values()) or 1.0
             shares = {column: part / total for column, part in sums.items() if column in used}
             if box.kind == "line":
@@ -335,34 +330,31 @@ class _Plan:
         ordered = sorted(by_columns.items(), key=lambda group: -float(self.sizes[group[1]].sum()))
         most, boxes = min(_MOST_GROUPS, self.sheet.most or _MOST_GROUPS), list[Box]()
         kept = ordered if len(ordered) <= most else ordered[: most - 1]
-        members = [rules for _, rules in kept]
-        about = [[self.terms.names[j] for j in columns] for columns, _ in kept]
-        texts = [names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" for names in about]
+        groups = []
+        for columns, rules in kept:
+            *names, last = (self.terms.names[j] for j in columns)
+            groups.append((f"{', '.join(names)} and {last}" if names else last, rules))
         if rest := [rule for _, rules in ordered[len(kept) :] for rule in rules]:
-            members.append(rest)
-            texts.append(f"{len(ordered) - len(kept)} other choices of columns")
-        for place, (rules, text) in enumerate(zip(members, texts, strict=True)):
-            count = "one question" if len(rules) == 1 else f"{len(rules)} questions"
+            groups.append((f"{len(ordered) - len(kept)} other choices of columns", rest))
+        for place, (about, rules) in enumerate(groups):
             share = float(self.sizes[rules].sum() / self.total)
-            boxes.append(self.box("group", 0, place, f"{count} about {text}", share, None, tuple(rules)))
+            text = f"{count_of(len(rules), 'rule')} about {about}"
+            boxes.append(self.box("group", 0, place, text, share, None, tuple(rules)))
         if linear := len(self.terms.linear):
             known = None if self.lines is None else sum(self.lines) / self.total
-            text = "one slope" if linear == 1 else f"{linear} slopes"
-            boxes.append(self.box("line", 0, len(boxes), text, known))
+            boxes.append(self.box("line", 0, len(boxes), count_of(linear, "linear term"), known))
         return boxes
 
-    def gathered(
-        self, columns: list[list[Box]], lines: Sequence[Line]
-    ) -> tuple[list[list[Box]], Sequence[Line]]:
-        """Return features, rules and output with what a sheet has no room for in one box per column.
+    def gathered(self, columns: list[list[Box]], lines: Sequence[Line]) -> tuple[list[list[Box]], Sequence[Line]]:
+        """Return features, rules and output, with what does not fit on a sheet in one box per column.
 
         Lines are between boxes in the order of the columns, before and after.
         """
         most = self.sheet.most
         if most is None or max(map(len, columns)) <= most:
             return columns, lines
-        words = ("columns", "questions", "")
-        kept = [self.fewest(column, word, most) for column, word in zip(columns, words, strict=True)]
+        kinds = ("columns", "rules", "")
+        kept = [self.fewest(column, kind, most) for column, kind in zip(columns, kinds, strict=True)]
         moved, start = list[int](), 0
         for column, shown in zip(columns, kept, strict=True):
             moved += [start + min(place, len(shown) - 1) for place in range(len(column))]
@@ -372,13 +364,13 @@ class _Plan:
         ends = [replace(line, text="", color=None) if boxes[line.start].members else line for line in ends]
         return kept, _merge_lines(ends)
 
-    def fewest(self, boxes: list[Box], word: str, most: int) -> list[Box]:
+    def fewest(self, boxes: list[Box], kind: str, most: int) -> list[Box]:
         """Return at most as many boxes, the least important in the last one."""
         if len(boxes) <= most:
             return boxes
         kept, rest = boxes[: most - 1], boxes[most - 1 :]
         share = None if any(box.share is None for box in rest) else sum(box.share or 0.0 for box in rest)
-        text, members = f"{len(rest)} other {word}", tuple(box.index for box in rest)
+        text, members = f"{len(rest)} other {kind}", tuple(box.index for box in rest)
         return [*kept, self.box(rest[0].kind, rest[0].layer, -1, text, share, None, members)]
 
 
@@ -392,6 +384,7 @@ def _merge_lines(lines: Sequence[Line]) -> list[Line]:
     merged: dict[tuple[int, int], Line] = {}
     for line in lines:
         known = merged.get((line.start, line.end))
-        darkness = line.darkness + (0.0 if known is None else known.darkness)
-        merged[line.start, line.end] = replace(line, darkness=min(darkness, 1.0))
+        merged[line.start, line.end] = replace(
+            line, darkness=min(line.darkness + (known.darkness if known else 0), 1.0)
+        )
     return list(merged.values())

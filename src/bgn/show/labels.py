@@ -31,20 +31,20 @@ def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names, those that occur several times with a number."""
+    # Those that occur several times get a number.
     times = Counter(names)
     taken = {name for name in names if times[name] == 1}
     written = []
     for name in names:
         if times[name] > 1:
-            name = Quoted(next(each for each in (f"{name} ({n})" for n in count(1)) if each not in taken))
+            name = Quoted(next(text for text in (f"{name} ({n})" for n in count(1)) if text not in taken))
             taken.add(name)
         written.append(name)
     return tuple(written)
 
 
 def shortened(schema: Schema, length: int = 24) -> Schema:
-    """Return the same columns by short names; one that stands for a level of a category is called by both.
+    """Return the same columns, and their categories, by short names; one that stands for a category is called by both.
 
     Examples
     --------
@@ -52,21 +52,30 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
     >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", category_of=("city", "Nice"))))).names
     ('an extraordi…y long name', 'city = Nice')
     """
-    columns = [_shortened(column, length) for column in schema.columns]
+    columns = []
+    for column in schema.columns:
+        if column.category_of is not None:
+            of, category = column.category_of
+            of, text = quote_name(of, length // 2), quote_category(category_name(category), length // 2)
+            columns.append(replace(column, name=Quoted(f"{of} = {text}"), category_of=(of, text)))
+            continue
+        part = column.part_of and replace(column.part_of, raw=quote_name(column.part_of.raw, length))
+        categories = None if column.categories is None else shorten([*map(category_name, column.categories)], length)
+        columns.append(replace(column, name=quote_name(column.name, length), categories=categories, part_of=part))
     names = _distinct([column.name for column in columns])
     columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
     return replace(schema, columns=tuple(columns), target=schema.target and quote_name(schema.target, length))
 
 
 def title(column: Column) -> str:
-    """Return the name of a column as questions have it; one that stands for a level of a category is called by both."""
+    """Return the name of a column as conditions have it; one that stands for a category is called by both."""
     if column.category_of is None:
         return quote_name(column.name)
     return Quoted(f"{quote_name(column.category_of[0])} = {quote_category(category_name(column.category_of[1]))}")
 
 
 def cell(column: Column, value: float) -> str:
-    """Write what a row holds in a column: a number whole, a level in words, a time as a clock shows it, or missing.
+    """Write what a row holds in a column: a number whole, a category, a time as a clock shows it, or missing.
 
     Examples
     --------
@@ -77,29 +86,15 @@ def cell(column: Column, value: float) -> str:
     """
     if value != value:
         return "missing"
-    if told := column.part_of and column.part_of.written(value):
-        return told
+    if time := column.part_of and column.part_of.written(value):
+        return time
     if column.categories is None:
         return Signs().number(whole(value))
     return quote_category(category_name(column.categories[int(value)]))
 
 
-def _shortened(column: Column, length: int) -> Column:
-    """Return a column by a short name, and its levels as short words."""
-    categories = None if column.categories is None else shorten(list(map(category_name, column.categories)), length)
-    if column.category_of is None:
-        part = None if column.part_of is None else replace(column.part_of, raw=quote_name(column.part_of.raw, length))
-        return replace(column, name=quote_name(column.name, length), categories=categories, part_of=part)
-    of, category = column.category_of
-    title, word = quote_name(of, length // 2), quote_category(category_name(category), length // 2)
-    return replace(column, name=Quoted(f"{title} = {word}"), category_of=(title, word))
-
-
 def term_labels(model: Any, length: int = 24) -> list[str]:
-    """Return the words of every term, in order; rules that add nothing are blank.
-
-    Columns and levels are called by about `length` letters at most.
-    """
+    """Return every term as text, names of at most about `length` letters; rules that add nothing are blank."""
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema, length))
     labels = [""] * len(network_of(model, plain=False).terms)
@@ -107,9 +102,6 @@ def term_labels(model: Any, length: int = 24) -> list[str]:
         linear = term.linear and f"{quote_name(terms.names[term.linear.column])} (linear)"
         labels[term.place] = linear or describe(term, terms, Signs())
     return labels
-
-
-_PLAIN = re.compile(r"([+-]?)(\d{4,})(\.\d+)?")
 
 
 def value_of(value: float) -> str:
@@ -140,27 +132,23 @@ class Quantity:
     unit: str = ""
 
     def bare(self, written: str) -> str:
-        """Return a number that is written already with its thousands set apart."""
-        found = _PLAIN.fullmatch(written)
-        if found is not None:
-            written = f"{found[1]}{int(found[2]):,}{found[3] or ''}"
-        return Signs().number(written)
+        # Thousands are set off by commas.
+        parts = re.fullmatch(r"([+-]?)(\d{4,})(\.\d+)?", written)
+        return Signs().number(written if parts is None else f"{parts[1]}{int(parts[2]):,}{parts[3] or ''}")
 
     def __call__(self, written: str) -> str:
-        """Return the same with the unit."""
         return self.bare(written) + self.suffix
 
     def between(self, low: str, high: str) -> str:
-        """Say that something lies between two numbers."""
         return f"between {self.bare(low)} and {self(high)}"
 
     @property
     def suffix(self) -> str:
         """What stands behind a number."""
         unit = clean(self.unit) if self.unit.strip() else ""
-        if not unit:
-            return ""
-        return unit if unit == "%" else f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
+        if unit in ("", "%"):
+            return unit
+        return f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
 
     @property
     def title(self) -> str:
