@@ -32,7 +32,7 @@ from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
 from bgn.grow.refit import Stagewise
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -127,7 +127,7 @@ def grown(rows: int, size: int, threads: int) -> LayerGrowth:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 8))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
-    engines, _ = assign_roles(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
+    engines, _ = assign_rows(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
     growth = LayerGrowth(
         engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(size, 0, None),
         np.random.default_rng(0), Monitor(), 0,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bgn.engines.coding import Coding, coding_of
 from bgn.engines.kernels.cuts import best_subsets
 from bgn.engines.memory import MemoryEngine, Part, line_of
-from bgn.engines.protocol import Question
+from bgn.engines.protocol import CutRequest
 from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.pairs import SingleLines, bins_of
 from bgn.grow.losses import Squared
@@ -68,7 +68,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
     columns, loss = coding.columns(x[None]), Squared.over(y.min(), y.max(), rows)
     engine = MemoryEngine(Part(columns, loss.targets.steps(y), None, loss), loss)
     lines = SingleLines(bins_of(engine, coding), coding, engine, NO_CONSTRAINTS).lines
-    cuts = [cut for cut in engine.cuts([Question(EMPTY, line) for line in lines]) if cut is not None]
+    cuts = [cut for cut in engine.cuts([CutRequest(EMPTY, line) for line in lines]) if cut is not None]
     found = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
     tried = [missing]
     for threshold in np.unique(x[~missing]):

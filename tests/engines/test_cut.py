@@ -10,7 +10,7 @@ import bgn.engines.memory as shared_rows
 from bgn.engines.kernels import cuts as kernels
 from bgn.engines.kernels.rows import both_fire
 from bgn.engines.memory import Part
-from bgn.engines.protocol import Grid, Output, Question
+from bgn.engines.protocol import CutRequest, Grid, Output
 from bgn.engines.raw_rows import RowsInMemory, weight_exponent
 from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY, engine_of, tables
@@ -18,7 +18,7 @@ from tests.reference.growth import best_split, split_variance
 
 
 def assert_best_cut(engine, direction, weight=None):
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     pairs = zip(direction.columns, direction.coefficients, strict=True)
     z = sum(c * engine.part.columns[j].astype(float) for j, c in pairs)
     best = best_split(z, engine.part.target, weight)
@@ -61,7 +61,7 @@ def test_cut_on_larger_tables(rows, shape):
 def test_cut_minimises_the_paper_objective(table):
     X, y, _ = table
     engine = engine_of(X, y)
-    (cut,) = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)))])
     if cut is None:
         return
     left = split_variance(engine.part.target, X[:, 0] >= cut.neuron.threshold)
@@ -75,7 +75,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
-    question = [Question(EMPTY, Projection((0, 1), (1.0, -1.7))), Question(EMPTY, Projection((2,), (1.0,)))]
+    question = [CutRequest(EMPTY, Projection((0, 1), (1.0, -1.7))), CutRequest(EMPTY, Projection((2,), (1.0,)))]
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
     neuron = Oblique(Projection((0, 2), (1.0, 0.3)), 0.1)
@@ -100,7 +100,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
 def test_a_window_bounds_the_cut(table, low, width):
     X, y, _ = table
     engine = engine_of(X, y)
-    free, kept = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
+    free, kept = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
     if kept is not None:
         # The rows next to the cut are neighbours of the window, and nothing inside it does better.
         assert kept.gain <= free.gain

@@ -11,7 +11,7 @@ from bgn import BGNRegressor
 from bgn.engines.protocol import BITS, Output
 from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso, lasso_path, solve_small, weighted_sum
 from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, different
-from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
+from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, rate_directions
 from bgn.grow.directions.search import AnswerPairs
 from bgn.model.term import Oblique, Projection
 from experiments.timing import lasso_direction
@@ -235,7 +235,7 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
         codes[slot >> 3] |= (each > 0).astype(np.uint8) << (slot & 7)
     z = columns[0] - 0.5 * columns[1]
     out = np.empty((1, 3))
-    judge_directions(
+    rate_directions(
         SampledRows(columns, residual, weight if weighted else np.zeros(0, np.int64), codes, BITS),
         Lines(*map(np.array, ([[0, 1]], [[1.0, -0.5]], [2], [[-reach, reach]], [wanted]))),
         width,

@@ -56,7 +56,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
     X, y = made_up(60, data.draw(st.integers(0, 1000)))
     weight = np.random.default_rng(1).integers(1, 4, len(y)) if data.draw(st.booleans()) else None
     rows, rule = engine_of(X, y, weight), Full(1.0)
-    lines = [rows.ramp_of(0, -1.0, 1.0), rows.ramp_of(3, -2.0, 2.5)][: data.draw(st.integers(0, 2))]
+    lines = [rows.linear_of(0, -1.0, 1.0), rows.linear_of(3, -2.0, 2.5)][: data.draw(st.integers(0, 2))]
     state = rule.start(rows)
     layers = [(tuple(first), ()), (tuple([*then, *first][: max(len(first), len(then))]), tuple(lines))]
     for asked, ramps in layers:

@@ -14,7 +14,7 @@ import bgn.engines.memory as shared_rows
 import bgn.grow.rows as grow_rows
 import bgn.grow.search as grow_tries
 from bgn import BGNRegressor, GrowthSettings, theory
-from bgn.engines.protocol import Output, Question
+from bgn.engines.protocol import CutRequest, Output
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
 from experiments.timing import literal_neuron
@@ -43,7 +43,7 @@ def test_propositions_1_and_2(seed, rows, ties):
     engine = engine_of(X, y)
     rule = Stagewise(1.0)
     before = rule.start(engine)
-    (cut,) = engine.cuts([Question(before.output, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(before.output, Projection((0,), (1.0,)))])
     if cut is None:
         return
     residual = engine.residual(before.output).astype(float)
@@ -269,7 +269,7 @@ def test_a_refused_neuron_leaves_no_trace():
     engine = engine_of(X, y)
     rule = Full(0.0)
     state = rule.start(engine)
-    (cut,) = engine.cuts([Question(state.output, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(state.output, Projection((0,), (1.0,)))])
     state = rule.admit(engine, state, 0, cut)
     residual = engine.residual(state.output).copy()
     assert rule.admit(engine, state, 1, cut) is None

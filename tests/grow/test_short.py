@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNRegressor
-from bgn.engines.protocol import Question
+from bgn.engines.protocol import CutRequest
 from bgn.grow.rounding import Shortener
 from bgn.model.term import Projection
 from tests.growing import EMPTY, engine_of, table, tables
@@ -51,7 +51,7 @@ def test_short_thresholds_answer_alike_or_nearly(seed, rows, digits, pair):
     X = np.round(rng.normal(size=(rows, 2)) * 10.0 ** rng.integers(-3, 4), rng.integers(0, 6))
     engine = engine_of(X, X[:, 0] + rng.normal(size=rows))
     direction = Projection((0, 1), (1.0, -0.372)) if pair else Projection((0,), (1.0,))
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     if cut is None:
         return
     neuron, otherwise = Shortener(digits, 1.0).neuron(engine, None, EMPTY, cut)
@@ -70,7 +70,7 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     x = np.round(rng.normal(1, 1, 300) + np.where(city < 2, 0, value), 2)
     engine = engine_of(np.column_stack([x, city]), (x + np.where(city < 2, value, 0) > value + 1) + 0.0)
     direction = Projection((0, 1), (1.0, (value, value, 0.0) if first else (0.0, 0.0, -value)))
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     neuron, _ = Shortener(3, 1.0).neuron(engine, None, EMPTY, cut)
     rows = np.column_stack([x, city])
     assert np.count_nonzero(neuron.fires(rows) != cut.neuron.fires(rows)) <= 0.02 * len(rows)

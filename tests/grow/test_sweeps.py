@@ -13,7 +13,7 @@ from bgn.grow import rows as roles
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
 from bgn.grow.refit import Full
-from bgn.grow.rows import Roles
+from bgn.grow.rows import RowSets
 from bgn.grow.search import Sweeper, how_many
 from tests.growing import engine_of, same
 
@@ -26,7 +26,7 @@ def made_up(rows, seed=0):
 
 def sweeper(X, y, width=6, ridge=1.0, seed=0):
     engine = engine_of(X, y)
-    rows = Roles(engine, None, engine)
+    rows = RowSets(engine, None, engine)
     limits = LayerSettings(width, 3, None)
     return Sweeper(rows, Search(rows, 2), Full(ridge), limits, np.random.default_rng(seed), Monitor(), 0)
 
