@@ -154,7 +154,7 @@ def proofs() -> None:
         difference = bgn.compare_groups(model, X, groups)
         shift = bgn.compare_tables(model, X[groups], X[~groups])
         for answer in (difference, shift):
-            worst = max(worst, *(abs(float(part.sum()) - answer.gap) for part in (answer.columns, answer.questions)))
+            worst = max(worst, *(abs(float(part.sum()) - answer.difference) for part in (answer.columns, answer.terms)))
     print(f"gaps and shifts add up within {worst:.1e}")
 
 

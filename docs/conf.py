@@ -96,7 +96,9 @@ class PublishedTable(Include):
     """``.. published-table:: reduced/accuracy``: a table built from published runs."""
 
     def run(self):
-        self.arguments[0] = f"/{published.file('table', self.arguments[0]).relative_to(Path(__file__).parent).as_posix()}"
+        self.arguments[0] = (
+            f"/{published.file('table', self.arguments[0]).relative_to(Path(__file__).parent).as_posix()}"
+        )
         return super().run()
 
 

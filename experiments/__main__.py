@@ -60,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
     commands.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
     commands.add_argument("--seeds", type=int, metavar="N", help="how many seeds instead of the study's own number")
     commands.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
-    commands.add_argument("--backend", default="loky", metavar="B", help="loky (default), threading or dask://HOST:PORT")
+    commands.add_argument(
+        "--backend", default="loky", metavar="B", help="loky (default), threading or dask://HOST:PORT"
+    )
     commands.add_argument("--device", default="cpu", choices=("cpu", "cuda", "auto"), help="where networks are trained")
     commands.add_argument(
         "--store", type=Path, metavar="FILE", help="where runs are kept (output/runs.sqlite beside this program)"

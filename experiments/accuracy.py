@@ -70,7 +70,11 @@ def tasks(options: Options) -> list[Task]:
 
 def growth(method: str) -> dict[str, Any]:
     """Return all parameters of BGN that decide what it grows, so that new defaults make new runs."""
-    made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: data.build(BGNRegressor, LARGE)}
+    made = {
+        "bgn_paper": BGNRegressor.as_in_paper,
+        "bgn": BGNRegressor,
+        "bgn_large": lambda: data.build(BGNRegressor, LARGE),
+    }
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
     others |= {*data.ALONE, "simplicity", "categorical_features", "ensemble"}  # not what is studied, see `_bgn`
     others |= {"monotonic_cst", "interaction_cst", "bounds", "task"}

@@ -174,6 +174,7 @@ def calibration_noise(probabilities: Any, draws: int = 200) -> float:
 
 Groups = dict[Any, list[Run]]
 
+
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return how often BGN leads, its figures beside the others', risk scores, several classes, and times."""
     groups = by(runs, "dataset", "method")

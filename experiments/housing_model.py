@@ -88,7 +88,7 @@ def printed_network(names: Sequence[str]) -> Network:
 
 def plain(importance: Importance) -> dict[str, Any]:
     """Return importances in plain values."""
-    return {name: getattr(importance, name).tolist() for name in ("features", "connections", "neurons")}
+    return {name: getattr(importance, name).tolist() for name in ("features", "connections", "terms")}
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def network_of(run: Run) -> Network:
 def importance_of(run: Run, kind: str = "shap") -> Importance:
     """Return the importances that a run recorded."""
     stored = run.figures["importance"][kind]
-    parts = {name: np.array(stored[name]) for name in ("features", "connections", "neurons")}
+    parts = {name: np.array(stored[name]) for name in ("features", "connections", "terms")}
     return Importance(**parts, feature_names=tuple(run.figures["names"]), kind=kind)
 
 

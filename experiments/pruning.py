@@ -229,7 +229,14 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
             if curves and min(map(len, curves)) > 1:
                 x, y, deviation = by_step(curves).T
                 ax.errorbar(
-                    x, y, deviation, fmt=f"{sign}-", color=color, markersize=4, linewidth=1.1, elinewidth=0.8,
+                    x,
+                    y,
+                    deviation,
+                    fmt=f"{sign}-",
+                    color=color,
+                    markersize=4,
+                    linewidth=1.1,
+                    elinewidth=0.8,
                     label=label,
                 )
         for (method, label), dash, color in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):

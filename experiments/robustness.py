@@ -167,9 +167,7 @@ def _figs(table: Disturbed, size: int, seed: int) -> Conditions:
 def _numbers(table: Disturbed) -> tuple[Any, Any, list[str]]:
     """Return a table as numbers alone, and the column that each of theirs comes from."""
     numbers = [
-        (name, column)
-        for name in table.X.columns
-        for column in data.numeric_columns(table.X[name], table.X_test[name])
+        (name, column) for name in table.X.columns for column in data.numeric_columns(table.X[name], table.X_test[name])
     ]
     seen, test = (np.column_stack([column[part] for _, column in numbers]) for part in (0, 1))
     return seen, test, [name for name, _ in numbers]

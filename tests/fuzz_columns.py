@@ -44,9 +44,7 @@ REFUSED = {
 }
 
 
-def uses(
-    model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.Generator
-) -> dict[str, Callable[[], Any]]:
+def uses(model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     """Return everything that a fitted model can be asked, by name."""
     network, row = model.network_, X.iloc[3]
     columns = network.names

@@ -43,13 +43,13 @@ _ODD = [
 ]  # fmt: skip
 
 
-def hostile_words(rng: np.random.Generator, count: int) -> tuple[str, ...]:
-    """Some words of odd letters that databases tell apart: they take small and capital letters of names as the same."""
-    found: dict[str, str] = {}
-    while len(found) < count:
-        word = "".join(_ODD[k] for k in rng.integers(len(_ODD), size=rng.integers(1, 7)))
-        found.setdefault(word.casefold(), word)
-    return tuple(found.values())
+def hostile_names(rng: np.random.Generator, count: int) -> tuple[str, ...]:
+    """Some names of odd letters; databases ignore case in identifiers, so no two differ in case alone."""
+    names: dict[str, str] = {}
+    while len(names) < count:
+        name = "".join(_ODD[k] for k in rng.integers(len(_ODD), size=rng.integers(1, 7)))
+        names.setdefault(name.casefold(), name)
+    return tuple(names.values())
 
 
 def any_network(seed: int) -> Network:
@@ -58,15 +58,15 @@ def any_network(seed: int) -> Network:
     categories = [None, ("a", "b", "c"), None, (False, True), (1.0, 2.0, 4.5), None, tuple("pqrstuv")]
     typical = [float(rng.integers(2)) if rng.random() < 0.5 else None for _ in categories]
     names, target = [f"column {j}" for j in range(len(categories))], "y"
-    if seed % 2:  # whatever words can hold, beside each other
-        *names, target = hostile_words(rng, len(categories) + 1)
-        categories[1], categories[6] = hostile_words(rng, 3), hostile_words(rng, 7)
+    if seed % 2:  # whatever names can hold, next to one another
+        *names, target = hostile_names(rng, len(categories) + 1)
+        categories[1], categories[6] = hostile_names(rng, 3), hostile_names(rng, 7)
     columns = tuple(
-        Column(name, categories=each, typical=typical[j])
-        for j, (name, each) in enumerate(zip(names, categories, strict=True))
+        Column(name, categories=own, typical=typical[j])
+        for j, (name, own) in enumerate(zip(names, categories, strict=True))
     )
 
-    def neuron() -> Oblique:
+    def condition() -> Oblique:
         chosen = tuple(sorted(rng.choice(len(categories), size=rng.integers(1, 4), replace=False).tolist()))
         coefficients = tuple(
             float(rng.choice([1.0, -1.0, 0.3, -0.59, rng.normal()])) if categories[j] is None
@@ -82,24 +82,24 @@ def any_network(seed: int) -> Network:
             Projection(chosen, coefficients), threshold, None if kind == 1 and rng.random() < 0.3 else bool(kind % 2)
         )
 
-    layers = [Layer.of([neuron() for _ in range(rng.integers(1, 30))], len(categories))]
+    layers = [Layer.of([condition() for _ in range(rng.integers(1, 30))], len(categories))]
     for _ in range(rng.integers(3)):
         weights = rng.normal(size=(rng.integers(1, 6), layers[-1].width)) * (rng.random(layers[-1].width) < 0.5)
         layers.append(Layer(weights, rng.normal(size=len(weights))))
     link = str(rng.choice(["identity", "identity", "logistic", "softmax"]))
     shape = (layers[-1].width, 3) if link == "softmax" else (layers[-1].width,)
     outputs = rng.normal(size=shape)
-    slopes = rng.normal(size=(len(categories), *shape[1:])) if rng.random() < 0.2 else None
-    if slopes is not None:
-        slopes[[j for j, each in enumerate(categories) if each is not None]] = 0.0
+    linear_coef = rng.normal(size=(len(categories), *shape[1:])) if rng.random() < 0.2 else None
+    if linear_coef is not None:
+        linear_coef[[j for j, own in enumerate(categories) if own is not None]] = 0.0
     outputs, base = outputs.round(2) if rng.random() < 0.5 else outputs, np.round(rng.normal(size=shape[1:]), 2)
     more, ends = {}, None
-    if slopes is not None and rng.random() < 0.7:
+    if linear_coef is not None and rng.random() < 0.7:
         ends = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(categories), 2)), axis=1)
     if link == "identity" and rng.random() < 0.4:
         more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
     network = Network.of_layers(layers, outputs, base, schema=Schema(columns, target), link=link, **more)
-    return with_linear_terms(network, slopes, ends)
+    return with_linear_terms(network, linear_coef, ends)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:

@@ -184,16 +184,16 @@ def other_meaning(raw: bytes, dice: random.Random) -> bytes:
     if action < 2 and isinstance(schema["columns"], list):
         categories = "levels" if content["version"] == 2 else "categories"
         wrong = [{"seen": [5.0, -5.0]}, {categories: ["a", "b"], "part_of": {"raw": "t", "part": "year"}}][action]
-        schema["columns"] = [(each if isinstance(each, dict) else {"name": each}) | wrong for each in schema["columns"]]
+        schema["columns"] = [(own if isinstance(own, dict) else {"name": own}) | wrong for own in schema["columns"]]
     elif action == 2:
         content |= {"kind": "network", "settings": None}
     elif action == 3:
         network = content["network"]
-        neurons = [neuron for layer in network.get("layers", []) for neuron in layer]
-        neurons += [condition for term in network.get("terms", []) for condition in term.get("conditions", [])]
-        for neuron in neurons:
-            for name in {"weights", "coefficients"} & neuron.keys():
-                neuron[name] = [dice.choice([1e308, -1e308, number]) for number in neuron[name]]
+        conditions = [condition for layer in network.get("layers", []) for condition in layer]
+        conditions += [condition for term in network.get("terms", []) for condition in term.get("conditions", [])]
+        for condition in conditions:
+            for name in {"weights", "coefficients"} & condition.keys():
+                condition[name] = [dice.choice([1e308, -1e308, number]) for number in condition[name]]
     else:
         schema["columns"] = dice.choice([10**5, 10**6])
     return json.dumps(content).encode() + b" " * dice.choice([0, 10**6])

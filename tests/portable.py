@@ -82,7 +82,13 @@ def _classes(rows: Any, number: int, weighted: bool = False, **changes: Any) -> 
     X, y = rows
     classes = (np.argsort(np.argsort(y, kind="stable"), kind="stable") * number) // len(y)
     weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y)) if weighted else None
-    settings = {"max_terms": 12, "growth": GrowthSettings(max_replacements=3), "cv": None, "n_jobs": 1, "random_state": 0}
+    settings = {
+        "max_terms": 12,
+        "growth": GrowthSettings(max_replacements=3),
+        "cv": None,
+        "n_jobs": 1,
+        "random_state": 0,
+    }
     return BGNClassifier(**settings | changes).fit(X, classes, weight).network_
 
 

@@ -85,7 +85,8 @@ def _search(terms: Floats, place: int, weight: float, threshold: float, out: Flo
     bits = number.view(np.int64)
     row_terms = np.empty(terms.shape[1])
     for row in range(len(terms)):
-        row_terms[:] = terms[row]
+        for term in range(len(row_terms)):  # an assignment of slices would take a second to compile
+            row_terms[term] = terms[row, term]
         row_terms[place] = 0.0
         number[0] = min(max((threshold - row_terms.sum()) / weight, -_LARGEST), _LARGEST) + 0.0
         if np.isnan(number[0]):

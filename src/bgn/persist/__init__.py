@@ -78,7 +78,7 @@ class ModelFile:
     edits: tuple[Edit, ...] = ()
 
     def with_network(self, network: Network) -> Any:
-        """Build another network made of the one that was saved, with its settings: what columns want is kept."""
+        """Build what another network made of the one that was saved is, with the same settings."""
         return replace(self, network=network, history=None, intervals=None, edits=()).model()
 
     def model(self) -> Any:
@@ -138,9 +138,9 @@ def save(
     try:
         content = _content(model, network, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
-        sure = intervals or getattr(model, "intervals_", None)
-        if sure is not None and sure.network == network:
-            content |= {"intervals": intervals_out(KeptCategories.of(network).intervals(sure))}
+        intervals = intervals or getattr(model, "intervals_", None)
+        if intervals is not None and intervals.network == network:
+            content |= {"intervals": intervals_out(KeptCategories.of(network).intervals(intervals))}
         log = getattr(model, "edits_", ()) if edits is None else edits
         content |= {"edits": edits_out(log)} if log else {}
         written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
@@ -153,13 +153,13 @@ def save(
 
 
 def _undone(model: Any) -> Any:
-    """Return a pipeline's estimator, with a network that reads the table itself; refuse where there is none."""
+    """Return a pipeline's estimator, with a network that reads the dataset itself; refuse where there is none."""
     if not is_wrapped(model):
         return model
     seen = see_through(model)
     if not seen.whole:
         raise ValueError(
-            f"model must read the table itself to be saved, and steps of this {type(model).__name__} cannot be undone. "
+            f"model must read the dataset itself to be saved; steps of this {type(model).__name__} cannot be undone. "
             f"{seen.note} Save its estimator instead, which reads what the steps make: "
             "bgn.save(bgn.pipelines.see_through(model).estimator, path)."
         )
@@ -172,7 +172,10 @@ def _content(
     """Return what a file holds, in order, as plain values."""
     kind = "network" if model is network else growth.kind_of(network)
     kept = KeptCategories.of(network)
-    history, network = _history(model, network, kept), kept.network(network)
+    history = getattr(model, "history_", None)
+    # One that the network has been changed since is not its history.
+    grown = None if history is None or history.network() != network else growth.history_out(kept.history(history))
+    network = kept.network(network)
     if preparation is not None:
         preparation = replace(preparation, schema=kept.schema(preparation.schema))
     return {
@@ -184,8 +187,11 @@ def _content(
         "units": dict(units),
         "settings": None if kind == "network" else growth.settings_out(model, kind),
         "network": networks.network_out(network),
-        "history": history,
-        "figures": {who: _finite(each) for who, each in figures.items()},
+        "history": grown,
+        "figures": {
+            who: {name: float(value) for name, value in scores.items() if np.isfinite(value)}
+            for who, scores in figures.items()
+        },
         "preparation": None if preparation is None else parts.preparation_out(preparation, network.schema),
         "checks": parts.checks_out(network),
     }
@@ -231,17 +237,6 @@ def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) ->
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
 
 
-def _history(model: Any, network: Network, kept: KeptCategories) -> dict[str, Any] | None:
-    """Return how a network grew, unless it was not kept or the network has been changed since."""
-    history = getattr(model, "history_", None)
-    return None if history is None or history.network() != network else growth.history_out(kept.history(history))
-
-
-def _finite(figures: Mapping[str, float]) -> dict[str, float]:
-    """Return the figures that JSON can hold."""
-    return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
-
-
 def _read(content: Any, size: int) -> ModelFile:
     """Check a parsed file of `size` bytes from top to bottom and build what it describes."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
@@ -250,35 +245,27 @@ def _read(content: Any, size: int) -> ModelFile:
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
     content = content if version == _VERSION else earlier.upgraded(content, version)
-    found = strict.record(content, "", _fields(size), optional=("held_out", "intervals", "edits"))
-    network = networks.network_in(found["network"], "network", found["schema"], version < _VERSION)
-    preparation, kind = found["preparation"], found["kind"]
-    if preparation is not None and not preparation.schema.columns:
-        preparation = replace(preparation, schema=network.schema)
-    if preparation is not None and preparation.schema.names != network.feature_names:
-        raise ModelFileError("preparation does not make the features that the schema lists.")
-    if preparation is not None:
-        categories = {
-            column.name: column.category_of for column in preparation.schema.columns if column.category_of is not None
-        }
+    # The parts of a network need its schema, and are read later.
+    readers: dict[str, strict.Reader[Any]] = {
+        "format": strict.text, "version": strict.anything, "library": strict.text, "kind": strict.anything,
+        "schema": networks.schema_in(size), "units": strict.mapping(strict.text),
+        "settings": strict.optional(growth.settings_in), "network": strict.anything, "history": strict.anything,
+        "figures": strict.mapping(strict.mapping(strict.number)),
+        "preparation": strict.optional(parts.preparation_in), "checks": strict.anything,
+        "held_out": parts.held_out_in, "intervals": strict.anything, "edits": edits_in,
+    }  # fmt: skip
+    values = strict.record(content, "", readers, optional=("held_out", "intervals", "edits"))
+    network = networks.network_in(values.pop("network"), "network", values.pop("schema"), version < _VERSION)
+    if (preparation := values["preparation"]) is not None:
+        preparation = preparation if preparation.schema.columns else replace(preparation, schema=network.schema)
+        if preparation.schema.names != network.feature_names:
+            raise ModelFileError("preparation does not make the features that the schema lists.")
+        categories = {one.name: one.category_of for one in preparation.schema.columns if one.category_of is not None}
         network = network.changed(schema=network.schema.with_categories(categories))
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["addends"] = network.intercept, network.coef, 1.0
-    parts.verify(network, found["checks"], "checks")
-    _fitting(kind, network, found["settings"], found["history"])
-    for name in ("units", "figures"):
-        if (entries := len(found[name])) > network.n_inputs + _MANY:
-            raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
-    history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
-    kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
-    kept |= {"held_out": found.get("held_out"), "preparation": preparation, "edits": found.get("edits", ())}
-    sure = found.get("intervals")
-    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network, version < _VERSION)
-    return ModelFile(network=network, history=history, **kept)
-
-
-def _fitting(kind: Any, network: Network, settings: Any, history: Any) -> None:
-    """Refuse a kind that does not go with the network and its settings."""
+    parts.verify(network, values.pop("checks"), "checks")
+    kind, settings, history = values.pop("kind"), values["settings"], values["history"]
     if kind not in ("network", *growth.KINDS) or (kind == "network") != (settings is None):
         raise strict.refuse("kind", "'network', or 'regressor' or 'classifier' with settings", kind)
     if kind != "network" and kind != growth.kind_of(network):
@@ -287,24 +274,11 @@ def _fitting(kind: Any, network: Network, settings: Any, history: Any) -> None:
         raise ModelFileError("history is that of a fitted estimator; a network alone has none.")
     if kind == "classifier" and network.schema.classes is None:
         raise ModelFileError("schema lacks 'classes', the labels that a classifier predicts.")
-
-
-def _fields(size: int) -> dict[str, strict.Reader[Any]]:
-    """Return how each part of a file of `size` bytes is read; the network's need its schema and come later."""
-    return {
-        "format": strict.text,
-        "version": strict.anything,
-        "library": strict.text,
-        "kind": strict.anything,
-        "schema": networks.schema_in(size),
-        "units": strict.mapping(strict.text),
-        "settings": strict.optional(growth.settings_in),
-        "network": strict.anything,
-        "history": strict.anything,
-        "figures": strict.mapping(strict.mapping(strict.number)),
-        "preparation": strict.optional(parts.preparation_in),
-        "checks": strict.anything,
-        "held_out": parts.held_out_in,
-        "intervals": strict.anything,
-        "edits": edits_in,
-    }
+    for name in ("units", "figures"):
+        if (entries := len(values[name])) > network.n_inputs + _MANY:
+            raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
+    values["history"] = None if history is None else growth.history_in(history, "history", network)
+    if "intervals" in values:
+        values["intervals"] = intervals_in(values["intervals"], "intervals", network, version < _VERSION)
+    del values["format"], values["version"]
+    return ModelFile(**values | {"network": network, "preparation": preparation})

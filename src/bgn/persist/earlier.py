@@ -1,8 +1,8 @@
-"""Files of earlier versions, told in the words of version 3: version 1 first in those of version 2.
+"""Files of earlier versions, in the words of version 3: version 1 first in those of version 2.
 
 Version 1 is what bgn 0.1.0 wrote: numbers alone, and a table's columns as each became some of them. In version 2 a
-network is layers of neurons with output weights and a base, slopes beside them, and levels and gaps are what categories
-and missing values are called since. What all versions have in common is not looked at here.
+network is layers of neurons with output weights and a base, with slopes, and levels and gaps are what categories and
+missing values are called since. What all versions have in common is not looked at here.
 """
 
 from __future__ import annotations
@@ -22,23 +22,29 @@ Plain = dict[str, Any]
 
 def upgraded(content: Plain, version: int) -> Plain:
     """Return the content of a file of version 1 or 2 as version 3 has it."""
-    content = _from_version_1(content) if version == 1 else content
-    found, schema = dict(content), content.get("schema")
+    content = dict(_from_version_1(content) if version == 1 else content)
     n_inputs = 0
-    if isinstance(schema, dict):
+    if isinstance(schema := content.get("schema"), dict):
         columns = schema.get("columns")
         n_inputs = len(columns) if isinstance(columns, list) else columns if isinstance(columns, int) else 0
-        found["schema"] = schema | {"columns": _columns(columns, "schema.columns")}
-    found["network"] = _network(content.get("network"), "network", n_inputs)
+        content["schema"] = schema | {"columns": _columns(columns, "schema.columns")}
+    content["network"] = _network(content.get("network"), "network", n_inputs)
     if isinstance(settings := content.get("settings"), dict):
-        found["settings"] = _settings(settings)
+        settings = _renamed(settings, "settings", _PARAMETERS)
+        growth = {name: settings.pop(name) for name in _GROWTH if name in settings}
+        content["settings"] = settings | ({"growth": growth} if growth else {})
     if isinstance(history := content.get("history"), dict):
-        found["history"] = _history(history, "history")
+        content["history"] = _history(history, "history")
     if isinstance(preparation := content.get("preparation"), dict | list):
-        found["preparation"] = _preparation(preparation, "preparation")
+        content["preparation"] = _preparation(preparation, "preparation")
     if isinstance(intervals := content.get("intervals"), dict):
-        found["intervals"] = _intervals(intervals, "intervals", n_inputs)
-    return found
+        intervals = content["intervals"] = _renamed(intervals, "intervals", {"spread": "scale"})
+        if "scale" in intervals:
+            intervals["scale"] = _renamed(intervals["scale"], "intervals.spread", {"centres": "centers"})
+        if isinstance(folds := intervals.get("folds"), list):
+            networks = (_network(fold, f"intervals.folds[{k}]", n_inputs) for k, fold in enumerate(folds))
+            intervals["folds"] = list(networks)
+    return content
 
 
 def _renamed(value: Any, where: str, names: Mapping[str, str]) -> Any:
@@ -57,12 +63,6 @@ _GROWTH = ("max_replacements", "sweeps", "patience", "simplicity")  # parameters
 _PARAMETERS = {"max_width": "max_terms", "n_networks": "ensemble"}
 
 
-def _settings(value: Plain) -> Plain:
-    found = _renamed(value, "settings", _PARAMETERS)
-    own = {name: found.pop(name) for name in _GROWTH if name in found}
-    return found | {"growth": own} if own else found
-
-
 def _columns(value: Any, where: str) -> Any:
     if not isinstance(value, list):
         return value
@@ -73,27 +73,17 @@ def _columns(value: Any, where: str) -> Any:
 def _preparation(value: Plain | list[Any], where: str) -> Plain:
     """Return a preparation whose columns are those of a network; in version 1 they say how each was made."""
     value = {"decimal": ".", "columns": value} if isinstance(value, list) else value
-    found = _renamed(value, where, {"gaps": "missing_values"})
-    if isinstance(columns := found.get("columns"), list):
-        made: list[Any] = []
+    value = _renamed(value, where, {"gaps": "missing_values"})
+    if isinstance(columns := value.get("columns"), list):
+        value["columns"] = []
         for k, column in enumerate(columns):
             if isinstance(column, dict) and "kind" in column:
                 own, form = columns_made_of(column, f"{where}.columns[{k}]")
-                made += schema_out(Schema(own))["columns"]
-                found["date_format"] = form if found.get("date_format") is None else found["date_format"]
+                value["columns"] += schema_out(Schema(own))["columns"]
+                value["date_format"] = form if value.get("date_format") is None else value["date_format"]
             else:
-                made += _columns([column], f"{where}.columns")
-        found["columns"] = made
-    return found
-
-
-def _intervals(value: Plain, where: str, n_inputs: int) -> Plain:
-    found = _renamed(value, where, {"spread": "scale"})
-    if "scale" in found:
-        found["scale"] = _renamed(found["scale"], f"{where}.spread", {"centres": "centers"})
-    if isinstance(folds := found.get("folds"), list):
-        found["folds"] = [_network(fold, f"{where}.folds[{k}]", n_inputs) for k, fold in enumerate(folds)]
-    return found
+                value["columns"] += _columns([column], f"{where}.columns")
+    return value
 
 
 # -- version 2: networks ------------------------------------------------------------------------------------------
@@ -107,32 +97,52 @@ _layers = strict.array(strict.array(_oblique))
 
 
 def _network(value: Any, where: str, n_inputs: int) -> Plain:
-    """Return a network term by term: its linear terms by column, then the neurons of its last layer."""
+    """Return a network term by term: its linear terms by column, then the conditions of its last layer."""
     parts: dict[str, Reader[Any]] = dict.fromkeys(("link", "output_weights", "base", "bounds"), strict.anything)
     parts |= {"layers": _layers, "slopes": strict.anything, "ranges": strict.anything, "members": strict.anything}
     optional = ("link", "slopes", "ranges", "bounds", "members")
-    found = strict.record(value, where, parts, optional=optional)
-    if not (layers := found["layers"]):
+    old = strict.record(value, where, parts, optional=optional)
+    if not (layers := old["layers"]):
         raise ModelFileError(f"{where}.layers must hold at least one layer.")
-    several = found.get("link") == "softmax"
-    weights = strict.array(_of_outputs(several), len(layers[-1]))(found["output_weights"], f"{where}.output_weights")
-    members, ends = _members(found.get("members"), f"{where}.members", several, n_inputs)
-    slopes = _slopes(found, where, several, n_inputs)
-    ends = strict.array(strict.anything, n_inputs)(found["ranges"], f"{where}.ranges") if "ranges" in found else ends
-    linear = sorted({*slopes, *(column for one in members for column in one["slopes"])})
-    base = _of_outputs(several)(found["base"], f"{where}.base")
-    none = [0.0] * len(base)
-    terms: list[Plain] = [
-        {"coef": slopes.get(column, none), "linear": column, "ends": ends[column] if ends else None}
-        for column in linear
-    ]
-    terms += [
-        {"coef": coef, "conditions": [neuron], "otherwise": -1.0}
-        for coef, neuron in zip(weights, layers[-1], strict=True)
-    ]
-    plain: Plain = {name: found[name] for name in ("link", "bounds") if name in found}
-    plain |= {"layers": layers[:-1], "intercept": base, "terms": terms}
-    if "members" in found:
+    # A number for each output: a list of them, or one number alone.
+    several = old.get("link") == "softmax"
+    numbers: Reader[list[float]] = strict.array(strict.number)
+    numbers = numbers if several else lambda value, where: [strict.number(value, where)]
+    weights = strict.array(numbers, len(layers[-1]))(old["output_weights"], f"{where}.output_weights")
+
+    def linear_in(own: Plain, where: str) -> dict[int, list[float]]:
+        # What columns add per unit, where that is anything.
+        if "slopes" not in own:
+            return {}
+        per_unit = strict.array(numbers, n_inputs)(own["slopes"], f"{where}.slopes")
+        return {column: coef for column, coef in enumerate(per_unit) if any(coef)}
+
+    members, ends = list[Plain](), list[Any]()
+    if old.get("members") is not None:
+        readers = {"networks": strict.array(strict.anything), "ranges": strict.array(strict.anything, n_inputs)}
+        ensemble = strict.record(old["members"], f"{where}.members", readers, optional=("ranges",))
+        ends = ensemble.get("ranges", [])
+        fields: dict[str, Reader[Any]] = {
+            "base": numbers, "neurons": strict.array(strict.whole(2**63)), "output_weights": strict.array(numbers),
+            "slopes": strict.anything,
+        }  # fmt: skip
+        for k, network in enumerate(ensemble["networks"]):
+            place = f"{where}.members.networks[{k}]"
+            own = strict.record(network, place, fields, optional=("slopes",))
+            members.append(own | {"slopes": linear_in(own, place)})
+    linear_coef = linear_in(old, where)
+    ends = strict.array(strict.anything, n_inputs)(old["ranges"], f"{where}.ranges") if "ranges" in old else ends
+    linear = sorted({*linear_coef, *(column for one in members for column in one["slopes"])})
+    intercept = numbers(old["base"], f"{where}.base")
+    terms: list[Plain] = []
+    for column in linear:
+        coef = linear_coef.get(column, [0.0] * len(intercept))
+        terms.append({"coef": coef, "linear": column, "ends": ends[column] if ends else None})
+    for coef, condition in zip(weights, layers[-1], strict=True):
+        terms.append({"coef": coef, "conditions": [condition], "otherwise": -1.0})
+    plain: Plain = {name: old[name] for name in ("link", "bounds") if name in old}
+    plain |= {"layers": layers[:-1], "intercept": intercept, "terms": terms}
+    if "members" in old:
         plain["ensemble"] = [
             {
                 "intercept": one["base"],
@@ -144,79 +154,47 @@ def _network(value: Any, where: str, n_inputs: int) -> Plain:
     return plain
 
 
-def _of_outputs(several: bool) -> Reader[list[float]]:
-    """Return the reader of a number for each output: a list of them, or one number alone."""
-    return strict.array(strict.number) if several else lambda value, where: [strict.number(value, where)]
-
-
-def _slopes(found: Plain, where: str, several: bool, n_inputs: int) -> dict[int, list[float]]:
-    """Return what columns add per unit, by column, where that is anything."""
-    if "slopes" not in found:
-        return {}
-    slopes = strict.array(_of_outputs(several), n_inputs)(found["slopes"], f"{where}.slopes")
-    return {column: slope for column, slope in enumerate(slopes) if any(slope)}
-
-
-def _members(value: Any, where: str, several: bool, n_inputs: int) -> tuple[list[Plain], list[Any]]:
-    """Return what the networks behind a mean give its neurons and columns, and the ends of their slopes."""
-    if value is None:
-        return [], []
-    readers = {"networks": strict.array(strict.anything), "ranges": strict.array(strict.anything, n_inputs)}
-    found = strict.record(value, where, readers, optional=("ranges",))
-    one = _of_outputs(several)
-    parts: dict[str, Reader[Any]] = {
-        "base": one, "neurons": strict.array(strict.whole(2**63)), "output_weights": strict.array(one),
-        "slopes": strict.anything,
-    }  # fmt: skip
-    members = []
-    for k, network in enumerate(found["networks"]):
-        own = strict.record(network, f"{where}.networks[{k}]", parts, optional=("slopes",))
-        members.append(own | {"slopes": _slopes(own, f"{where}.networks[{k}]", several, n_inputs)})
-    return members, found.get("ranges", [])
-
-
 def _history(value: Plain, where: str) -> Plain:
     """Return how a network grew, or each of several."""
-    found = _renamed(value, where, {"best_width": "best_size", "members": "networks", "inputs": "layers"})
-    if isinstance(stopped := found.get("stopped"), str):
-        found["stopped"] = _PARAMETERS.get(stopped, stopped)
-    if isinstance(networks := found.get("networks"), list):
-        found["networks"] = [
+    value = _renamed(value, where, {"best_width": "best_size", "members": "networks", "inputs": "layers"})
+    if isinstance(stopped := value.get("stopped"), str):
+        value["stopped"] = _PARAMETERS.get(stopped, stopped)
+    if isinstance(networks := value.get("networks"), list):
+        value["networks"] = [
             _history(one, f"{where}.members[{k}]") if isinstance(one, dict) else one for k, one in enumerate(networks)
         ]
-        return found
-    if "layers" in found:
-        found["layers"] = _layers(found["layers"], f"{where}.inputs")
-    steps = found.get("steps")
+        return value
+    if "layers" in value:
+        value["layers"] = _layers(value["layers"], f"{where}.inputs")
+    steps = value.get("steps")
     if isinstance(steps, dict) and isinstance(fields := steps.get("fields"), list):
         names = {"width": "n_terms", "neuron": "term"}
-        found["steps"] = steps | {"fields": [names.get(str(field), field) for field in fields]}
-    if isinstance(paths := found.get("paths"), list):
-        found["paths"] = [_path(path, f"{where}.paths[{k}]") for k, path in enumerate(paths)]
-    return found
+        value["steps"] = steps | {"fields": [names.get(str(field), field) for field in fields]}
+    if isinstance(paths := value.get("paths"), list):
+        value["paths"] = [_path(path, f"{where}.paths[{k}]") for k, path in enumerate(paths)]
+    return value
 
 
 def _path(value: Any, where: str) -> Any:
-    found = _renamed(value, where, {"neurons": "conditions"})
-    if not isinstance(found, dict):
-        return found
-    if isinstance(neurons := found.get("conditions"), list):
-        found["conditions"] = [_oblique(neuron, f"{where}.neurons[{k}]") for k, neuron in enumerate(neurons)]
-    if isinstance(snapshots := found.get("snapshots"), list):
-        found["snapshots"] = [_snapshot(one, f"{where}.snapshots[{k}]") for k, one in enumerate(snapshots)]
-    return found
+    value = _renamed(value, where, {"neurons": "conditions"})
+    if not isinstance(value, dict):
+        return value
+    if isinstance(conditions := value.get("conditions"), list):
+        value["conditions"] = [_oblique(one, f"{where}.neurons[{k}]") for k, one in enumerate(conditions)]
+    if isinstance(snapshots := value.get("snapshots"), list):
+        value["snapshots"] = [_snapshot(one, f"{where}.snapshots[{k}]") for k, one in enumerate(snapshots)]
+    return value
 
 
 def _snapshot(value: Any, where: str) -> Any:
     names = {"base": "intercept", "neurons": "conditions", "output_weights": "coef", "linear_terms": "linear"}
-    found = _renamed(value, where, names)
-    if not isinstance(found, dict):
-        return found
-    if isinstance(base := found.get("intercept"), int | float):  # one output, whose numbers stood alone
-        found["intercept"] = [base]
-        if isinstance(weights := found.get("coef"), list):
-            found["coef"] = [[weight] for weight in weights]
-    return found
+    value = _renamed(value, where, names)
+    # Numbers of one output stood alone.
+    if isinstance(value, dict) and isinstance(intercept := value.get("intercept"), int | float):
+        value["intercept"] = [intercept]
+        if isinstance(weights := value.get("coef"), list):
+            value["coef"] = [[weight] for weight in weights]
+    return value
 
 
 # -- version 1 ----------------------------------------------------------------------------------------------------
@@ -232,32 +210,32 @@ _SETTINGS |= dict.fromkeys(("monotonic_cst", "interaction_cst", "bounds", "task"
 
 def _from_version_1(content: Plain) -> Plain:
     """Return the content of a file of version 1 as version 2 has it."""
-    found = strict.record(content, "", dict.fromkeys(_KEYS, strict.anything))
-    names, target = found.pop("feature_names"), found.pop("target_name")
+    content = strict.record(content, "", dict.fromkeys(_KEYS, strict.anything))
+    names, target = content.pop("feature_names"), content.pop("target_name")
     parts: dict[str, Reader[Any]] = {
         "inputs": strict.whole(2**63), "layers": _biased_layers, "output_weights": strict.anything,
         "base": strict.anything,
     }  # fmt: skip
-    network = strict.record(found["network"], "network", parts)
+    network = strict.record(content["network"], "network", parts)
     inputs = network.pop("inputs")
     columns = inputs if names is None else strict.array(strict.text, inputs)(names, "feature_names")
-    found |= {"schema": {"columns": columns, "target": target}, "network": network}
-    if isinstance(settings := found["settings"], dict):
-        found["settings"] = _SETTINGS | settings
-    if isinstance(columns := found["preparation"], list):
-        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_MISSING_VALUES), "columns": columns}
-    if isinstance(history := found["history"], dict):
+    content |= {"schema": {"columns": columns, "target": target}, "network": network}
+    if isinstance(settings := content["settings"], dict):
+        content["settings"] = _SETTINGS | settings
+    if isinstance(columns := content["preparation"], list):
+        content["preparation"] = {"decimal": ".", "gaps": list(USUAL_MISSING_VALUES), "columns": columns}
+    if isinstance(history := content["history"], dict):
         below = _biased_layers(history.get("inputs"), "history.inputs")
         if isinstance(paths := history.get("paths"), list) and len(below) == len(paths) > 0:
             below.pop()  # 0.1.0 kept it even where growth was interrupted before that layer's first step
-        found["history"] = history | {"inputs": below}
-    return found
+        content["history"] = history | {"inputs": below}
+    return content
 
 
 def _biased(value: Any, where: str) -> Plain:
     parts = {"columns": strict.anything, "weights": strict.array(strict.number), "bias": strict.number}
-    found = strict.record(value, where, parts)
-    return found | {"threshold": -found.pop("bias") + 0.0}
+    neuron = strict.record(value, where, parts)
+    return neuron | {"threshold": -neuron.pop("bias") + 0.0}
 
 
 _biased_layers = strict.array(strict.array(_biased))
@@ -269,9 +247,9 @@ _PARTS = ("year", "month", "day", "weekday", "hour")
 
 
 def _values(value: Any, where: str) -> list[Any]:
-    """Return what a category held: words, or numbers."""
-    words = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    return strict.array(strict.text if words else strict.number)(value, where)
+    """Return what a category held: texts, or numbers."""
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return strict.array(strict.text if texts else strict.number)(value, where)
 
 
 _KINDS: dict[str, dict[str, Reader[Any]]] = {
@@ -290,23 +268,23 @@ def columns_made_of(value: Plain, where: str) -> tuple[tuple[Column, ...], str |
     if not isinstance(kind, str) or kind not in _KINDS:
         raise strict.refuse(f"{where}.kind", "'number', 'category' or 'date'", kind)
     parts: dict[str, Reader[Any]] = {"kind": strict.text, "column": strict.text}
-    found = strict.record(value, where, parts | _KINDS[kind], optional=("zone",))
-    name, fill = found["column"], found["fill"]
+    own = strict.record(value, where, parts | _KINDS[kind], optional=("zone",))
+    name, fill = own["column"], own["fill"]
     if kind == "number":
-        truth = found["boolean"]
+        truth = own["boolean"]
         return (Column(name, typical=fill, seen=(0.0, 1.0) if truth else None, whole=truth),), None
     if kind == "category":
-        values = found["values"]
+        values = own["values"]
         if len(set(values)) < len(values) or (fill is not None and fill not in values):
             raise ModelFileError(f"{where} must have different values and fill one of them.")
         typical = [None if fill is None else float(one == fill) for one in values]
         pairs = zip(values, typical, strict=True)
         return tuple(Column(f"{name} = {category_name(v)}", category_of=(name, v), typical=x) for v, x in pairs), None
-    if any(part not in _PARTS for part in found["parts"]):
+    if any(part not in _PARTS for part in own["parts"]):
         raise ModelFileError(f"{where}.parts must be some of {', '.join(_PARTS)}.")
-    if fill is not None and len(fill) != len(found["parts"]):
-        raise ModelFileError(f"{where}.fill must have {len(found['parts'])} entries; got {len(fill)}.")
-    zone = "UTC" if found.get("zone") else None
-    pairs = zip(found["parts"], fill or [None] * len(found["parts"]), strict=True)
+    if fill is not None and len(fill) != len(own["parts"]):
+        raise ModelFileError(f"{where}.fill must have {len(own['parts'])} entries; got {len(fill)}.")
+    zone = "UTC" if own.get("zone") else None
+    pairs = zip(own["parts"], fill or [None] * len(own["parts"]), strict=True)
     made = ((TimePart(name, part, zone=zone), x) for part, x in pairs)
-    return tuple(Column(part.name, part_of=part, typical=x) for part, x in made), found["format"]
+    return tuple(Column(part.name, part_of=part, typical=x) for part, x in made), own["format"]

@@ -69,16 +69,12 @@ def _called(name: str, link: str) -> str:
 def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
     """Return a history as plain values, of an ensemble one per network; None when it is too long to keep."""
     members: Sequence[Any] = getattr(history, "members", (history,))
-    entries = sum(
-        len(snapshot.neurons) * np.size(snapshot.base)
-        for one in members for path in one.paths for snapshot in path
-    )  # fmt: skip
-    found = [None if entries > _MOST_ENTRIES else _member_out(one) for one in members]
-    if any(one is None for one in found):
+    snapshots = [snapshot for one in members for path in one.paths for snapshot in path]
+    entries = sum(len(snapshot.neurons) * np.size(snapshot.base) for snapshot in snapshots)
+    plain = [None if entries > _MOST_ENTRIES else _member_out(one) for one in members]
+    if any(one is None for one in plain):
         return None
-    if not hasattr(history, "members"):
-        return found[0]
-    return _kept(history, _ENSEMBLE, "") | {"networks": found}
+    return _kept(history, _ENSEMBLE, "") | {"networks": plain} if hasattr(history, "members") else plain[0]
 
 
 def _member_out(history: History) -> dict[str, Any] | None:
@@ -86,11 +82,11 @@ def _member_out(history: History) -> dict[str, Any] | None:
     reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
     if not _fits([len(path[-1].neurons) for path in history.paths], reads):
         return None
-    records, link = _thinned(history.records), history.link
-    steps = [list(_kept(record, _STEP, link).values()) for record in records]
+    link = history.link
+    steps = [list(_kept(record, _STEP, link).values()) for record in _thinned(history.records)]
     return _kept(history, _HISTORY, link) | {
         "steps": {"fields": [_called(name, link) for name in _STEP], "values": steps},
-        "layers": [[condition_out(neuron) for neuron in layer.neurons] for layer in history.inputs],
+        "layers": [[condition_out(condition) for condition in layer.neurons] for layer in history.inputs],
         "paths": [_path_out(path, link) for path in history.paths],
     }
 
@@ -101,9 +97,9 @@ def _kept(value: Any, names: Iterable[str], link: str) -> dict[str, Any]:
     return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in fields.items()}
 
 
-def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
+def _fits(sizes: Sequence[int], reads: Sequence[int]) -> bool:
     """Whether the network of every size, zeros included, is one that could be saved by itself."""
-    return all(width * read <= networks.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
+    return all(size * read <= networks.MOST_WEIGHTS for size, read in zip(sizes, reads, strict=True))
 
 
 def _thinned(records: tuple[Record, ...]) -> list[Record]:
@@ -117,33 +113,30 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
     snapshots = []
     for snapshot in path:
         intercept = np.atleast_1d(snapshot.base)
-        found = _kept(snapshot, _SNAPSHOT, link) | {
+        plain = _kept(snapshot, _SNAPSHOT, link) | {
             "intercept": intercept.tolist(),
-            "conditions": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
+            "conditions": [number.setdefault(condition, len(number)) for condition in snapshot.neurons],
             "coef": np.reshape(snapshot.output_weights, (-1, len(intercept))).tolist(),
         }
         if snapshot.linear:
             pairs = zip(snapshot.linear, snapshot.linear_coef, strict=True)
-            found["linear"] = [
+            plain["linear"] = [
                 [term.column, np.atleast_1d(coef).tolist(), ends_out(term.low, term.high)] for term, coef in pairs
             ]
-        snapshots.append(found)
-    return {"conditions": [condition_out(neuron) for neuron in number], "snapshots": snapshots}
+        snapshots.append(plain)
+    return {"conditions": [condition_out(condition) for condition in number], "snapshots": snapshots}
 
 
 # -- a history, in ------------------------------------------------------------------------------------------
 
 
 def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
-    """Return the plain values of a network's history; whether it leads to the network is seen when it is built.
-
-    None when it is too long to keep.
-    """
+    """Return the plain values of a network's history, not yet whether it leads to it; None when it is too long."""
     if not isinstance(value, dict) or "networks" not in value:
         return _member_in(value, where, network)
-    found = _record(value, where, _ENSEMBLE, "", networks=strict.array(strict.anything))
-    members = [_member_in(one, f"{where}.networks[{k}]", network) for k, one in enumerate(found.pop("networks"))]
-    return None if not members or any(one is None for one in members) else found | {"members": members}
+    plain = _record(value, where, _ENSEMBLE, "", networks=strict.array(strict.anything))
+    members = [_member_in(one, f"{where}.networks[{k}]", network) for k, one in enumerate(plain.pop("networks"))]
+    return None if not members or any(one is None for one in members) else plain | {"members": members}
 
 
 def _record(
@@ -152,8 +145,8 @@ def _record(
 ) -> dict[str, Any]:  # fmt: skip
     """Return an object with these fields, as a file calls them, and others, by the names of the fields."""
     readers = {_called(name, link): reader for name, reader in fields.items()} | others
-    found = strict.record(value, where, readers, optional=optional)
-    return {name: found.pop(_called(name, link)) for name in fields} | found
+    parts = strict.record(value, where, readers, optional=optional)
+    return {name: parts.pop(_called(name, link)) for name in fields} | parts
 
 
 def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
@@ -165,33 +158,33 @@ def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
         return {name: _STEP[name](cell, f"{where}.{name}") for name, cell in zip(_STEP, cells, strict=True)}
 
     def steps(value: Any, where: str) -> list[dict[str, Any]]:
-        found = strict.record(value, where, {"fields": strict.anything, "values": strict.array(step)})
-        if found["fields"] != (fields := [_called(name, link) for name in _STEP]):
+        parts = strict.record(value, where, {"fields": strict.anything, "values": strict.array(step)})
+        if parts["fields"] != (fields := [_called(name, link) for name in _STEP]):
             raise ModelFileError(f"{where}.fields must be {', '.join(fields)}.")
-        return list(found["values"])
+        return list(parts["values"])
 
-    found = _record(
+    plain = _record(
         value, where, _HISTORY, link, steps=steps, layers=networks.layers_in(first), paths=strict.array(strict.anything)
     )
-    found["inputs"] = found.pop("layers")
-    inputs: list[networks.Inputs] = [first, *([None] * layer.width for layer in found["inputs"])]
-    if len(found["paths"]) != len(inputs):
-        raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
-    found["paths"] = [
-        _path_in(path, f"{where}.paths[{layer}]", inputs[layer], network) for layer, path in enumerate(found["paths"])
+    plain["inputs"] = plain.pop("layers")
+    inputs: list[networks.Inputs] = [first, *([None] * layer.width for layer in plain["inputs"])]
+    if len(plain["paths"]) != len(inputs):
+        raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(plain['paths'])}.")
+    plain["paths"] = [
+        _path_in(path, f"{where}.paths[{layer}]", inputs[layer], network) for layer, path in enumerate(plain["paths"])
     ]
-    most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in found["paths"])
-    if len(found["steps"]) > most:
-        raise ModelFileError(f"{where}.steps.values has {len(found['steps'])} steps, and its paths explain {most}.")
-    widths = [len(path["snapshots"]) - 1 for path in found["paths"]]
-    return found if _fits(widths, [len(one) for one in inputs]) else None
+    most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in plain["paths"])
+    if len(plain["steps"]) > most:
+        raise ModelFileError(f"{where}.steps.values has {len(plain['steps'])} steps, and its paths explain {most}.")
+    sizes = [len(path["snapshots"]) - 1 for path in plain["paths"]]
+    return plain if _fits(sizes, [len(one) for one in inputs]) else None
 
 
 def _path_in(value: Any, where: str, inputs: networks.Inputs, network: Network) -> dict[str, Any]:
     """Return a layer's conditions, and its snapshots in plain values."""
-    parts = {"conditions": strict.array(oblique_in(inputs)), "snapshots": strict.array(strict.anything)}
-    found = strict.record(value, where, parts)
-    if not found["snapshots"]:
+    readers = {"conditions": strict.array(oblique_in(inputs)), "snapshots": strict.array(strict.anything)}
+    path = strict.record(value, where, readers)
+    if not path["snapshots"]:
         raise ModelFileError(f"{where}.snapshots must hold one of size 0 at least.")
     weights, columns = strict.array(strict.number, network.n_outputs), network.schema.columns
 
@@ -201,11 +194,11 @@ def _path_in(value: Any, where: str, inputs: networks.Inputs, network: Network) 
         return Linear(place, *ends_in(ends, f"{where}[2]"), columns[place].typical), weights(coef, f"{where}[1]")
 
     others = {
-        "intercept": weights, "conditions": strict.array(strict.whole(len(found["conditions"]) - 1)),
+        "intercept": weights, "conditions": strict.array(strict.whole(len(path["conditions"]) - 1)),
         "coef": strict.array(weights), "linear": strict.array(linear),
     }  # fmt: skip
     snapshots = []
-    for size, one in enumerate(found["snapshots"]):
+    for size, one in enumerate(path["snapshots"]):
         at = f"{where}.snapshots[{size}]"
         snapshot = _record(one, at, _SNAPSHOT, network.link, optional=("linear",), **others)
         rules = size - len(snapshot.setdefault("linear", []))
@@ -215,11 +208,9 @@ def _path_in(value: Any, where: str, inputs: networks.Inputs, network: Network) 
         snapshot["coef"] = np.array(snapshot["coef"]).reshape(-1, network.n_outputs)
         with np.errstate(over="ignore"):
             if not np.isfinite(np.abs(snapshot["intercept"]) + np.abs(snapshot["coef"]).sum(axis=0)).all():
-                raise ModelFileError(
-                    f"{at} must predict what float64 can hold; its intercept and coef add up to more."
-                )
+                raise ModelFileError(f"{at} must predict what float64 can hold; its intercept and coef add up to more.")
         snapshots.append(snapshot)
-    return {"conditions": found["conditions"], "snapshots": snapshots}
+    return path | {"snapshots": snapshots}
 
 
 def history_of(plain: Mapping[str, Any], network: Network) -> History | EnsembleHistory:
@@ -227,12 +218,9 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History | Ensemble
     from bgn.grow.ensemble import EnsembleHistory
 
     try:
-        history: History | EnsembleHistory
-        if "members" in plain:
-            members = tuple(_member_of(one, network) for one in plain["members"])
-            history = EnsembleHistory(members, **{name: plain[name] for name in _ENSEMBLE})
-        else:
-            history = _member_of(plain, network)
+        members = tuple(_member_of(one, network) for one in plain.get("members", (plain,)))
+        several = {name: plain[name] for name in _ENSEMBLE}
+        history = EnsembleHistory(members, **several) if "members" in plain else members[0]
         grown = history.network()
     except (ValueError, IndexError) as error:
         raise ModelFileError(f"history does not lead to a network: {error}") from None
@@ -247,10 +235,10 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
 
     several = network.link == "softmax"
 
-    def snapshot(neurons: Sequence[Oblique], values: Mapping[str, Any]) -> Snapshot:
+    def snapshot(conditions: Sequence[Oblique], values: Mapping[str, Any]) -> Snapshot:
         linear = np.array([coef for _, coef in values["linear"]]).reshape(-1, network.n_outputs)
         return Snapshot(
-            tuple(neurons[index] for index in values["conditions"]),
+            tuple(conditions[index] for index in values["conditions"]),
             values["coef"] if several else values["coef"][:, 0],
             np.array(values["intercept"]) if several else values["intercept"][0],
             **{name: values[name] for name in _SNAPSHOT},
@@ -312,40 +300,32 @@ def plain_setting(value: Any) -> Any:
 
 
 def settings_in(value: Any, where: str) -> dict[str, Any]:
-    """Return settings by name: plain values and lists of them, weights of classes, and what columns want."""
-    readers = {
-        "class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in,
-        "growth": strict.optional(strict.mapping(strict.scalar)),
-    }  # fmt: skip
-    return {
-        name: readers.get(name, _setting)(one, f"{where}.{name[:60]}") for name, one in strict.obj(value, where).items()
+    """Return settings by name: plain values and lists of them, weights of classes, and constraints on columns."""
+
+    def pairs(value: Any, where: str) -> dict[Any, Any]:
+        labelled = strict.array(strict.array(category_in, 2))(value, where)
+        for number, (_, weight) in enumerate(labelled):
+            strict.number(weight, f"{where}[{number}][1]")
+        return dict(labelled)  # type: ignore[arg-type]
+
+    def monotone(value: Any, where: str) -> Any:
+        return (pairs if any(isinstance(one, list) for one in value) else strict.array(strict.number))(value, where)
+
+    # What each reads where it is a list; these few are null or text otherwise.
+    lists = {
+        "class_weight": pairs,
+        "monotonic_cst": monotone,
+        "interaction_cst": strict.array(strict.array(strict.scalar)),
     }
-
-
-def _setting(value: Any, where: str) -> Any:
-    return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
-
-
-def _monotone_in(value: Any, where: str) -> Any:
-    """Return null, a number per column, or what pairs of a column and a number say."""
-    plain = isinstance(value, list) and not any(isinstance(one, list) for one in value)
-    return strict.array(strict.number)(value, where) if plain else _pairs_in(value, where)
-
-
-def _groups_in(value: Any, where: str) -> Any:
-    """Return null, a word, or groups of names or positions of columns."""
-    groups = strict.array(strict.array(strict.scalar)) if isinstance(value, list) else strict.optional(strict.text)
-    return groups(value, where)
-
-
-def _pairs_in(value: Any, where: str) -> Any:
-    """Return null, a word, or what pairs of a label and a weight say."""
-    if not isinstance(value, list):
-        return strict.optional(strict.text)(value, where)
-    pairs = strict.array(strict.array(category_in, 2))(value, where)
-    for number, (_, weight) in enumerate(pairs):
-        strict.number(weight, f"{where}[{number}][1]")
-    return {label: weight for label, weight in pairs}  # noqa: C416
+    settings: dict[str, Any] = {}
+    for name, one in strict.obj(value, where).items():
+        read = lists.get(name, strict.array(strict.scalar))
+        if name == "growth":
+            read = strict.optional(strict.mapping(strict.scalar))
+        elif not isinstance(one, list):
+            read = strict.optional(strict.text) if name in lists else strict.scalar
+        settings[name] = read(one, f"{where}.{name[:60]}")
+    return settings
 
 
 def estimator(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:

@@ -59,31 +59,30 @@ def inputs_of(schema: Schema) -> Inputs:
 
 def schema_out(schema: Schema) -> dict[str, Any]:
     """Return a schema as plain values."""
-    plain = Schema.of_numbers(len(schema), target=schema.target)
-    found: dict[str, Any] = {"columns": [_column_out(column) for column in schema.columns], "target": schema.target}
+    unnamed = not schema.named and schema.columns == Schema.of_numbers(len(schema)).columns
+    columns = len(schema) if unnamed else [*map(_column_out, schema.columns)]
+    plain: dict[str, Any] = {"columns": columns, "target": schema.target}
     if schema.target_unit:
-        found["target_unit"] = schema.target_unit
+        plain["target_unit"] = schema.target_unit
     if schema.classes is not None:
-        found["classes"] = [category_out(label) for label in schema.classes]
-    if not schema.named and schema.columns == plain.columns:
-        return found | {"columns": len(schema)}
-    return found if schema.named else found | {"named": False}
+        plain["classes"] = [*map(category_out, schema.classes)]
+    return plain if schema.named or unnamed else plain | {"named": False}
 
 
 def _column_out(column: Column) -> str | dict[str, Any]:
-    found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
-    found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
+    names = [field.name for field in fields(Column) if field.name not in ("name", "rare")]
+    plain = {name: getattr(column, name) for name in names if getattr(column, name) != getattr(Column, name)}
     if column.categories is not None:
-        found["categories"] = [category_out(category) for category in column.categories]
+        plain["categories"] = [*map(category_out, column.categories)]
     if column.seen is not None:
-        found["seen"] = [strict.float_out(end) for end in column.seen]
+        plain["seen"] = [*map(strict.float_out, column.seen)]
     if column.category_of is not None:
-        found["category_of"] = [column.category_of[0], category_out(column.category_of[1])]
+        plain["category_of"] = [column.category_of[0], category_out(column.category_of[1])]
     if column.part_of is not None:
-        plain = {"first": "", "zone": None}
+        usual = {"first": "", "zone": None}
         parts = vars(column.part_of).items()
-        found["part_of"] = {name: value for name, value in parts if value != plain.get(name, plain)}
-    return column.name if len(found) == 1 else found
+        plain["part_of"] = {name: value for name, value in parts if value != usual.get(name, usual)}
+    return {"name": column.name} | plain if plain else column.name
 
 
 def category_out(category: Any) -> Any:
@@ -94,10 +93,10 @@ def category_out(category: Any) -> Any:
 
 def category_in(value: Any, where: str) -> Category:
     """Return a category: a word, a number, true or false."""
-    found = strict.any_float(value, where) if isinstance(value, dict) else strict.scalar(value, where)
-    if found is None:
+    category = strict.any_float(value, where) if isinstance(value, dict) else strict.scalar(value, where)
+    if category is None:
         raise strict.refuse(where, "a category", value)
-    return found
+    return category
 
 
 def schema_in(size: int) -> Reader[Schema]:
@@ -114,20 +113,20 @@ def schema_in(size: int) -> Reader[Schema]:
         return Schema.of_numbers(count).columns
 
     def classes(value: Any, where: str) -> tuple[Category, ...]:
-        found = tuple(strict.array(category_in)(value, where))
-        if len(found) < 2 or len(set(found)) < len(found):
+        labels = tuple(strict.array(category_in)(value, where))
+        if len(labels) < 2 or len(set(labels)) < len(labels):
             raise strict.refuse(where, "two or more different classes", value)
-        return found
+        return labels
 
     def read(value: Any, where: str) -> Schema:
         parts: dict[str, Reader[Any]] = {
             "columns": columns, "target": strict.optional(strict.text), "target_unit": strict.text,
             "named": strict.boolean, "classes": classes,
         }  # fmt: skip
-        found = strict.record(value, where, parts, optional=("target_unit", "named", "classes"))
-        if len({column.name for column in found["columns"]}) < len(found["columns"]):
+        own = strict.record(value, where, parts, optional=("target_unit", "named", "classes"))
+        if len({column.name for column in own["columns"]}) < len(own["columns"]):
             raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
-        return Schema(**({"named": isinstance(value["columns"], list)} | found))
+        return Schema(**({"named": isinstance(value["columns"], list)} | own))
 
     return read
 
@@ -141,16 +140,16 @@ def column_in(value: Any, where: str) -> Column:
         "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "missing": strict.boolean,
         "typical": strict.number, "category_of": strict.array(category_in, 2), "part_of": _part_in,
     }  # fmt: skip
-    found = strict.record(value, where, parts, optional=[*parts][1:])
-    found |= {name: tuple(found[name]) for name in ("categories", "seen", "category_of") if name in found}
-    if "category_of" in found and not isinstance(found["category_of"][0], str):
+    own = strict.record(value, where, parts, optional=[*parts][1:])
+    own |= {name: tuple(own[name]) for name in ("categories", "seen", "category_of") if name in own}
+    if "category_of" in own and not isinstance(own["category_of"][0], str):
         raise strict.refuse(f"{where}.category_of", "a column's name and a category", value["category_of"])
-    if "categories" in found and "part_of" in found:
+    if "categories" in own and "part_of" in own:
         raise ModelFileError(f"{where} has categories and is a part of dates; it can be one of these alone.")
-    low, high = found.get("seen", (0.0, 0.0))
+    low, high = own.get("seen", (0.0, 0.0))
     if not low <= high and (low, high) != (math.inf, -math.inf):  # which stands for no value at all
         raise strict.refuse(f"{where}.seen", "the lowest value and the highest", value["seen"])
-    return Column(**found)
+    return Column(**own)
 
 
 def _part_in(value: Any, where: str) -> TimePart:
@@ -176,23 +175,20 @@ def _part_in(value: Any, where: str) -> TimePart:
 def condition_out(condition: Condition, inputs: Inputs = ()) -> dict[str, Any]:
     """Return a condition on these inputs as plain values."""
     if isinstance(condition, Oblique):
-        projection = condition.projection
-        found: dict[str, Any] = {
-            "columns": list(projection.columns),
-            "coefficients": [np.asarray(each, np.float64).tolist() for each in projection.coefficients],
-            "threshold": float(condition.threshold),
-        }
-        if projection.missing_as is not None:
-            found["missing_as"] = [float(value) for value in projection.missing_as]
+        coefficients = [np.asarray(own, np.float64).tolist() for own in condition.projection.coefficients]
+        plain: dict[str, Any] = {"columns": list(condition.columns), "coefficients": coefficients}
+        plain["threshold"] = float(condition.threshold)
+        if condition.projection.missing_as is not None:
+            plain["missing_as"] = [float(value) for value in condition.projection.missing_as]
     elif isinstance(condition, Threshold):
-        found = {"column": condition.column, "relation": condition.relation, "threshold": float(condition.threshold)}
+        plain = {"column": condition.column, "relation": condition.relation, "threshold": float(condition.threshold)}
     elif isinstance(condition, Member):
-        found = {"column": condition.column, "relation": "in", "categories": list(condition.categories)}
+        plain = {"column": condition.column, "relation": "in", "categories": list(condition.categories)}
         if condition.n_categories != (inputs[condition.column] if condition.column < len(inputs) else None):
-            found["n_categories"] = condition.n_categories
+            plain["n_categories"] = condition.n_categories
     else:
         return {"column": condition.column, "relation": "missing"}
-    return found if condition.missing is None else found | {"missing": bool(condition.missing)}
+    return plain if condition.missing is None else plain | {"missing": bool(condition.missing)}
 
 
 def condition_in(inputs: Inputs) -> Reader[Condition]:
@@ -214,16 +210,16 @@ def condition_in(inputs: Inputs) -> Reader[Condition]:
                 "categories": strict.array(strict.whole(most - 1)), "missing": strict.boolean,
                 "n_categories": strict.optional(strict.whole(most)),
             }  # fmt: skip
-            found = strict.record(value, where, parts, optional=("missing", "n_categories"))
-            codes, count = tuple(found["categories"]), found.get("n_categories", count)
+            plain = strict.record(value, where, parts, optional=("missing", "n_categories"))
+            codes, count = tuple(plain["categories"]), plain.get("n_categories", count)
             if count is not None and any(code >= count for code in codes):
                 raise ModelFileError(f"{where}.categories must be numbers below {count}.")
-            return Member(place, codes, found.get("missing"), count)
+            return Member(place, codes, plain.get("missing"), count)
         if not isinstance(relation, str) or relation not in RELATIONS:
             raise strict.refuse(f"{where}.relation", f"one of {', '.join(RELATIONS)}, in, missing", relation)
         parts = own | {"threshold": strict.number, "missing": strict.boolean}
-        found = strict.record(value, where, parts, optional=("missing",))
-        return Threshold(place, found["threshold"], relation, found.get("missing"))
+        plain = strict.record(value, where, parts, optional=("missing",))
+        return Threshold(place, plain["threshold"], relation, plain.get("missing"))
 
     return read
 
@@ -231,25 +227,21 @@ def condition_in(inputs: Inputs) -> Reader[Condition]:
 def oblique_in(inputs: Inputs) -> Reader[Oblique]:
     """Return the reader of oblique conditions on these inputs; a category has one coefficient, or one per category."""
 
-    def coefficient(value: Any, where: str, categories: int | None) -> Coefficient:
-        if categories is None or not isinstance(value, list):
-            return strict.number(value, where)
-        return tuple(strict.array(strict.number, categories)(value, where))
-
     def read(value: Any, where: str) -> Oblique:
-        found = strict.record(value, where, parts, optional=("missing", "missing_as"))
-        columns = found["columns"]
+        plain = strict.record(value, where, parts, optional=("missing", "missing_as"))
+        columns, coefficients = plain["columns"], list[Coefficient]()
         if len(set(columns)) < len(columns) or not all(column < len(inputs) for column in columns):
             raise ModelFileError(f"{where}.columns must be different and below {len(inputs)}.")
-        own = strict.array(strict.anything, len(columns))(found["coefficients"], f"{where}.coefficients")
-        coefficients = tuple(
-            coefficient(one, f"{where}.coefficients[{k}]", inputs[column])
-            for k, (one, column) in enumerate(zip(own, columns, strict=True))
-        )
+        own = strict.array(strict.anything, len(columns))(plain["coefficients"], f"{where}.coefficients")
+        for k, (one, column) in enumerate(zip(own, columns, strict=True)):
+            place, several = f"{where}.coefficients[{k}]", inputs[column] is not None and isinstance(one, list)
+            several_in = strict.array(strict.number, inputs[column])
+            coefficients.append(tuple(several_in(one, place)) if several else strict.number(one, place))
         missing_as = None
-        if "missing_as" in found:
-            missing_as = tuple(strict.array(strict.number, len(columns))(found["missing_as"], f"{where}.missing_as"))
-        return Oblique(Projection(tuple(columns), coefficients, missing_as), found["threshold"], found.get("missing"))
+        if "missing_as" in plain:
+            missing_as = tuple(strict.array(strict.number, len(columns))(plain["missing_as"], f"{where}.missing_as"))
+        projection = Projection(tuple(columns), tuple(coefficients), missing_as)
+        return Oblique(projection, plain["threshold"], plain.get("missing"))
 
     parts: dict[str, Reader[Any]] = {
         "columns": strict.array(strict.whole(MOST_WEIGHTS)), "coefficients": strict.anything,
@@ -282,35 +274,30 @@ def layers_in(inputs: Inputs) -> Reader[list[Layer]]:
 def network_out(network: Network) -> dict[str, Any]:
     """Return a network term by term, without its schema."""
     inputs = [None] * network.below[-1].width if network.below else inputs_of(network.schema)
-    found: dict[str, Any] = {} if network.link == "identity" else {"link": network.link}
+    plain: dict[str, Any] = {} if network.link == "identity" else {"link": network.link}
     if network.below:
-        found["layers"] = [[condition_out(neuron) for neuron in layer.neurons] for layer in network.below]
-    found["intercept"] = network.intercept.tolist()
-    found["terms"] = [
-        {"coef": weights} | _term_out(term, network.schema, inputs)
-        for term, weights in zip(network.terms, network.coef.tolist(), strict=True)
-    ]
+        plain["layers"] = [[condition_out(condition) for condition in layer.neurons] for layer in network.below]
+    plain |= {"intercept": network.intercept.tolist(), "terms": []}
+    for term, weights in zip(network.terms, network.coef.tolist(), strict=True):
+        own: dict[str, Any] = {"coef": weights}
+        if isinstance(term, Rule):
+            own["conditions"] = [condition_out(condition, inputs) for condition in term.conditions]
+            own |= {"otherwise": term.otherwise} if term.otherwise else {}
+        else:
+            own["linear"] = term.column
+            own |= {"ends": ends_out(term.low, term.high)} if term.clipped else {}
+            if term.missing != network.schema.columns[term.column].typical:
+                own["missing_as"] = None if term.missing is None else float(term.missing)
+        plain["terms"].append(own)
     if network.bounds is not None:
-        found["bounds"] = ends_out(*network.bounds)
+        plain["bounds"] = ends_out(*network.bounds)
     if network.members is not None:
-        pairs = zip(network.members.intercept, network.members.coef, strict=True)
-        found["ensemble"] = [
-            {"intercept": intercept.tolist(), "terms": (own := np.flatnonzero(coef.any(axis=1))).tolist(),
-             "coef": coef[own].tolist()}
-            for intercept, coef in pairs
-        ]  # fmt: skip
-    return found
-
-
-def _term_out(term: Term, schema: Schema, inputs: Inputs) -> dict[str, Any]:
-    if isinstance(term, Rule):
-        found: dict[str, Any] = {"conditions": [condition_out(condition, inputs) for condition in term.conditions]}
-        return found | {"otherwise": term.otherwise} if term.otherwise else found
-    found = {"linear": term.column}
-    if term.clipped:
-        found["ends"] = ends_out(term.low, term.high)
-    own = term.missing != schema.columns[term.column].typical
-    return found | {"missing_as": None if term.missing is None else float(term.missing)} if own else found
+        plain["ensemble"] = []
+        for intercept, coef in zip(network.members.intercept, network.members.coef, strict=True):
+            used = np.flatnonzero(coef.any(axis=1))
+            member = {"intercept": intercept.tolist(), "terms": used.tolist(), "coef": coef[used].tolist()}
+            plain["ensemble"].append(member)
+    return plain
 
 
 def network_in(value: Any, where: str, schema: Schema, simple: bool = False) -> Network:
@@ -320,35 +307,33 @@ def network_in(value: Any, where: str, schema: Schema, simple: bool = False) -> 
     """
     parts = ("link", "layers", "intercept", "terms", "bounds", "ensemble")
     optional = ("link", "layers", "bounds", "ensemble")
-    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
-    link = found.get("link", "identity")
+    plain = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
+    link = plain.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
-    intercept = strict.array(strict.number)(found["intercept"], f"{where}.intercept")
+    intercept = strict.array(strict.number)(plain["intercept"], f"{where}.intercept")
     if not intercept or (len(intercept) > 1 and link != "softmax"):
         raise ModelFileError(f"{where}.intercept must have one entry per output; got {len(intercept)}.")
     n_classes = len(intercept) if link == "softmax" else 2
     if schema.classes is not None and len(schema.classes) != n_classes:
         raise ModelFileError(f"schema.classes must name {n_classes} classes; got {len(schema.classes)}.")
     inputs = inputs_of(schema)
-    below = layers_in(inputs)(found.get("layers", []), f"{where}.layers")
+    below = layers_in(inputs)(plain.get("layers", []), f"{where}.layers")
     inputs = [None] * below[-1].width if below else inputs
     read = _term_in(schema, inputs, len(intercept), simple and not below)
-    pairs = strict.array(read)(found["terms"], f"{where}.terms")
-    rules = (term for term, _ in pairs if isinstance(term, Rule))
-    members = (condition for rule in rules for condition in rule.conditions if isinstance(condition, Member))
-    if sum(member.n_categories or 0 for member in members) > _MOST_CODES:
+    pairs = strict.array(read)(plain["terms"], f"{where}.terms")
+    terms = [term for term, _ in pairs]
+    conditions = (condition for term in terms if isinstance(term, Rule) for condition in term.conditions)
+    if sum(one.n_categories or 0 for one in conditions if isinstance(one, Member)) > _MOST_CODES:
         raise ModelFileError(f"{where}.terms compares with categories of columns that have too many.")
-    bounds = ends_in(found["bounds"], f"{where}.bounds") if "bounds" in found else None
+    bounds = ends_in(plain["bounds"], f"{where}.bounds") if "bounds" in plain else None
     coef = np.array([weights for _, weights in pairs]).reshape(len(pairs), len(intercept))
     try:
-        network = Network(
-            intercept, [term for term, _ in pairs], coef, schema=schema, link=link, bounds=bounds, below=below
-        )
+        network = Network(intercept, terms, coef, schema=schema, link=link, bounds=bounds, below=below)
         if sum(layer.width * layer.n_inputs for layer in network.layers) > MOST_WEIGHTS:
             raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
-        if "ensemble" in found:
-            network = network.changed(members=_ensemble_in(network, found["ensemble"], f"{where}.ensemble"))
+        if "ensemble" in plain:
+            network = network.changed(members=_ensemble_in(network, plain["ensemble"], f"{where}.ensemble"))
     except ModelFileError:
         raise
     except (ValueError, NotImplementedError) as error:
@@ -366,20 +351,19 @@ def _term_in(schema: Schema, inputs: Inputs, outputs: int, simple: bool) -> Read
                 "coef": weights, "linear": strict.whole(len(schema) - 1), "ends": ends_in,
                 "missing_as": strict.optional(strict.number),
             }  # fmt: skip
-            found = strict.record(value, where, parts, optional=("ends", "missing_as"))
-            column, (low, high) = found["linear"], found.get("ends", (-math.inf, math.inf))
-            return Linear(column, low, high, found.get("missing_as", schema.columns[column].typical)), found["coef"]
+            plain = strict.record(value, where, parts, optional=("ends", "missing_as"))
+            column, (low, high) = plain["linear"], plain.get("ends", (-math.inf, math.inf))
+            return Linear(column, low, high, plain.get("missing_as", schema.columns[column].typical)), plain["coef"]
         parts = {"coef": weights, "conditions": strict.array(condition), "otherwise": strict.number}
-        found = strict.record(value, where, parts, optional=("otherwise",))
-        otherwise = found.get("otherwise", 0.0)
-        if not 1 <= len(found["conditions"]) <= _MOST_CONDITIONS:
-            raise ModelFileError(f"{where}.conditions must be 1 to {_MOST_CONDITIONS}; got {len(found['conditions'])}.")
+        plain = strict.record(value, where, parts, optional=("otherwise",))
+        otherwise, conditions = plain.get("otherwise", 0.0), plain["conditions"]
+        if not 1 <= len(conditions) <= _MOST_CONDITIONS:
+            raise ModelFileError(f"{where}.conditions must be 1 to {_MOST_CONDITIONS}; got {len(conditions)}.")
         if otherwise not in (0.0, -1.0):
             raise strict.refuse(f"{where}.otherwise", "0 or -1", otherwise)
-        conditions = found["conditions"]
         if simple:
             conditions = [condition_of(one) if isinstance(one, Oblique) else one for one in conditions]
-        return Rule(tuple(conditions), otherwise), found["coef"]
+        return Rule(tuple(conditions), otherwise), plain["coef"]
 
     return read
 
@@ -395,24 +379,20 @@ def _ensemble_in(network: Network, value: Any, where: str) -> Ensemble:
         "intercept": weights, "terms": strict.array(strict.whole(max(shape[0] - 1, 0))), "coef": strict.anything,
     }  # fmt: skip
     for k, one in enumerate(value):
-        found = strict.record(one, f"{where}[{k}]", parts)
-        own = found["terms"]
+        intercept[k], own, rows = strict.record(one, f"{where}[{k}]", parts).values()
         if len(set(own)) < len(own) or len(own) > shape[0]:
             raise ModelFileError(f"{where}[{k}].terms must be different terms.")
-        rows = strict.array(weights, len(own))(found["coef"], f"{where}[{k}].coef")
-        intercept[k], coef[k, own] = found["intercept"], np.array(rows).reshape(len(own), shape[1])
-    for name, own, mean in (("coef", coef, network.coef), ("intercept", intercept, network.intercept)):
-        most = _MOST_DIFFERENCE * float(np.abs(own).max(initial=0.0))
-        if not np.allclose(own.mean(axis=0), mean, rtol=_MOST_DIFFERENCE, atol=most):
+        rows = strict.array(weights, len(own))(rows, f"{where}[{k}].coef")
+        coef[k, own] = np.array(rows).reshape(len(own), shape[1])
+    for name, values, mean in (("coef", coef, network.coef), ("intercept", intercept, network.intercept)):
+        most = _MOST_DIFFERENCE * float(np.abs(values).max(initial=0.0))
+        if not np.allclose(values.mean(axis=0), mean, rtol=_MOST_DIFFERENCE, atol=most):
             raise ModelFileError(f"{where}: the {name} of the networks do not have the mean that the file says.")
     return Ensemble(intercept, coef)
 
 
-# -- the ends of a linear term, or of predictions -------------------------------------------------------------
-
-
 def ends_out(low: float, high: float) -> list[float | None] | None:
-    """Return two ends, null for one that is open; null for both."""
+    """Return the ends of a linear term, or of predictions: null for one that is open; null for both."""
     ends = [None if math.isinf(end) else end for end in (low, high)]
     return None if ends == [None, None] else ends
 

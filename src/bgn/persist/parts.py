@@ -22,28 +22,31 @@ from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import Preparation
 
 _CHECKS = 5
+_MOST_ROWS = 10**12
 
 # -- preparation ----------------------------------------------------------------------------------------------
 
 
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
-    found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
-    found |= {"missing_values": list(preparation.missing_values), "date_format": preparation.date_format}
+    plain: dict[str, Any] = {
+        "decimal": preparation.decimal, "written": [vars(numerals) for numerals in preparation.written],
+        "missing_values": list(preparation.missing_values), "date_format": preparation.date_format,
+    }  # fmt: skip
     if preparation.merged:
-        found["merged"] = [*map(category_out, preparation.merged)]
+        plain["merged"] = [*map(category_out, preparation.merged)]
     if not preparation.header:
-        found["header"] = False
-    own, told = preparation.schema.columns, schema.columns
-    if len(own) != len(told) or [*map(_how_read, own, told)] != [*map(_how_read, told)]:
-        found["columns"] = schema_out(preparation.schema)["columns"]
-    return found
+        plain["header"] = False
 
+    def how_read(column: Column, other: Column) -> tuple[Any, ...]:
+        # What a missing value counts as is that of the other, where it does not say.
+        typical = other.typical if column.typical is None else column.typical
+        return column.name, column.categories, column.category_of, column.part_of, is_flag(column), typical
 
-def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
-    """Return what tells how a column is read; what a gap counts as is that of another, where it does not tell."""
-    typical = other.typical if column.typical is None and other is not None else column.typical
-    return column.name, column.categories, column.category_of, column.part_of, is_flag(column), typical
+    own, others = preparation.schema.columns, schema.columns
+    if len(own) != len(others) or [*map(how_read, own, others)] != [*map(how_read, others, others)]:
+        plain["columns"] = schema_out(preparation.schema)["columns"]
+    return plain
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
@@ -53,38 +56,37 @@ def preparation_in(value: Any, where: str) -> Preparation:
         "date_format": strict.optional(strict.text), "columns": strict.array(column_in),
         "merged": strict.array(category_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "missing_values": MISSING_VALUES, "date_format": None, "columns": ()}
-    plain |= {"merged": (), "header": True}
-    found = plain | strict.record(value, where, parts, optional=tuple(plain))
-    found |= {name: tuple(found[name]) for name in ("written", "missing_values", "merged")}
-    columns = tuple(found.pop("columns"))
+    usual: dict[str, Any] = {"written": (), "missing_values": MISSING_VALUES, "date_format": None, "columns": ()}
+    usual |= {"merged": (), "header": True}
+    own = usual | strict.record(value, where, parts, optional=tuple(usual))
+    own |= {name: tuple(own[name]) for name in ("written", "missing_values", "merged")}
+    columns = tuple(own.pop("columns"))
     if len({column.name for column in columns}) < len(columns):
         raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
-    return Preparation(Schema(columns), **found)
+    return Preparation(Schema(columns), **own)
 
 
 def _mark(value: Any, where: str) -> str:
     """Return a decimal mark."""
-    if len(found := strict.text(value, where)) != 1:
-        raise strict.refuse(where, "one character", found)
-    return found
+    if len(mark := strict.text(value, where)) != 1:
+        raise strict.refuse(where, "one character", mark)
+    return mark
 
 
 def _written_in(value: Any, where: str) -> Numerals:
     parts: dict[str, Reader[Any]] = {"column": strict.text, "decimal": _mark, "thousands": strict.text}
-    found = Numerals(**strict.record(value, where, parts | {"unit": strict.text}))
-    if len(found.thousands) > 1 or found.thousands == found.decimal:
-        raise strict.refuse(
-            f"{where}.thousands", "one character, another than the decimal mark, or none", found.thousands
-        )
-    return found
+    numerals = Numerals(**strict.record(value, where, parts | {"unit": strict.text}))
+    if len(numerals.thousands) > 1 or numerals.thousands == numerals.decimal:
+        wanted = "one character, another than the decimal mark, or none"
+        raise strict.refuse(f"{where}.thousands", wanted, numerals.thousands)
+    return numerals
 
 
 # -- test rows ------------------------------------------------------------------------------------------------
 
 
 def held_out_in(value: Any, where: str) -> HeldOut:
-    """Build what is known of the rows that were set aside, or say what is wrong."""
+    """Build what is known of the test rows, or say what is wrong."""
     most = strict.whole(2**64 - 1)
     fields: dict[str, Reader[Any]] = {
         "seed": most, "share": strict.number, "key": strict.optional(strict.text), "edge": strict.optional(most),
@@ -98,23 +100,20 @@ def held_out_in(value: Any, where: str) -> HeldOut:
 
 def checks_out(network: Network) -> list[dict[str, Any]]:
     """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
-    inputs = _threshold_rows(network)
-    columns = [
+    columns = network.schema.columns
+    rows = [
         [
             None if np.isnan(value) else value if column.categories is None else column.categories[int(value)]
-            for value in values
+            for column, value in zip(columns, row, strict=True)
         ]
-        for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
+        for row in _threshold_rows(network).tolist()
     ]
-    table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
-    return [
-        {"inputs": [category_out(each) for each in row], "prediction": _float_out(prediction)}
-        for row, prediction in zip(table, _predict(network, table).tolist(), strict=True)
-    ]
-
-
-def _float_out(value: Any) -> Any:
-    return [strict.float_out(each) for each in value] if isinstance(value, list) else strict.float_out(value)
+    checks = []
+    for row, prediction in zip(rows, _predict(network, rows).tolist(), strict=True):
+        several = isinstance(prediction, list)
+        numbers = [*map(strict.float_out, prediction)] if several else strict.float_out(prediction)
+        checks.append({"inputs": [*map(category_out, row)], "prediction": numbers})
+    return checks
 
 
 def _predict(network: Network, table: list[list[Any]]) -> Floats:
@@ -125,26 +124,25 @@ def _predict(network: Network, table: list[list[Any]]) -> Floats:
     try:
         with np.errstate(all="ignore"):
             return network.predict(rows)
-    except (ValueError, IndexError):  # a gap where there may be none, fewer values than levels, no classes
+    except (ValueError, IndexError):  # a missing value where there may be none, too few values or classes
         raise ModelFileError("the network cannot predict the rows of its checks.") from None
 
 
 def _threshold_rows(network: Network) -> Floats:
-    """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
+    """Make rows up: thresholds of each column, lowest to highest, all categories, and missing values."""
     columns, layer = network.schema.columns, network.layers[0]
-    gaps = layer.takes_missing
     empty = np.array([column.always_missing for column in columns], bool)
     if (empty & network.refuses_missing).any():
         return np.empty((0, len(columns)))
-    refused = network.refuses_missing if gaps else ~empty
+    refused = network.refuses_missing if layer.takes_missing else ~empty
     cuts: dict[int, list[float]] = {}
-    for neuron in layer.neurons:
-        for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
-            if not isinstance(weight, tuple) and weight and math.isfinite(cut := neuron.threshold / weight):
+    for condition in layer.neurons:
+        for j, factor in zip(condition.projection.columns, condition.projection.coefficients, strict=True):
+            if not isinstance(factor, tuple) and factor and math.isfinite(cut := condition.threshold / factor):
                 cuts.setdefault(j, []).append(cut)
     rows = np.zeros((_CHECKS, len(columns)))
-    for j, found in cuts.items():
-        rows[:, j] = np.sort(found)[np.linspace(0, len(found) - 1, _CHECKS).round().astype(int)]
+    for j, own in cuts.items():
+        rows[:, j] = np.sort(own)[np.linspace(0, len(own) - 1, _CHECKS).round().astype(int)]
     for j, column in enumerate(columns):
         if column.categories is not None:
             rows[:, j] = np.arange(_CHECKS) % len(column.categories) if column.categories else np.nan
@@ -165,22 +163,20 @@ def verify(network: Network, value: Any, where: str) -> None:
     several = network.link == "softmax"
     prediction: Reader[Any] = strict.array(strict.any_float, network.n_outputs) if several else strict.any_float
     parts: dict[str, Reader[Any]] = {"inputs": inputs, "prediction": prediction}
-    checks = strict.array(lambda each, place: strict.record(each, place, parts))(value, where)
+    checks = strict.array(lambda check, place: strict.record(check, place, parts))(value, where)
     if not checks:
         return
-    found = _predict(network, [check["inputs"] for check in checks])
     # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
-    expected = np.array([check["prediction"] for check in checks])
+    predictions = _predict(network, [check["inputs"] for check in checks])
     slack = 0.0 if network.link == "identity" else 1e-12  # the last bits of an exponential are the machine's, too
     with np.errstate(all="ignore"):
-        same = np.allclose(found, expected, rtol=1e-9, atol=slack, equal_nan=True)
+        expected = np.array([check["prediction"] for check in checks])
+        same = np.allclose(predictions, expected, rtol=1e-9, atol=slack, equal_nan=True)
     if not same:
         raise ModelFileError("the network does not predict what its checks say; the file was changed.")
 
 
 # -- The log of edits, to plain values and back.
-
-_MOST_ROWS = 10**12
 
 
 def edits_out(log: Sequence[Edit]) -> list[dict[str, Any]]:
@@ -196,36 +192,30 @@ def edits_in(value: Any, where: str) -> tuple[Edit, ...]:
         "before": strict.number, "after": strict.number,
     }  # fmt: skip
 
-    def entry(each: Any, place: str) -> Edit:
-        return Edit(**strict.record(each, place, parts, optional=("why", "decisions", "before", "after")))
-
-    return tuple(strict.array(entry)(value, where))
+    optional = ("why", "decisions", "before", "after")
+    return tuple(
+        strict.array(lambda edit, place: Edit(**strict.record(edit, place, parts, optional=optional)))(value, where)
+    )
 
 
 # -- Intervals, to plain values and back.
 
-_MOST_SCORED_ROWS = 10**12
 _MOST_FOLDS = 1000
 
 
 def intervals_out(intervals: Intervals) -> dict[str, Any]:
     """Return intervals as plain values; the network stands elsewhere."""
-    found: dict[str, Any] = {
-        "groups": [
-            {
-                "group": None if group is None else category_out(group),
-                "rows": each.count,
-                "scores": each.scores.tolist(),
-            }
-            for group, each in intervals.calibrations.items()
-        ]
-    }
+    groups = [
+        {"group": None if group is None else category_out(group), "rows": own.count, "scores": own.scores.tolist()}
+        for group, own in intervals.calibrations.items()
+    ]
+    plain: dict[str, Any] = {"groups": groups}
     if intervals.spread is not None:
-        found["scale"] = {"centers": intervals.spread.centres.tolist(), "sizes": intervals.spread.sizes.tolist()}
+        plain["scale"] = {"centers": intervals.spread.centres.tolist(), "sizes": intervals.spread.sizes.tolist()}
     if intervals.folds:
-        found["folds"] = [network_out(network) for network in intervals.folds]
-        found["fold_of"], found["fold_scores"] = list(intervals.fold_of), intervals.fold_scores.tolist()
-    return found
+        plain["folds"] = [network_out(network) for network in intervals.folds]
+        plain["fold_of"], plain["fold_scores"] = list(intervals.fold_of), intervals.fold_scores.tolist()
+    return plain
 
 
 def intervals_in(value: Any, where: str, network: Network, simple: bool) -> Intervals:
@@ -235,37 +225,37 @@ def intervals_in(value: Any, where: str, network: Network, simple: bool) -> Inte
         "groups": strict.array(_group_in), "scale": _scale_in, "folds": strict.array(strict.anything),
         "fold_of": strict.array(strict.whole(_MOST_FOLDS)), "fold_scores": numbers,
     }  # fmt: skip
-    found = strict.record(value, where, parts, optional=("scale", "folds", "fold_of", "fold_scores"))
-    groups = [group for group, _ in found["groups"]]
+    plain = strict.record(value, where, parts, optional=("scale", "folds", "fold_of", "fold_scores"))
+    groups = [group for group, _ in plain["groups"]]
     if len(set(groups)) < len(groups):
         raise ModelFileError(f"{where}.groups must differ; one stands there twice.")
     folds = tuple(
-        network_in(fold, f"{where}.folds[{k}]", network.schema, simple) for k, fold in enumerate(found.get("folds", ()))
+        network_in(fold, f"{where}.folds[{k}]", network.schema, simple) for k, fold in enumerate(plain.get("folds", ()))
     )
-    fold_of, scores = found.get("fold_of", []), np.array(found.get("fold_scores", []), dtype=np.float64)
-    if len(fold_of) != len(scores) or any(each >= len(folds) for each in fold_of) or bool(folds) != bool(len(scores)):
+    fold_of, scores = plain.get("fold_of", []), np.array(plain.get("fold_scores", []), dtype=np.float64)
+    if len(fold_of) != len(scores) or any(k >= len(folds) for k in fold_of) or bool(folds) != bool(len(scores)):
         raise ModelFileError(f"{where}.fold_of must name the fold of every score.")
     if not folds and not groups:
         raise ModelFileError(f"{where}.groups must have at least one entry.")
-    return Intervals(network, dict(found["groups"]), found.get("scale"), folds, tuple(fold_of), scores)
+    return Intervals(network, dict(plain["groups"]), plain.get("scale"), folds, tuple(fold_of), scores)
 
 
 def _group_in(value: Any, where: str) -> tuple[Any, Calibration]:
     parts: dict[str, Reader[Any]] = {
-        "group": strict.optional(category_in), "rows": strict.whole(_MOST_SCORED_ROWS),
+        "group": strict.optional(category_in), "rows": strict.whole(_MOST_ROWS),
         "scores": strict.array(strict.number)
     }  # fmt: skip
-    found = strict.record(value, where, parts)
-    scores, count = np.array(found["scores"], dtype=np.float64), found["rows"]
+    group, count, scores = strict.record(value, where, parts).values()
+    scores = np.array(scores, dtype=np.float64)
     if len(scores) != len(ranks_kept(count)) or (np.diff(scores) < 0).any():
         raise ModelFileError(f"{where}.scores must be those kept of {count} rows, in order.")
-    return found["group"], Calibration(scores, count)
+    return group, Calibration(scores, count)
 
 
 def _scale_in(value: Any, where: str) -> Spread:
     numbers = strict.array(strict.number)
-    found = strict.record(value, where, {"centers": numbers, "sizes": numbers})
-    centers, sizes = (np.array(found[name], dtype=np.float64) for name in ("centers", "sizes"))
+    lists = strict.record(value, where, {"centers": numbers, "sizes": numbers})
+    centers, sizes = (np.array(numbers, dtype=np.float64) for numbers in lists.values())
     if len(centers) != len(sizes) or not len(sizes) or (np.diff(centers) <= 0).any() or not (sizes > 0).all():
         raise ModelFileError(f"{where} must have rising centers, and a positive size for each.")
     return Spread(centers, sizes)

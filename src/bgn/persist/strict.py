@@ -11,6 +11,7 @@ import math
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
@@ -53,25 +54,24 @@ def parse(raw: bytes) -> Any:
     if depth.max(initial=0) > _MOST_DEPTH:
         raise ModelFileError(f"the file nests lists and objects more than {_MOST_DEPTH} deep.")
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unambiguous, parse_constant=_constant)
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unambiguous, parse_constant=_refuse_constant)
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
         begun = raw.lstrip()[:1] in (b"{", b"")
-        told = "" if begun else " It does not begin as a model file does: is it a table? MODEL comes before DATA."
-        raise ModelFileError(f"the file is not whole JSON in UTF-8: {error}.{told}") from None
+        hint = "" if begun else " It does not begin as a model file does: is it a dataset? MODEL comes before DATA."
+        raise ModelFileError(f"the file is not whole JSON in UTF-8: {error}.{hint}") from None
 
 
 def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise ModelFileError(f"the key {short(twice)} stands twice in one object.")
     return value
 
 
-def _constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ModelFileError(f"the file holds {name}, which no model may.")
 
 
@@ -102,23 +102,23 @@ def obj(value: Any, where: str) -> dict[str, Any]:
 
 def record(value: Any, where: str, fields: Mapping[str, Reader[Any]], optional: Collection[str] = ()) -> dict[str, Any]:
     """Return an object with exactly the keys of `fields`, each read as it says; those in `optional` may be absent."""
-    found = obj(value, where)
+    entries = obj(value, where)
     for key in fields:
-        if key not in found and key not in optional:
+        if key not in entries and key not in optional:
             raise ModelFileError(f"{where or 'the file'} lacks {key!r}.")
-    for key in found:
+    for key in entries:
         if key not in fields:
             raise ModelFileError(f"{where or 'the file'} has the unknown key {short(key)}.")
     place = f"{where}." if where else ""
-    return {key: read(found[key], place + key) for key, read in fields.items() if key in found}
+    return {key: read(entries[key], place + key) for key, read in fields.items() if key in entries}
 
 
-def mapping(each: Reader[Value]) -> Reader[dict[str, Value]]:
+def mapping(reader: Reader[Value]) -> Reader[dict[str, Value]]:
     """Return the reader of objects with any keys."""
-    return lambda value, where: {key: each(entry, where) for key, entry in obj(value, where).items()}
+    return lambda value, where: {key: reader(entry, where) for key, entry in obj(value, where).items()}
 
 
-def array(each: Reader[Value], length: int | None = None) -> Reader[list[Value]]:
+def array(reader: Reader[Value], length: int | None = None) -> Reader[list[Value]]:
     """Return the reader of lists, of any length or one."""
 
     def read(value: Any, where: str) -> list[Value]:
@@ -126,14 +126,14 @@ def array(each: Reader[Value], length: int | None = None) -> Reader[list[Value]]
             raise refuse(where, "a list", value)
         if length is not None and len(value) != length:
             raise ModelFileError(f"{where} must have {length} entries; got {len(value)}.")
-        return [each(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+        return [reader(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
 
     return read
 
 
-def optional(each: Reader[Value]) -> Reader[Value | None]:
+def optional(reader: Reader[Value]) -> Reader[Value | None]:
     """Return the reader that also takes null, as None."""
-    return lambda value, where: None if value is None else each(value, where)
+    return lambda value, where: None if value is None else reader(value, where)
 
 
 def whole(most: int) -> Reader[int]:
@@ -216,24 +216,17 @@ def layout(value: Any, margin: str = "", taken: int = 0) -> str:
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(margin) + taken + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
         return compact
-    inner = margin + "  "
+    inner, lines = margin + "  ", list[str]()
     if isinstance(value, dict):
-        keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
-        lines = [key + layout(part, inner, len(key)) for key, part in zip(keys, value.values(), strict=True)]
+        for key, part in value.items():
+            key = f"{json.dumps(key, ensure_ascii=False)}: "
+            lines.append(key + layout(part, inner, len(key)))
     else:
-        lines = [layout(each, inner) for each in value]
-        if not any(isinstance(each, (list, dict)) for each in value):
-            lines = _filled(lines, _LINE - len(inner))
+        flat = not any(isinstance(part, (list, dict)) for part in value)
+        for part in (layout(part, inner) for part in value):
+            if flat and lines and len(inner) + len(lines[-1]) + len(part) + 3 <= _LINE:
+                lines[-1] += f", {part}"
+            else:
+                lines.append(part)
     left, right = "{}" if isinstance(value, dict) else "[]"
     return f"{left}\n" + ",\n".join(inner + line for line in lines) + f"\n{margin}{right}"
-
-
-def _filled(cells: list[str], room: int) -> list[str]:
-    """Return lines as full of cells as they may be, with room for a comma after each."""
-    lines = cells[:1]
-    for cell in cells[1:]:
-        if len(lines[-1]) + len(cell) + 3 <= room:
-            lines[-1] += f", {cell}"
-        else:
-            lines.append(cell)
-    return lines

@@ -17,7 +17,7 @@ import numpy as np
 from bgn.explain.counterfactual.problem import ChangeProblem
 from bgn.explain.crossings import after_first, crossings, factor
 from bgn.explain.optimize.problem import Domain, Problem
-from bgn.explain.optimize.program import Change, Goal, Program, Region
+from bgn.explain.optimize.program import Program, Region, RowChange, ScoreLimit
 from bgn.explain.optimize.search import Best, Entered, improve, is_empty
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Oblique, Projection
@@ -139,9 +139,9 @@ def _program(problem: ChangeProblem, reach: Floats, nearest: bool = False) -> Pr
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         intercept = intercept + weights * term.values(x[np.newaxis])
     moving = [k for k, term in enumerate(network.linear) if term.column in numbers]
-    goals = [Goal(outputs @ factors, float(intercept @ factors), network.linear_coef[moving] @ factors, least)
+    goals = [ScoreLimit(outputs @ factors, float(intercept @ factors), network.linear_coef[moving] @ factors, least)
              for factors, least in problem.goal.limits(network)]  # fmt: skip
-    change = Change(
+    change = RowChange(
         x, problem.costs, np.array(numbers, dtype=np.int64), problem.parts, problem.counted, problem.max_changed,
         problem.barred, problem.groups, goals, [network.linear[k] for k in moving], nearest,
     )  # fmt: skip

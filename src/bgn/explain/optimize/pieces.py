@@ -23,7 +23,7 @@ _LISTED = 4096  # combinations of categories whose sums are listed
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class Cuts:
     """One column, or one sum over several, piece by piece.
 
     Attributes
@@ -59,7 +59,7 @@ class Pieces:
 
 def cut_column(
     conditions: Sequence[Oblique], domain: Domain, column: int, ends: Sequence[float] = (), one_by_one: bool = False
-) -> Pieces:
+) -> Cuts:
     """Return the pieces of one column, cut at some `ends`, too; with `one_by_one`, each whole number is one where they
     are few."""
     own = [k for k, condition in enumerate(conditions) if condition.projection.columns == (column,)]
@@ -80,14 +80,14 @@ def cut_column(
     rows = np.repeat(row, len(edges), axis=0)
     rows[:, column] = edges[:, 0]
     signs = [np.where(conditions[k].holds(rows), 1.0, -1.0) for k in own]
-    return Pieces(
+    return Cuts(
         Projection((column,), (1.0,)), own, edges, np.zeros(edges.shape, dtype=bool),
         np.array(signs).T.reshape(len(edges), len(own)), allowed is not None,
         len(edges) - 1 if domain.missing[column] else None,
     )  # fmt: skip
 
 
-def cut_sums(conditions: Sequence[Oblique], domain: Domain) -> list[Pieces]:
+def cut_sums(conditions: Sequence[Oblique], domain: Domain) -> list[Cuts]:
     """Return the pieces of the sums over several columns that conditions compare."""
     groups: dict[tuple[Projection, bool], list[tuple[int, float]]] = {}
     for k, condition in enumerate(conditions):
@@ -116,7 +116,7 @@ def _scaled(projection: Projection) -> tuple[Projection, float]:
 
 def _cut_sum(
     conditions: Sequence[Oblique], domain: Domain, scaled: Projection, members: list[tuple[int, float]]
-) -> Pieces:
+) -> Cuts:
     """Return the pieces of one sum; each member is a condition and the factor of the sum that it compares."""
     own, factors = [k for k, _ in members], np.array([factor for _, factor in members])
     cuts = np.array([conditions[k].threshold for k in own]) / factors
@@ -143,8 +143,8 @@ def _cut_sum(
             signs, edges, strict = signs[:0], edges[:0], strict[:0]
         signs = np.vstack([signs, [1.0 if conditions[k].missing else -1.0 for k in own]])
         edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
-        return Pieces(scaled, own, edges, strict, signs, missing=len(edges) - 1)
-    return Pieces(scaled, own, edges, strict, signs)
+        return Cuts(scaled, own, edges, strict, signs, missing=len(edges) - 1)
+    return Cuts(scaled, own, edges, strict, signs)
 
 
 def _list_sums(domain: Domain, scaled: Projection) -> Floats | None:

@@ -42,7 +42,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Goal:
+class ScoreLimit:
     """What the last layer's neurons and the linear terms must add up to: ``least`` or more."""
 
     weights: Floats
@@ -52,7 +52,7 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class RowChange:
     """The cost of changing a row as the objective, and the limits of a change.
 
     Attributes
@@ -69,7 +69,7 @@ class Change:
         Parts that must not all change.
     groups : sequence of tuple of int
         Columns of which exactly one is 1, the others 0.
-    goals : list of Goal
+    goals : list of ScoreLimit
     linear_terms : list of Linear
         Those of numbers that may change.
     nearest : bool
@@ -84,7 +84,7 @@ class Change:
     max_changed: int | None
     barred: Sequence[Iterable[int]]
     groups: Sequence[tuple[int, ...]]
-    goals: list[Goal]
+    goals: list[ScoreLimit]
     linear_terms: list[Linear]
     nearest: bool = False
 
@@ -121,7 +121,7 @@ class Program:
     neurons; and, of a change, what linear terms move by and what the goals are missed by.
     """
 
-    def __init__(self, problem: Problem, change: Change | None = None) -> None:
+    def __init__(self, problem: Problem, change: RowChange | None = None) -> None:
         self.problem, self.change, domain = problem, change, problem.domain
         terms = [] if change is None else change.linear_terms
         cuts = []
@@ -282,7 +282,7 @@ class Program:
 
     # -- Rows of a change: what changes as one, how much may change, and linear terms between their ends.
 
-    def _add_parts(self, change: Change) -> None:
+    def _add_parts(self, change: RowChange) -> None:
         """One category per group, and how many parts may change."""
         for group in change.groups:
             row = self._row()
@@ -318,7 +318,7 @@ class Program:
             row[[self.part.start + part for part in parts]] = 1.0
             self.rows.append((row, min(0.0, len(parts) - 1.0), len(parts) - 1.0))
 
-    def _add_linear_terms(self, change: Change) -> None:
+    def _add_linear_terms(self, change: RowChange) -> None:
         """How far the value of a linear term moves, in the scale of its column: along with the column between the
         term's ends, not at all beyond them."""
         for variable, term in zip(range(self.linear.start, self.linear.stop), change.linear_terms, strict=True):
@@ -400,7 +400,7 @@ class Program:
         self.loss_unit = self.unit / _FINE
         self.loss = -score * (_FINE / self.unit)
 
-    def _set_change(self, change: Change, signs: Floats, constants: Floats) -> None:
+    def _set_change(self, change: RowChange, signs: Floats, constants: Floats) -> None:
         """Make the cost of the change small, or what the goals are missed by."""
         linear_scale = self.scale[[self.place[term.column] for term in change.linear_terms]]
         moved = [float(np.abs(goal.weights).sum()) + 100.0 * float(np.abs(goal.linear_coef * linear_scale).sum())
