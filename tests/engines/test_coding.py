@@ -76,11 +76,11 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
             tried += [x >= threshold, (x >= threshold) | missing]
     assert found == pytest.approx(max(gain(yes, y, np.ones(rows)) for yes in tried), rel=1e-6, abs=1e-9)
     for cut in cuts:  # the same rows answer yes in the table's words
-        told = coding.neuron(cut.neuron, engine.seen())
+        told = coding.rule(cut.rule, engine.seen())
         z = np.empty(rows)
-        line = line_of(columns, cut.neuron.projection)
+        line = line_of(columns, cut.rule.projection)
         z = (line[0][line[1]] * line[2][:, None]).sum(axis=0)
-        assert (told.fires(x[:, None]) == (z >= cut.neuron.threshold)).all()
+        assert (told.fires(x[:, None]) == (z >= cut.rule.threshold)).all()
 
 
 CODING = Coding(
@@ -117,7 +117,7 @@ def test_a_question_in_the_table_s_words_is_answered_alike(asked, seed):
     answers = (line[0][line[1]] * line[2][:, None]).sum(axis=0) >= asked.threshold
     if len(asked.projection.columns) == 1 and asked.projection.columns[0] >= 4 and asked.threshold > 1:
         return  # asks for nothing
-    told = CODING.neuron(asked, seen)
+    told = CODING.rule(asked, seen)
     if len(told.projection.columns) == 1 and len(asked.projection.columns) == 2 and answers.all() | ~answers.any():
         return  # no cut
     assert (told.fires(raw.T) == answers).all()

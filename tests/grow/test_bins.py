@@ -46,16 +46,16 @@ def test_bins_of_many_columns_are_those_of_each(table):
         together = Binned.of(table, different_values(table))
         for k, (column, values) in enumerate(zip(table, different_values(table), strict=True)):
             alone = Binned.of(column[None], [values])
-            for name in ("codes", "centres", "bins", "spread", "reach"):
+            for name in ("codes", "centers", "bins", "scale", "reach"):
                 np.testing.assert_array_equal(getattr(together, name)[k], getattr(alone, name)[0])
-            assert 0 < together.spread[k] < math.inf
+            assert 0 < together.scale[k] < math.inf
             centres = [
                 np.mean((values - values[(len(values) - 1) // 2])[codes_of(values, values, COARSE) == b])
                 for b in range(together.bins[k])
             ]
-            if np.abs(values).max() < 1e200 and together.spread[k] > 1e-200:
-                near = np.clip(np.array(centres) / together.spread[k], -3, 3)
-                np.testing.assert_allclose(together.centres[k, : together.bins[k]], near, rtol=1e-6, atol=1e-6)
+            if np.abs(values).max() < 1e200 and together.scale[k] > 1e-200:
+                near = np.clip(np.array(centres) / together.scale[k], -3, 3)
+                np.testing.assert_allclose(together.centers[k, : together.bins[k]], near, rtol=1e-6, atol=1e-6)
 
 
 @given(st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=300), st.integers(1, 12))

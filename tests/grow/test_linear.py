@@ -95,7 +95,7 @@ def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     model = BGNRegressor(max_terms=6, max_linear=3, random_state=0).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
-        assert len(snapshot.neurons) + len(snapshot.linear) == width
+        assert len(snapshot.rules) + len(snapshot.linear) == width
         assert len(network.linear) == len(snapshot.linear)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(snapshot.train_loss, rel=1e-5)
     save(model, tmp_path / "model.json")

@@ -1,6 +1,6 @@
 """From the columns of a table to the columns that engines hold, and from the rules asked of these back to its own.
 
-Engines hold finite numbers. A number column with missing values becomes two: itself, with a value that stands in for missing values, and
+Engines hold finite numbers. A number column with missing values becomes two: itself, with a value in their place, and
 a 0/1 column that marks them, the marks of all columns after the columns themselves. An unordered category is the number
 of its level, and a missing value in it one level more; an ordered one is a number like any other.
 """
@@ -168,7 +168,7 @@ def coding_of(
 def rare_categories(
     columns: Sequence[Column], sample: NDArray[Any], weight: Integers, unit: float
 ) -> tuple[tuple[int, ...], ...]:
-    """The categories of each unordered category that fewer than ten rows have, of a sample whose rows weigh `unit` each."""
+    """The categories of each unordered column that fewer than ten rows of a sample have; a row weighs `unit`."""
     rare = []
     for column, codes in zip(columns, sample, strict=True):
         categories = 0 if column.categories is None or column.ordered else len(column.categories)

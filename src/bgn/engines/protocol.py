@@ -130,7 +130,7 @@ _NO_COEF = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Output:
-    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers) + sum(linear_coef * linear)``.
+    """Outputs in whole steps: ``prediction = base + sum(weights * answers) + sum(linear_coef * linear)``.
 
     With several outputs, weights have one column and the base has one entry for each. A residual then is one number per
     row all the same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``.
@@ -264,9 +264,9 @@ class Measures:
 class Loss(Protocol):
     """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.losses` has every one there is.
 
-    Targets and scores are whole steps of grids. Of every row a *difference* is kept: a number that its target alone decides,
-    less its score. Residual and loss are functions of difference and target; those below take arrays of NumPy and tensors
-    alike and give the same bits for both.
+    Targets and scores are whole steps of grids. Of every row a *difference* is kept: a number that depends on its
+    target alone, less its score. Residual and loss are functions of difference and target; those below take arrays and
+    tensors and give the same bits for both.
     """
 
     def __hash__(self) -> int: ...
@@ -332,7 +332,7 @@ class Loss(Protocol):
         """Add the powers of some rows, times their weights, to `out`; compiled."""
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
-        """Standard deviation of the rows' losses: from the sum of powers, the largest difference, and the sum of losses."""
+        """Standard deviation of the losses: from the sum of powers, the largest difference, and the sum of losses."""
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """By how much the best score for each group of rows lowers their loss from that of score zero.
@@ -395,7 +395,7 @@ class Engine(Protocol):
         """A column between two ends, its answers of about unit spread; None where float64 cannot tell them apart."""
 
     def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm]) -> Floats:
-        """A linear term's answers times one, times the +-1 answers of every slot, times other linear terms', and its own squared."""
+        """A linear term's answers times one, times the answers of every slot, times other terms', and squared."""
 
     def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Floats:
         """The answers of linear terms summed over the rows where a slot fires."""
@@ -528,8 +528,8 @@ class RowPart(Protocol):
         """For each of the first `n_rules` slots, the weight of the rows where both it and `slot` fire."""
 
     def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm], n_rules: int) -> Integers:
-        """Sum of a linear term's whole numbers over all rows, then over those where each of the first slots fires; then the
-        limbs of its products with other linear terms and itself."""
+        """Sum of a linear term's whole numbers over all rows, then where each of the first slots fires; then limbs of its
+        products with other linear terms and itself."""
 
     def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Integers:
         """Sum of the whole numbers of each linear term over the rows where a slot fires."""

@@ -78,7 +78,7 @@ class Constraints:
         return sign
 
     def signs(self, rules: Sequence[Oblique], linear: Sequence[LinearTerm] = ()) -> Integers:
-        """What :meth:`sign` says of rules that were admitted, 0 for the base first; the signs of linear coefficients last."""
+        """The signs of admitted rules, see :meth:`sign`: 0 for the base first; those of linear terms last."""
         signs = (self.sign(rule.projection) or 0 for rule in rules)
         return np.array([0, *signs, *(self.of(linear_term.column) for linear_term in linear)], np.int64)
 

@@ -50,14 +50,14 @@ class Record(_MeanLosses):
     ----------
     layer : int
         Index of the hidden layer that grew, as in ``network.layers``.
-    width : int
-        Its width after the step, linear terms included.
+    n_terms : int
+        Its size after the step, linear terms included.
     kind : {"addition", "replacement", "linear"}
-    rule : int
+    term : int
         Index of the rule, or of the linear term, that was added or replaced.
     train_loss, validation_loss : float
         Mean losses after the step, for numbers squared errors; NaN where there are no validation rows. What
-        cross-validation found for a width stands in the snapshot of that width.
+        cross-validation found for a size stands in the snapshot of that size.
     train_mse, validation_mse : float
         The same, by their name for numbers.
     bound : float
@@ -186,7 +186,7 @@ class History(Tabular):
     >>> model = BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
-    >>> [record.width for record in model.history_.records if record.kind == "addition"]
+    >>> [record.n_terms for record in model.history_.records if record.kind == "addition"]
     [1, 2, 3, 4]
     >>> len(model.history_) == len(list(model.history_))
     True
@@ -338,7 +338,7 @@ def progress_bar(verbose: int, max_terms: int, ensemble: int = 1) -> Iterator[Ca
     from tqdm.auto import tqdm
 
     sizes: dict[int, int] = {}
-    with tqdm(total=max_terms * ensemble, unit="neuron", desc="growing") as bar:
+    with tqdm(total=max_terms * ensemble, unit="rule", desc="growing") as bar:
 
         def show(record: Record) -> None:
             sizes[record.member] = record.n_terms

@@ -290,7 +290,7 @@ class LayerGrowth:
     ) -> tuple[Any, Floats, Floats]:
         """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
         signs = self.settings.constraints.signs(self.state.rules, self.state.linear)
-        return short.amounts(
+        return short.short_outputs(
             base, weights, self.fitter.inverse(self.state), more, signs, self.state.linear, linear_coef
         )
 
@@ -444,7 +444,7 @@ def ends(low: float, high: float, digits: int | None) -> tuple[float, float]:
 
 
 def in_units(grid: Grid, output: Output) -> tuple[Any, Floats, Floats]:
-    """Base, output weights and linear coefficients per unit of their columns; the base holds where all columns are zero."""
+    """Base, output weights and linear coefficients per unit of their columns; the base is for columns of zero."""
     base: Any = grid.center + grid.value(output.base)
     linear_coef = grid.value(output.linear_coef)
     linear_coef = linear_coef * _per_output([linear_term.per_unit for linear_term in output.linear], linear_coef)

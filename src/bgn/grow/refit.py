@@ -170,8 +170,7 @@ class Full:
         return self._accepted(rows, state, fit, state.n_rules, 0.0, (*state.linear, linear_term))
 
     def _linear_column(self, rows: Engine, state: State, linear_term: LinearTerm) -> tuple[Floats, Floats, float]:
-        """Inner products of a linear term with all terms and itself, these times the inverse, and what is new in it; 0 for
-        nothing."""
+        """Inner products of a linear term with all terms and itself, these times the inverse, and what is new in it."""
         assert isinstance(state, Fit)
         column = rows.linear_products(linear_term, state.linear)
         pull = (state.inverse * column[:-1]).sum(axis=1)
@@ -189,7 +188,7 @@ class Full:
         return weights
 
     def _measure(self, rows: Engine, state: Fit, spare: int, rule: Oblique) -> tuple[Floats, float]:
-        """Inner products of the rule's +-1 answers with the constant, the other rules, the linear terms and the target."""
+        """Inner products of the rule's answers with the constant, the other rules, the linear terms and the target."""
         fired, target_sum, _ = rows.put(spare, rule)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
         sums = state.products[0, 1:]  # of rules 2 * fired - rows
@@ -253,7 +252,7 @@ class Full:
     ) -> State | None:  # fmt: skip
         """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
 
-        Its linear terms begin with those of the state. A loss that takes steps takes them from `start`, or from the weights
+        Its linear terms begin with those of the state. A loss that takes steps starts from `start`, or from the weights
         there are.
         """
         assert isinstance(state, Fit)
@@ -396,7 +395,7 @@ class OutputFitter(Protocol):
         ...
 
     def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
-        """By how much a linear term would lower the training loss with its penalty; the current output is the state's."""
+        """By how much a linear term would lower the penalised training loss; the current output is the state's."""
         ...
 
     def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
@@ -455,7 +454,7 @@ def changed(old: tuple[Oblique, ...], new: tuple[Oblique, ...]) -> list[int]:
 def taken_over(
     rows: Engine, state: Fit, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...], ridge: float
 ) -> Fit | None:
-    """The state with other rules, put in their slots, and more linear terms; None where one answers as others do together.
+    """The state with other rules in their slots, and more linear terms; None where one answers as others together.
 
     What is new has no weight yet.
     """

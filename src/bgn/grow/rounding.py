@@ -139,7 +139,7 @@ class Shortener:
         return frozenset() if self.coding is None else frozenset(np.flatnonzero(self.coding.ordered).tolist())
 
     def _numbers(self, line: Projection) -> Projection:
-        """A projection without the marks of its own column's missing values, which a threshold need not be told apart from."""
+        """A projection without the marks of its own column's missing values."""
         if self.coding is None or len(line.columns) != 2 or len({*map(self.coding.owner, line.columns)}) == 2:
             return line
         return Projection(line.columns[:1], line.coefficients[:1])
@@ -148,11 +148,11 @@ class Shortener:
         self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers,
         linear: Sequence[LinearTerm] = (), linear_coef: Floats | None = None,
     ) -> tuple[Any, Floats, Floats]:  # fmt: skip
-        """Base, output weights and linear coefficients: amounts, for a yes, for all noes, from end to end of a line, are short.
+        """Base, output weights and linear coefficients of few digits: what a rule adds, and a line from end to end.
 
-        They have `more` digits than usual. One after the other is rounded, linear coefficients first. With the `inverse` of their
-        products, base first and linear coefficients last, the others make up for it as far as they can, where they are not too many,
-        and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
+        They have `more` digits than usual. One after the other is rounded, linear terms first. With the `inverse` of
+        their products, base first and linear terms last, the others make up for it as far as they can, where they are
+        not too many, and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
         """
         linear_coef = np.zeros((0, *weights.shape[1:])) if linear_coef is None else linear_coef
         if weights.ndim > 1:
@@ -193,7 +193,7 @@ class Shortener:
 
 
 def _moved(rows: Engine, output: Output, cut: Cut) -> Cut | None:
-    """The cut of a number beside a category whose categories add what they did, less what those add that have the threshold
+    """The cut of a number beside a column whose categories add what they did, less what the one adds whose threshold is
     nearest to zero; None where these add nothing already, or there is no such cut.
 
     A sum then rounds less than the number itself has digits for: its thresholds are decimals of few digits.

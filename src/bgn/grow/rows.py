@@ -141,8 +141,7 @@ def _plan(
     source: RowSource, evaluation: RowSource | None, alone: bool, validation_fraction: float, seed: int,
     loss: Callable[[float, float, int], Loss], cv: Folding, drafted: int,
 ) -> tuple[Plan, int, NDArray[np.bool_], Folding]:  # fmt: skip
-    """What becomes of every row; the power of two that weights are scaled by; which columns have missing values; how many
-    folds."""
+    """What becomes of every row; the power of two that weights are scaled by; columns with missing values; folds."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
     total = sum(survey.total for survey in surveys)

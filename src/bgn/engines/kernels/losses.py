@@ -3,7 +3,7 @@
 A value is a whole number of ``2**-FINE``. Functions of a distance ``u >= 0`` come from tables of cubics between nodes
 2**-6 apart, worked out in decimals, which round the same everywhere; beyond 32 they are zero. The first half is for
 arrays of NumPy and for tensors alike: every step is one of whole numbers, or one of floats that IEEE 754 rounds. The
-second half is the same compiled: loops over rows, where a difference is the score of zero less the row's score, in steps of
+second half is the same compiled: loops over rows, where a difference is zero less the row's score, in steps of
 ``2**-(FINE - shift)``, `target` is the number of the row's class, and several classes have one row of differences each.
 """
 
@@ -34,7 +34,7 @@ SQRT2 = 1.4142135623730951
 
 
 def _cubics(values: list[Decimal], linear_coef: list[Decimal]) -> Integers:
-    """Hermite cubics between nodes, from values and linear coefficients at them; one row of four coefficients for each."""
+    """Hermite cubics between nodes, from values and slopes at them; one row of four coefficients for each."""
     rows = []
     for (a, b), (s, t) in zip(pairwise(values), pairwise(linear_coef), strict=True):
         s, t = s * _STEP, t * _STEP

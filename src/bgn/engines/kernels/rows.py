@@ -1,4 +1,4 @@
-"""Loops over rows: projections, answers, differences, and sums of integers; compiled by numba on first use, cached on disk.
+"""Loops over rows: projections, answers, differences and sums of integers; compiled on first use, cached on disk.
 
 Kernels know arrays only. All sums over rows are sums of integers, so that partial results of any blocks, in any
 order, merge to the same bits. `columns` is (columns, rows), each column contiguous; `codes` is (groups, rows), a
@@ -84,7 +84,7 @@ def look_up(diff, codes, tables, start, stop, out):
 
 @compiled
 def look_up_classes(diff, codes, tables, start, stop, out):
-    """Differences of every class less the sums of table entries; a few rows at a time, while their answers are at hand."""
+    """Differences of every class less the sums of table entries; a few rows at a time, which stay in the cache."""
     for begin in range(start, stop, _AT_HAND):
         end = min(begin + _AT_HAND, stop)
         for k in range(len(diff)):
