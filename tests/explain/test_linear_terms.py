@@ -143,7 +143,7 @@ def test_margins_tell_the_slope_until_the_next_threshold():
     found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
     assert found.up[0, 0] == 3.0
     assert found.distance[0, 0] == 2.0
-    assert found.slopes.tolist() == [[0.0, 0.5], [0.0, 0.0]]
+    assert found.linear_coef.tolist() == [[0.0, 0.5], [0.0, 0.0]]
 
 
 @settings(max_examples=25, deadline=None)

@@ -19,32 +19,25 @@ from bgn.text import Quoted, quote_category, quote_name
 
 
 def clipped_network(model: Any) -> Network:
-    """Return a model's network if all its slopes have ends: without, a prediction may be anything."""
+    """Return a model's network if all its linear terms have ends: without, a prediction may be anything."""
     network = network_of(model, plain=False)
     if any(not np.isfinite([term.low, term.high]).all() for term in network.linear):
         raise ValueError(
-            "model must predict by questions, and by slopes between two ends; this one has slopes without "
+            "model must predict by rules, and by linear terms between two ends; this one has linear terms without "
             "ends, whose predictions may be anything. Pass ranges to bgn.Network."
         )
     return network
 
 
-def linear_values(network: Network, rows: Floats) -> Floats:
-    """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
-    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
-    for term, weights in zip(network.linear, network.linear_coef, strict=True):
-        found[:, term.column] += np.multiply.outer(term.values(rows), weights if found.ndim > 2 else weights[0])
-    return found
-
-
-def linear_coef_at(network: Network, rows: Floats) -> Floats:
-    """Return what linear terms add per unit at each row, column by column."""
-    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
+def linear_values(network: Network, rows: Floats, per_unit: bool = False) -> Floats:
+    """Return what linear terms add to each row, or add per unit there, column by column; of several outputs, one last
+    axis for them."""
+    added = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         values = rows[:, term.column]
-        inside = (values >= term.low) & (values <= term.high)
-        found[inside, term.column] += weights if found.ndim > 2 else weights[0]
-    return found
+        amounts = np.where((values >= term.low) & (values <= term.high), 1.0, 0.0) if per_unit else term.values(rows)
+        added[:, term.column] += np.multiply.outer(amounts, weights if added.ndim > 2 else weights[0])
+    return added
 
 
 def read_codes(network: Network) -> Network:
@@ -59,20 +52,20 @@ def decode_rows(network: Network, rows: Any) -> Any:
     """Return encoded rows, categories as numbers of their levels, as the table has them; other rows as they are."""
     if network.schema.all_numbers or getattr(rows, "dtype", None) != np.float64:
         return rows
-    told = np.asarray(rows).astype(object)
+    decoded = np.asarray(rows).astype(object)
     for j, kind in enumerate(network.schema.columns):
-        if kind.categories is not None:  # a column that was not read has zeros, and perhaps no levels
-            told[:, j] = [None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]]
-    return told
+        if kind.categories is not None:  # a column that was not read has zeros, and perhaps no categories
+            decoded[:, j] = [None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]]
+    return decoded
 
 
 def table_row(network: Network, row: Floats) -> Any:
-    """Return one encoded row as the table has it: floats where all columns are numbers, else words and None."""
+    """Return one encoded row as the dataset has it: floats where all columns are numbers, else categories and None."""
     if network.schema.all_numbers:
         return row
-    told = decode_rows(network, row[np.newaxis])[0]
-    told[[value != value for value in told]] = None
-    return told
+    decoded = decode_rows(network, row[np.newaxis])[0]
+    decoded[[value != value for value in decoded]] = None
+    return decoded
 
 
 def to_plain_row(row: Any) -> list[Any]:
@@ -81,10 +74,9 @@ def to_plain_row(row: Any) -> list[Any]:
 
 
 def value_if_missing(network: Network, column: int) -> float | None:
-    """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
-    kind = network.schema.columns[column]
-    typical = kind.typical
-    if network.layers[0].refuses_missing[column] and not network._never_asked[column]:
+    """Return what conditions see where a column is missing: NaN, what it counts as, or None where it is refused."""
+    typical = network.schema.columns[column].typical
+    if network.layers[0].refuses_missing[column] and not network._never_read[column]:
         return typical
     return None if typical is None and network.refuses_missing[column] else float("nan")
 
@@ -122,15 +114,6 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     )
 
 
-def refuse_dataset(feature: Any) -> None:
-    """Refuse rows where a column should be."""
-    if hasattr(feature, "columns") or np.ndim(feature) > 1:
-        raise ValueError(
-            f"feature must be a column, or two; got a table ({type(feature).__name__}). The column comes first, the "
-            "rows second: effect(model, 'income', X), or model.effect('income', X)."
-        )
-
-
 def columns_of(network: Network, features: Iterable[Any], argument: str) -> list[int]:
     """Return the columns that `features` stand for, in the order given, each once."""
     if isinstance(features, str):
@@ -138,9 +121,11 @@ def columns_of(network: Network, features: Iterable[Any], argument: str) -> list
     return list(dict.fromkeys(column_of(network, feature, argument) for feature in features))
 
 
-def positive_numbers(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
-    """Return one positive number per column: those passed, 1 by default and for names left out of a mapping."""
-    numbers = np.ones(network.n_inputs)
+def positive_numbers(
+    network: Network, values: Any, argument: str, hint: str = "", default: Floats | float = 1.0
+) -> Floats:
+    """Return one positive number per column: those passed, the default ones for names left out of a mapping."""
+    numbers = np.full(network.n_inputs, default)
     if isinstance(values, Mapping):
         for name, value in values.items():
             numbers[column_of(network, name, argument)] = value
@@ -170,12 +155,12 @@ def class_number(network: Network, label: Any, argument: str) -> int:
     for number, known in enumerate(labels):
         if known == label and isinstance(known, str) == isinstance(label, str):
             return number
-    words = list(map(category_name, labels))
-    if isinstance(label, str) and words.count(label) == 1:
-        return words.index(label)
+    names = list(map(category_name, labels))
+    if isinstance(label, str) and names.count(label) == 1:
+        return names.index(label)
     raise ValueError(
         f"{argument} must be one of the classes {', '.join(map(repr, labels[:10]))}; got {label!r}."
-        f"{did_you_mean(str(label), words)}"
+        f"{did_you_mean(str(label), names)}"
     )
 
 
@@ -200,8 +185,8 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:
     """Return the probabilities of all classes, one column per class, from raw scores."""
-    found = network.linked(scores)
-    return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
+    chances = network.linked(scores)
+    return chances if chances.ndim == 2 else np.stack([1.0 - chances, chances], axis=1)
 
 
 def predicted_of(network: Network, number: int, scores: Floats) -> Floats:
@@ -211,23 +196,23 @@ def predicted_of(network: Network, number: int, scores: Floats) -> Floats:
 
 def mean_predictions(network: Network, number: int, columns: list[int], values: Floats, background: Floats) -> Floats:
     """Return the mean over the background of what `predicted_of` says when columns have each row of `values`."""
-    found = np.empty(len(values))
+    means = np.empty(len(values))
     at_once = max(1, _BLOCK // len(background))
     for start in range(0, len(values), at_once):
         block = values[start : start + at_once]
         mixed = np.tile(background, (len(block), 1))
         mixed[:, columns] = np.repeat(block, len(background), axis=0)
         predictions = predicted_of(network, number, network._raw_score(mixed))
-        found[start : start + at_once] = predictions.reshape(len(block), -1).mean(axis=1)
-    return found
+        means[start : start + at_once] = predictions.reshape(len(block), -1).mean(axis=1)
+    return means
 
 
 def prediction_title(network: Network, number: int) -> str | None:
     """Return what the probability of a class is called, such as "probability of Churn = Yes"; a number by its name."""
     if network.link == "identity":
         return network.target_name
-    word = quote_category(category_name(class_labels(network)[number]))
-    return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {word}")
+    name = quote_category(category_name(class_labels(network)[number]))
+    return Quoted(f"probability of {quote_name(network.target_name or 'class')} = {name}")
 
 
 def one_hot_limits(schema: Schema, row: Floats, immutable: Collection[str]) -> tuple[list[str], list[list[str]]]:

@@ -13,8 +13,15 @@ import numpy as np
 from bgn.explain.arguments import columns_of, table_row, to_plain_row
 from bgn.explain.crossings import compile_search, crossings
 from bgn.explain.extremes import network_of_output
-from bgn.explain.optimize.pieces import cut_column, cut_sums
-from bgn.explain.optimize.problem import Domain, Problem, largest_score, linear_terms_of, read_domain
+from bgn.explain.optimize.problem import (
+    Domain,
+    Problem,
+    cut_column,
+    cut_sums,
+    largest_score,
+    linear_terms_of,
+    read_domain,
+)
 from bgn.explain.optimize.search import highest, places_along, rows_but
 from bgn.inputs.arguments import monotone_columns
 from bgn.model.layer import Layer
@@ -87,9 +94,8 @@ class Certificates(Mapping[str, Certificate], Tabular):
     certificates: Mapping[str, Certificate]
 
     def _columns(self) -> Columns:
-        each = list(self.certificates.values())
-        told = {"column": [one.column for one in each], "direction": [one.direction for one in each]}
-        return told | {"rise": [one.rise for one in each], "fall": [one.fall for one in each]}
+        names = ("column", "direction", "rise", "fall")
+        return {name: [getattr(certificate, name) for certificate in self.values()] for name in names}
 
     def __getitem__(self, name: str) -> Certificate:
         return self.certificates[name]
@@ -101,7 +107,7 @@ class Certificates(Mapping[str, Certificate], Tabular):
         return len(self.certificates)
 
     def __repr__(self) -> str:
-        return f"Certificates({', '.join(f'{quote_name(name)} {each.direction}' for name, each in self.items())})"
+        return f"Certificates({', '.join(f'{quote_name(name)} {one.direction}' for name, one in self.items())})"
 
 
 @through_pipelines()
@@ -169,26 +175,22 @@ def _certificate(
         return Certificate(name, "unordered")
     if network.below:
         return Certificate(name, "unknown")
-    start = time.monotonic()
-    rise, rises, up = _largest_rise(network, domain, column, 1.0, start + 0.5 * seconds)
-    fall, falls, down = _largest_rise(network, domain, column, -1.0, start + seconds)
-    none = _ROUNDING * largest_score(network)
-    never_up, never_down = rise <= none and up, fall <= none and down
-    direction = {(True, True): "constant", (True, False): "decreasing", (False, True): "increasing"}.get(
-        (never_up, never_down), "neither"
-    )
-    if (rise <= none and not up) or (fall <= none and not down):
+    start, none = time.monotonic(), _ROUNDING * largest_score(network)
+    moves = [(sign, *_largest_rise(network, domain, column, sign, start + share * seconds))
+             for sign, share in ((1.0, 0.5), (-1.0, 1.0))]  # fmt: skip
+    directions = {(True, True): "constant", (True, False): "decreasing", (False, True): "increasing"}
+    never = [size <= none and proven for _, size, _, proven in moves]
+    direction = directions.get((never[0], never[1]), "neither")
+    if any(size <= none and not proven for _, size, _, proven in moves):
         direction = "unknown"
     if ends is not None:
         bounded = network.changed(bounds=ends)
-        rises = rises and _move_within_bounds(bounded, domain, column, 1.0, rises)
-        falls = falls and _move_within_bounds(bounded, domain, column, -1.0, falls)
-        direction = "unknown" if direction == "neither" and (rises is None or falls is None) else direction
-    sizes, pairs = [], []
-    for size, pair, proven in ((rise, rises, up), (fall, falls, down)):
-        sizes.append(size if size > none else 0.0 if proven else np.nan)
-        shown = size > none and pair is not None
-        pairs.append((table_row(network, pair[0]), table_row(network, pair[1])) if shown and pair else None)
+        moves = [(sign, size, pair and _move_within_bounds(bounded, domain, column, sign, pair), proven)
+                 for sign, size, pair, proven in moves]  # fmt: skip
+        direction = "unknown" if direction == "neither" and any(pair is None for *_, pair, _ in moves) else direction
+    sizes = [size if size > none else 0.0 if proven else np.nan for _, size, _, proven in moves]
+    pairs = [(table_row(network, pair[0]), table_row(network, pair[1])) if size > none and pair else None
+             for _, size, pair, _ in moves]  # fmt: skip
     return Certificate(name, direction, sizes[0], sizes[1], pairs[0], pairs[1])
 
 
@@ -242,10 +244,12 @@ def _readers_problem(
     return Problem(conditions, sign * weights, coefs, domain, deeper, linear_range=ends)
 
 
-def _moved(neurons: Iterable[Oblique], place: Mapping[int, int]) -> list[Oblique]:
-    """Return neurons that read other columns in some columns' place: sums are taken in the same order."""
-    columns = ((neuron, tuple(place.get(column, column) for column in neuron.columns)) for neuron in neurons)
-    return [replace(neuron, projection=replace(neuron.projection, columns=moved)) for neuron, moved in columns]
+def _moved(conditions: Iterable[Oblique], place: Mapping[int, int]) -> list[Oblique]:
+    """Return conditions that read other columns in some columns' place: sums are taken in the same order."""
+    return [
+        replace(one, projection=replace(one.projection, columns=tuple(place.get(column, column) for column in one.columns)))
+        for one in conditions
+    ]
 
 
 def _never_rises(problem: Problem, column: int) -> bool:
@@ -360,17 +364,17 @@ def _values(network: Network, domain: Domain, column: int, rows: Floats) -> Floa
 # -- What an estimator was told its predictions must do: proven for its network, and kept by what is made of that.
 
 
-def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
-    """Return sentences on what is proven of a fitted estimator for every row, of what it was told.
+def list_guarantees(model: Any, max_seconds: float = 5.0, names: Schema | None = None) -> list[str]:
+    """Return sentences on what is proven of a fitted estimator for every row, of what was required of it.
 
     Parameters
     ----------
     model : fitted estimator
-        Anything else has made no promise.
+        Of anything else nothing was required.
     max_seconds : float, default 5
         Time for each proof; what is not proven by then, or does not hold after an edit, is left out.
-    words : Schema, optional
-        What columns and classes are called; as the model has them unless told.
+    names : Schema, optional
+        What columns and classes are called, if not as in the model.
 
     Returns
     -------
@@ -389,40 +393,39 @@ def list_guarantees(model: Any, max_seconds: float = 5.0, words: Schema | None =
     network = getattr(model, "network_", None)
     if network is None or network.link == "softmax":
         return []
-    found, turned, network = [], is_first_positive(network), with_positive_second(network)
-    words = network.schema if words is None else words
-    classes = words.classes
-    what = "the prediction" if classes is None else f"the probability of {quote_category(category_name(classes[1]))}"
+    sentences, turned, network = [], is_first_positive(network), with_positive_second(network)
+    names = network.schema if names is None else names
+    what = "the prediction"
+    if names.classes is not None:
+        what = f"the probability of {quote_category(category_name(names.classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
-    for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
+    for name, shown, sign in zip(network.names, names.names, wanted, strict=True):
         if sign := -sign if turned else sign:
             direction = certify(network, [name], max_seconds=max_seconds)[name].direction
             if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
-                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {quote_name(shown)} rises")
+                sentences.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {quote_name(shown)} rises")
     low, high = network.bounds or (-math.inf, math.inf)
-    found += [f"no prediction lies below {low:g}"] * math.isfinite(low)
-    return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)
+    sentences += [f"no prediction lies below {low:g}"] * math.isfinite(low)
+    return sentences + [f"no prediction lies above {high:g}"] * math.isfinite(high)
 
 
 def requested_signs(model: Any) -> tuple[int, ...]:
-    """Return what a fitted estimator was told of every column: 1, -1 or 0; nothing of what was told nothing."""
+    """Return what is required of a fitted estimator by column: 1, -1 or 0; nothing where nothing is."""
     network = getattr(model, "network_", None)
     return () if network is None else monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
 
 
 def weight_signs(network: Network, wanted: tuple[int, ...]) -> Floats | None:
-    """Return the signs that the weights of a network's questions must have for what columns want, 0 for either.
-
-    None where no column wants anything.
-    """
+    """Return the signs that the weights of a network's rules must have for what columns want, 0 for either; None where
+    no column wants anything."""
     if not any(wanted) or network.depth > 1:
         return None
-    found = []
-    for neuron in network.layers[0].neurons:
+    required = []
+    for condition in network.layers[0].neurons:
         signs = set()
-        for column, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+        for column, coefficient in zip(condition.columns, condition.projection.coefficients, strict=True):
             steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
             if wanted[column]:
-                signs |= {int(each) * wanted[column] for each in np.sign(steps) if each}
-        found.append(float(signs.pop()) if len(signs) == 1 else 0.0)
-    return np.array(found)
+                signs |= {int(sign) * wanted[column] for sign in np.sign(steps) if sign}
+        required.append(float(signs.pop()) if len(signs) == 1 else 0.0)
+    return np.array(required)

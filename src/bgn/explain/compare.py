@@ -53,8 +53,7 @@ def compare_tables(
     Comparison(b - a: +2 = rooms +1.375, age +0.625)
     """
     network = network_of_output(model, output)
-    rows = rows_of(network, X_a, "X_a"), rows_of(network, X_b, "X_b")
-    return _compared(network, *rows, names, random_state)
+    return _compared(network, rows_of(network, X_a, "X_a"), rows_of(network, X_b, "X_b"), names, random_state)
 
 
 @through_pipelines("X")
@@ -74,10 +73,8 @@ def compare_groups(
     between : (group, group), optional
         Which two, the first being what the other is compared with. To be left out where there are two, which are taken
         in their order.
-    output : int, optional
-        Of a model of several classes, the one whose raw score is compared.
-    random_state : int, optional
-        For deeper networks on more than ten columns, whose shares are sampled.
+    output, random_state
+        As in :func:`bgn.compare_tables`.
 
     Returns
     -------

@@ -1,13 +1,11 @@
-"""What each column adds to a neuron's sum, and where along a column the neuron changes its answer: the very number.
+"""What each column adds to a condition's sum, and where along a column the condition turns: the very number.
 
-A neuron fires when its summands, added in the order of the columns, reach the threshold. With the other columns fixed,
-its answer changes at most once along a column, because every rounding of that sum is monotone. The first float with the
-new answer is found by a search over floats in their order, begun at the number that exact arithmetic would give.
+A condition holds when its summands, added in the order of the columns, reach the threshold. With the other columns
+fixed it turns at most once along a column, because every rounding of that sum is monotone. The first float on the other
+side is found by a search over floats in their order, begun at the number that exact arithmetic would give.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,40 +25,27 @@ _UNSIGNED = (1 << 63) - 1
 _FAR = 1 << 12
 
 
-def summand(neuron: Oblique, place: int, rows: Floats) -> Floats:
-    """Return what the column at one place of a neuron's projection adds to the sum of every row.
+def summand(condition: Oblique, place: int, rows: Floats) -> Floats:
+    """Return what the column at one place of a condition's projection adds to the sum of every row.
 
-    A gap adds an infinity of the sign that gives the neuron's answer for gaps, whatever the other columns add.
+    A missing value adds an infinity, with which the condition holds or not as it does there, whatever others add.
     """
-    values = neuron.projection.at(place).values(rows)
-    if neuron.missing is None:
+    values = condition.projection.at(place).values(rows)
+    if condition.missing is None:
         return values
-    return np.where(np.isnan(values), np.inf if neuron.missing else -np.inf, values)
+    return np.where(np.isnan(values), np.inf if condition.missing else -np.inf, values)
 
 
-def summands(neuron: Oblique, rows: Floats) -> Floats:
-    """Return what every column that a neuron reads adds to the sum of every row, shape (columns, rows)."""
-    places = range(len(neuron.projection.columns))
-    return np.array([summand(neuron, place, rows) for place in places]).reshape(len(places), len(rows))
+def summands(condition: Oblique, rows: Floats) -> Floats:
+    """Return what every column that a condition reads adds to the sum of every row, shape (columns, rows)."""
+    places = range(len(condition.projection.columns))
+    return np.array([summand(condition, place, rows) for place in places]).reshape(len(places), len(rows))
 
 
-def factor(neuron: Oblique, column: int) -> float:
-    """Return a neuron's factor for a column of numbers, 0 if it does not read it."""
-    projection = neuron.projection
+def factor(condition: Oblique, column: int) -> float:
+    """Return a condition's factor for a column of numbers, 0 if it does not read it."""
+    projection = condition.projection
     return projection.factors[projection.columns.index(column)] if column in projection.columns else 0.0
-
-
-def normal(neuron: Oblique, n_inputs: int) -> Floats:
-    """Return a neuron's factors, all of numbers, as a vector over the columns."""
-    vector = np.zeros(n_inputs)
-    vector[list(neuron.projection.columns)] = neuron.projection.factors
-    return vector
-
-
-def direction(neuron: Oblique) -> Projection:
-    """Return a neuron's projection divided by its first factor: parallel neurons have the same."""
-    projection = neuron.projection
-    return Projection(projection.columns, tuple(each / projection.factors[0] for each in projection.factors))
 
 
 @compiled
@@ -121,83 +106,54 @@ def compile_search() -> None:
     _search(np.zeros((1, 1)), 0, 1.0, 0.0, np.empty(1))
 
 
-def crossings(neuron: Oblique, column: int, rows: Floats) -> Floats:
-    """Return for every row the first value of `column`, one of numbers, at which a neuron has its upper answer.
+def crossings(condition: Oblique, column: int, rows: Floats) -> Floats:
+    """Return for every row the first value of `column`, one of numbers, from which on a condition has its upper answer.
 
-    At that value and above the neuron fires if its weight there is positive, and does not if it is negative; below
-    it is the other way round. ``inf`` means that the answer never changes from the lower one, ``-inf`` that it is
-    the upper one everywhere.
+    From there on it holds if its factor is positive, and does not if that is negative; below it is the other way round.
+    ``inf`` means that it never turns from the lower answer, ``-inf`` that it has the upper one everywhere.
     """
-    place = neuron.projection.columns.index(column)
-    weight, out = neuron.projection.factors[place], np.empty(len(rows))
-    if weight == 0.0:  # it asks for gaps alone
+    place = condition.projection.columns.index(column)
+    weight, out = condition.projection.factors[place], np.empty(len(rows))
+    if weight == 0.0:  # it asks for missing values alone
         still = rows.copy()
         still[:, column] = 0.0
-        return np.where(neuron.fires(still), np.inf, -np.inf)
-    if len(neuron.projection.columns) == 1:
-        _search(np.zeros((1, 1)), 0, weight, neuron.threshold, out[:1])
+        return np.where(condition.holds(still), np.inf, -np.inf)
+    if len(condition.projection.columns) == 1:
+        _search(np.zeros((1, 1)), 0, weight, condition.threshold, out[:1])
         out[:] = out[:1]
     else:
-        _search(np.ascontiguousarray(summands(neuron, rows).T), place, weight, neuron.threshold, out)
-    if neuron.missing is not None:
-        others = [each for each in neuron.projection.columns if each != column]
-        out[np.isnan(rows[:, others]).any(axis=1)] = -np.inf if neuron.missing == (weight > 0) else np.inf
+        _search(np.ascontiguousarray(summands(condition, rows).T), place, weight, condition.threshold, out)
+    if condition.missing is not None:
+        others = [other for other in condition.projection.columns if other != column]
+        out[np.isnan(rows[:, others]).any(axis=1)] = -np.inf if condition.missing == (weight > 0) else np.inf
     return out
 
 
-@compiled
-def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, levels: Floats) -> None:
-    """Add to `levels`, one per point, a neuron's mean part over rows that cross at `crossings`; both in order.
-
-    A row fires from its crossing on if `rising`, else before it. Cost: one pass over both.
-    """
-    rows, passed = len(crossings), 0
-    for k in range(len(points)):
-        while passed < rows and crossings[passed] <= points[k]:
-            passed += 1
-        firing = passed if rising else rows - passed
-        levels[k] += weight * (2.0 * firing / rows - 1.0)
-
-
-def crossings_along(layer: Layer, column: int, rows: Floats) -> Floats:
-    """Return where the neurons that read a column change their answers along it, shape (rows, readers), in order."""
-    return np.sort(_crossings_of(layer, np.flatnonzero(layer.reads[:, column]), column, rows), axis=1)
-
-
-def _crossings_of(layer: Layer, readers: NDArray[np.intp], column: int, rows: Floats) -> Floats:
-    found = np.empty((len(rows), len(readers)))
-    for position, reader in enumerate(readers):
-        found[:, position] = crossings(layer.neurons[reader], column, rows)
-    return found
-
-
-def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iterator[Floats]]:
-    """Return what every row meets when one column goes from the lowest to the highest value.
-
-    First the crossings of the neurons that read the column, shape (rows, readers), in order; then an iterator of
-    the layer's answers before the first, after it, and so on: readers + 1 times the same array, updated. Answers
-    between equal crossings are never met.
-    """
+def crossings_along(layer: Layer, column: int, rows: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the conditions of a layer that read a column, and where they turn along it, shape (rows, readers)."""
     readers = np.flatnonzero(layer.reads[:, column])
-    found = _crossings_of(layer, readers, column, rows)
-    order = np.argsort(found, axis=1)
-    upper = np.array([1.0 if factor(layer.neurons[reader], column) > 0 else -1.0 for reader in readers])
-
-    def walk() -> Iterator[Floats]:
-        answers = layer.fire(rows)
-        answers[:, readers] = -upper
-        yield answers
-        for rank in order.T:
-            answers[np.arange(len(rows)), readers[rank]] = upper[rank]
-            yield answers
-
-    return np.take_along_axis(found, order, axis=1), walk()
+    places = np.empty((len(rows), len(readers)))
+    for position, reader in enumerate(readers):
+        places[:, position] = crossings(layer.neurons[reader], column, rows)
+    return readers, places
 
 
 def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
-    """Return the crossings along a column, shape (rows, readers), and the scores between them, slopes left aside."""
-    places, answers = answers_along(network.layers[0], column, rows)
-    return places, np.stack([after_first(network, each) for each in answers], axis=1)
+    """Return where rows cross thresholds along a column, shape (rows, readers), in order, and the scores between.
+
+    Linear terms are left aside. Scores between equal crossings are never met.
+    """
+    layer = network.layers[0]
+    readers, places = crossings_along(layer, column, rows)
+    order = np.argsort(places, axis=1)
+    upper = np.array([1.0 if factor(layer.neurons[reader], column) > 0 else -1.0 for reader in readers])
+    answers = layer.fire(rows)
+    answers[:, readers] = -upper
+    scores = [after_first(network, answers)]
+    for rank in order.T:
+        answers[np.arange(len(rows)), readers[rank]] = upper[rank]
+        scores.append(after_first(network, answers))
+    return np.take_along_axis(places, order, axis=1), np.stack(scores, axis=1)
 
 
 def mean_steps(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
@@ -214,27 +170,23 @@ def mean_steps(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
 def after_first(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
     """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums.
 
-    Without `rows`, slopes are left aside.
+    Without `rows`, linear terms are left aside.
     """
     for layer in network.layers[1:]:
         answers = layer.fire(answers)
-    return after_last(network, answers, rows)
-
-
-def after_last(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
-    """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
     scores = network.scores_where(answers.T > 0, len(answers), rows)
     return scores if network.link == "softmax" else scores[:, 0]
 
 
-def lines_in_plane(neuron: Oblique, pair: list[int], rows: Floats) -> Floats:
-    """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
-    first, second = (factor(neuron, column) for column in pair)
-    whole = neuron.projection
+def lines_in_plane(condition: Oblique, pair: list[int], rows: Floats) -> Floats:
+    """Return the lines in the plane of two columns where a condition turns, one per different row."""
+    whole = condition.projection
     others = [place for place, column in enumerate(whole.columns) if column not in pair]
-    gaps = None if whole.missing_as is None else tuple(whole.missing_as[place] for place in others)
-    columns = tuple(whole.columns[place] for place in others)
-    each = tuple(whole.coefficients[place] for place in others)
-    offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))
+    rest = Projection(
+        tuple(whole.columns[place] for place in others), tuple(whole.coefficients[place] for place in others),
+        None if whole.missing_as is None else tuple(whole.missing_as[place] for place in others),
+    )  # fmt: skip
+    offsets = np.unique(condition.threshold - rest.values(rows))
     offsets = offsets[~np.isnan(offsets)]
-    return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])
+    factors = [np.full(len(offsets), factor(condition, column)) for column in pair]
+    return np.column_stack([*factors, offsets])

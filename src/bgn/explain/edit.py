@@ -67,7 +67,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     True
     """
     network = network_of(model, plain=False)
-    if network.depth > 1 or network.link == "softmax":
+    if network.below or network.link == "softmax":
         raise ValueError("model must have one hidden layer and one output, a number or two classes, to be edited.")
     if X is None and y is not None:
         raise ValueError("y needs the rows it belongs to; pass X too.")

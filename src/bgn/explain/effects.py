@@ -24,7 +24,6 @@ from bgn.explain.arguments import (
     mean_predictions,
     predicted_of,
     prediction_title,
-    refuse_dataset,
     score_of,
     value_if_missing,
 )
@@ -80,7 +79,11 @@ def effect(
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
     network = with_positive_second(network_of(model, plain=False))
-    refuse_dataset(feature)
+    if hasattr(feature, "columns") or np.ndim(feature) > 1:
+        raise ValueError(
+            f"feature must be a column, or two; got a table ({type(feature).__name__}). The column comes first, the "
+            "rows second: effect(model, 'income', X), or model.effect('income', X)."
+        )
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.explain.arguments import table_row, to_plain_row
 from bgn.explain.crossings import compile_search
-from bgn.explain.optimize.problem import Domain, problem_of, read_domain
+from bgn.explain.optimize.problem import Domain, largest_score, problem_of, read_domain
 from bgn.explain.optimize.search import Best, highest
 from bgn.model.network import Network
 from bgn.model.readings import network_of, outputs_of, with_positive_second
@@ -54,9 +54,9 @@ class Extremes(Tabular):
         """Return the same in plain types: what JSON can hold, None for what has no end."""
         ends = {"low": self.low, "high": self.high, "least": self.bounds[0], "most": self.bounds[1]}
         rows = {"low_row": self.low_row, "high_row": self.high_row}
-        told: dict[str, Any] = {name: value if np.isfinite(value) else None for name, value in ends.items()}
-        told |= {name: None if row is None else to_plain_row(row) for name, row in rows.items()}
-        return told | {"proven": self.proven}
+        plain: dict[str, Any] = {name: value if np.isfinite(value) else None for name, value in ends.items()}
+        plain |= {name: None if row is None else to_plain_row(row) for name, row in rows.items()}
+        return plain | {"proven": self.proven}
 
     def __repr__(self) -> str:
         if self.proven:
@@ -114,18 +114,25 @@ def extremes(
     compile_search()
     start, sides = time.monotonic(), list[tuple[float, Floats | None, float, bool]]()
     for share, sign in ((0.5, -1.0), (1.0, 1.0)):
-        if (column := _endless(network, domain, sign)) is not None:
+        column = None  # whose linear term leads a score as far as one likes
+        for term, (coef, *_) in zip(network.linear, network.linear_coef, strict=True):
+            ends = max(domain.low[term.column], term.low), min(domain.high[term.column], term.high)
+            if column is None and np.isinf(ends[int(sign * coef > 0)]):
+                column = term.column
+        if column is None:
+            best = highest(problem_of(network, domain, sign), start + share * max_seconds)
+            sides.append(_side(network, best, sign))
+        else:
             row = _far_out(network, domain, column, sign, whole.bounds) if output is None else None
             sides.append((sign * np.inf, row, sign * np.inf, True))
-            continue
-        found = highest(problem_of(network, domain, sign), start + share * max_seconds)
-        sides.append(_told(network, found, sign))
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
     scores = np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])
-    low, high, *bounds = (scores if output is not None else whole.linked(scores)).tolist()
     # What no prediction goes beyond anyway, a bound or a probability of 1, needs no proof.
-    last = np.array([-np.inf, np.inf]) if output is not None else whole.linked(np.array([-np.inf, np.inf]))
-    proven = all(told[3] or end == most for told, end, most in zip(sides, (low, high), last.tolist(), strict=True))
+    last = np.array([-np.inf, np.inf])
+    if output is None:
+        scores, last = whole.linked(scores), whole.linked(last)
+    low, high, *bounds = scores.tolist()
+    proven = all(side[3] or end == most for side, end, most in zip(sides, (low, high), last.tolist(), strict=True))
     return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
 
 
@@ -158,40 +165,34 @@ def network_of_output(model: Any, output: int | None) -> Network:
     return networks[chosen]
 
 
-def _endless(network: Network, domain: Domain, sign: float) -> int | None:
-    """Return a column whose slope leads a score as far as one likes; None where there is none."""
-    for term, weights in zip(network.linear, network.linear_coef, strict=True):
-        low, high = max(domain.low[term.column], term.low), min(domain.high[term.column], term.high)
-        if np.isinf(high if sign * weights[0] > 0 else low):
-            return term.column
-    return None
 
 
 def _far_out(
     network: Network, domain: Domain, column: int, sign: float, bounds: tuple[float, float] | None
 ) -> Floats | None:
-    """Return a row whose score lies beyond a bound; the slope of a column leads there. None where there is no bound."""
+    """Return a row whose score lies beyond a bound, to which a column's linear term leads; None where there is no
+    bound."""
     end = (bounds or (-np.inf, np.inf))[int(sign > 0)]
     if not np.isfinite(end):
         return None
     pairs = [*zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)]
-    row, slope = domain.start.copy(), next(weight for term, weight in pairs if term.column == column)
+    row, coef = domain.start.copy(), next(weight for term, weight in pairs if term.column == column)
     row[column] = 0.0
-    reach = abs(network.base) + float(np.abs(network.output_weights).sum()) + abs(end)
+    reach = largest_score(network) + abs(end)
     others = sum(abs(weight * float(term.values(row[np.newaxis])[0])) for term, weight in pairs)
-    row[column] = np.ceil(2.0 * (reach + others + 1.0) / abs(slope)) * (1.0 if sign * slope > 0 else -1.0)
+    row[column] = np.ceil(2.0 * (reach + others + 1.0) / abs(coef)) * (1.0 if sign * coef > 0 else -1.0)
     beyond = sign * (float(network.predict_encoded(row[np.newaxis])[0]) - end) >= 0
     return row if beyond and domain.low[column] <= row[column] <= domain.high[column] else None
 
 
-def _told(network: Network, found: Best, sign: float) -> tuple[float, Floats | None, float, bool]:
+def _side(network: Network, best: Best, sign: float) -> tuple[float, Floats | None, float, bool]:
     """Return a score, its row, the bound, and whether it is proven."""
-    reach = abs(network.base) + float(np.abs(network.output_weights).sum())
+    reach = largest_score(network)
     pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
     reach += sum(abs(weight) * max(abs(term.low), abs(term.high)) for term, weight in pairs)
-    if found.row is None:
+    if best.row is None:
         return -sign * np.inf, None, sign * reach, False
-    score = float(network.predict_encoded(found.row[np.newaxis])[0])
-    over = max(found.bound - found.value, 0.0)
-    bound = score if found.proven else float(np.clip(score + sign * over, -reach, reach))
-    return score, found.row, bound, found.proven
+    score = float(network.predict_encoded(best.row[np.newaxis])[0])
+    over = max(best.bound - best.value, 0.0)
+    bound = score if best.proven else float(np.clip(score + sign * over, -reach, reach))
+    return score, best.row, bound, best.proven

@@ -59,7 +59,7 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     """
     network = network_of(model, plain=False)
     if kind == "paper" and network.linear:
-        raise ValueError("kind='paper' is for binary activated networks; this one has slopes. Use kind='shap'.")
+        raise ValueError("kind='paper' is for binary activated networks; this one has linear terms. Use kind='shap'.")
     rows = rows_of(network, X, "X")
     drawn = rows if background is None else background_of(model, network, background)
     if kind not in ("shap", "paper"):
@@ -144,8 +144,14 @@ def _of_network(network: Network, rows: Floats, drawn: Floats, kind: str) -> Imp
     """Return the importance for the number that is predicted, or for all classes."""
     matrix = np.zeros((network.n_inputs, len(network.terms), network.n_outputs))
     if kind == "paper":
-        matrix += _paper(network, rows, drawn)[..., np.newaxis] * np.abs(gains_of(network))
-        features, gains = matrix.sum(axis=1), gains_of(network)
+        gains, table, drawn_columns = gains_of(network), SortedColumns(rows), SortedColumns(drawn)
+        for k, rule in enumerate(network.rules):  # the matrix R of the algorithm for gains of 1, as a mean over pairs
+            condition = rule.conditions[0].as_oblique()
+            weights = shapley_weights(len(condition.columns))
+            for column, size, changes in _changes(condition, table, drawn_columns):
+                matrix[column, k] += weights[size] * changes / (len(rows) * len(drawn))
+        matrix *= np.abs(gains)
+        features = matrix.sum(axis=1)
         terms = np.abs((term_worth(network, rows) - term_worth(network, drawn).mean(axis=0))[..., np.newaxis] * gains)
     else:
         shares = explain_rows(network, rows, drawn)
@@ -154,18 +160,6 @@ def _of_network(network: Network, rows: Floats, drawn: Floats, kind: str) -> Imp
     by_class = features if network.n_outputs > 1 else None
     features, matrix, terms = (values.mean(axis=-1) for values in (features, matrix, terms.mean(axis=0)))
     return Importance(features, matrix, terms, network.names, kind, by_class)
-
-
-def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
-    """Return the matrix R of Algorithm "1-BANN SHAP" for gains of 1, as a mean over pairs of rows."""
-    matrix = np.zeros((network.n_inputs, len(network.rules)))
-    table, drawn = SortedColumns(rows), SortedColumns(background)
-    for own, rule in zip(matrix.T, network.rules, strict=True):
-        condition = rule.conditions[0].as_oblique()
-        weights = shapley_weights(len(condition.columns))
-        for column, size, changes in _changes(condition, table, drawn):
-            own[column] += weights[size] * changes / (len(rows) * len(background))
-    return matrix
 
 
 def _changes(condition: Oblique, rows: SortedColumns, drawn: SortedColumns) -> Iterator[tuple[int, int, int]]:

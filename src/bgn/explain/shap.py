@@ -117,27 +117,14 @@ def shap_values(
 
 @dataclass(frozen=True, eq=False)
 class TermShares:
-    """What columns and terms add to the scores of rows, all outputs at once.
+    """What columns and terms add to the scores of rows, all outputs at once."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (rows, columns, outputs)
-    base : ndarray, shape (outputs,)
-        Mean scores over the background.
-    term_values : ndarray, shape (rows, terms, outputs)
-    connections : ndarray of int, shape (connections, 2)
-        Column and term of every entry of `connection_values`.
-    connection_values : ndarray, shape (rows, connections, outputs)
-    standard_error : ndarray, shape (rows, columns, outputs), or None
-        Of `values`, when sampled.
-    """
-
-    values: Floats
-    base: Floats
-    term_values: Floats
-    connections: NDArray[np.int64]
-    connection_values: Floats
-    standard_error: Floats | None
+    values: Floats  # (rows, columns, outputs)
+    base: Floats  # (outputs,): mean scores over the background
+    term_values: Floats  # (rows, terms, outputs)
+    connections: NDArray[np.int64]  # (connections, 2): column and term of every entry of `connection_values`
+    connection_values: Floats  # (rows, connections, outputs)
+    standard_error: Floats | None  # of `values`, when sampled
 
 
 def explain_rows(
@@ -145,8 +132,15 @@ def explain_rows(
     rng: np.random.Generator | None = None, on_device: Any = None,
 ) -> TermShares:  # fmt: skip
     """Return the shares of rows as the network reads them; `on_device` may hold the same rows on a GPU."""
-    gains, parts, connections = gains_of(network), games(network), connections_of(network)
-    slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
+    gains, parts, pairs = gains_of(network), games(network), list[tuple[int, int]]()
+    reach = np.eye(network.n_inputs, dtype=bool)
+    for layer in network.below:
+        reach = layer.reads @ reach
+    for k, term in enumerate(network.terms):
+        read = np.flatnonzero(reach[list(term.columns)].any(axis=0)) if isinstance(term, Rule) else term.columns
+        pairs += [(int(column), k) for column in read]
+    connections = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    slots = {pair: slot for slot, pair in enumerate(pairs)}
     most_players = max((len(game.players) for game in parts), default=0)
     sampling = method == "sampled" or (method == "auto" and most_players > MAX_PLAYERS)
     if on_device is not None and not sampling:
@@ -156,7 +150,19 @@ def explain_rows(
         expected, worth = term_worth(network, background).mean(axis=0), term_worth(network, rows)
         shares = np.zeros((len(slots), len(rows)))
         if not sampling:
-            _add_exact_shares(network, parts, rows, background, shares, slots)
+            table, drawn = SortedColumns(rows), SortedColumns(background)
+
+            def share(game: Game) -> None:
+                for coalition, counts in coalition_counts(network, game, table, drawn):
+                    add_shares(game, coalition, counts, shares, slots)
+
+            # The shares of a rule are its own, so that threads need not wait for each other.
+            threads = cpu_count() if len(parts) * (len(rows) + len(background)) >= _MUCH else 1
+            if threads > 1:
+                ThreadPool(threads).map(share, parts)
+            else:
+                for game in parts:
+                    share(game)
     term_values = (worth - expected)[:, :, np.newaxis] * gains
     error = None
     if sampling:
@@ -196,36 +202,6 @@ def term_worth(network: Network, rows: Floats) -> Floats:
         own[:] = next(holding) if isinstance(term, Rule) else term.values(rows)
     return worth.T
 
-
-def connections_of(network: Network) -> NDArray[np.int64]:
-    """Return the pairs of a column and a term that it can reach, term by term."""
-    reach = np.eye(network.n_inputs, dtype=bool)
-    for layer in network.below:
-        reach = layer.reads @ reach
-    pairs = []
-    for k, term in enumerate(network.terms):
-        read = np.flatnonzero(reach[list(term.columns)].any(axis=0)) if isinstance(term, Rule) else term.columns
-        pairs += [(int(column), k) for column in read]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def _add_exact_shares(
-    network: Network, parts: list[Game], rows: Floats, background: Floats, shares: Floats, slots: Slots
-) -> None:
-    """Add up the shares of the connections in counts of background rows, one row of `slots` each."""
-    table, drawn = SortedColumns(rows), SortedColumns(background)
-
-    def share(game: Game) -> None:
-        for coalition, counts in coalition_counts(network, game, table, drawn):
-            add_shares(game, coalition, counts, shares, slots)
-
-    # The shares of a rule are its own, so that threads need not wait for each other.
-    threads = cpu_count() if len(parts) * (len(rows) + len(background)) >= _MUCH else 1
-    if threads > 1:
-        ThreadPool(threads).map(share, parts)
-    else:
-        for game in parts:
-            share(game)
 
 
 # -- What users get: a record of shares, and what follows from it.
@@ -379,7 +355,7 @@ class Explanation(Tabular):
         """Return what `print` shows: every value of one row, or by column the mean and the range over several rows."""
         size = np.abs(self.values).reshape(*self.values.shape[:2], -1).sum(axis=2).mean(axis=0)
         used = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
-        table = self._row_table(used[:_MOST_PRINTED]) if len(self.values) == 1 else self._summary(used[:_MOST_PRINTED])
+        table = self._table(used[:_MOST_PRINTED])
         sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join([first.ljust(sizes[0]), *(text.rjust(size) for text, size in zip(rest, sizes[1:], strict=True))])
                  for first, *rest in table]  # fmt: skip
@@ -405,31 +381,27 @@ class Explanation(Tabular):
                 lines[-1] += f"; within its bounds the model predicts {self.predictions[0]:.6g}"
         return lines
 
-    def _row_table(self, columns: list[int]) -> list[list[str]]:
-        """Return a table of one row's values, the largest first."""
-        heads, bases, probabilities = ["SHAP value"], [], []
-        if self.values.ndim == 3:
-            heads, bases = self._class_names(), [["base value", "", *(f"{value:.4g}" for value in self.base_value)]]
-            if self.probabilities is not None:
+    def _table(self, columns: list[int]) -> list[list[str]]:
+        """Return a table of one row's values, or of what those of several are, column by column."""
+        names, classes = [quote_name(name, 40) for name in self.feature_names], self.values.ndim == 3
+        heads = [quote_category(category_name(label), 24) for label in self.classes or ()]
+        if len(self.values) == 1:
+            bases, probabilities = [], []
+            if classes:
+                bases = [["base value", "", *(f"{value:.4g}" for value in self.base_value)]]
+            if classes and self.probabilities is not None:
                 probabilities = [["probability", "", *(f"{value:.4g}" for value in self.probabilities[0])]]
-        rows = [
-            [quote_name(self.feature_names[j], 40), _cell(self.network.schema.columns[j], float(self.data[0, j])),
-             *(f"{value:+.4g}" for value in np.atleast_1d(self.values[0, j]))]
-            for j in columns
-        ]  # fmt: skip
-        return [["column", "value", *heads], *bases, *rows, *probabilities]
-
-    def _summary(self, columns: list[int]) -> list[list[str]]:
-        """Return a table of what the values of several rows are, column by column."""
-        names, means = [quote_name(name, 40) for name in self.feature_names], np.abs(self.values).mean(axis=0)
-        if self.values.ndim == 3:
-            head = ["mean |SHAP value|", *self._class_names()]
-            return [head, *([names[j], *(f"{mean:.4g}" for mean in means[j])] for j in columns)]
-        head, low, high = ["column", "mean |SHAP value|", "least", "greatest"], self.values.min(0), self.values.max(0)
-        return [head, *([names[j], f"{means[j]:.4g}", f"{low[j]:+.4g}", f"{high[j]:+.4g}"] for j in columns)]
-
-    def _class_names(self) -> list[str]:
-        return [quote_category(category_name(label), 24) for label in self.classes or ()]
+            rows = [
+                [names[j], _cell(self.network.schema.columns[j], float(self.data[0, j])),
+                 *(f"{value:+.4g}" for value in np.atleast_1d(self.values[0, j]))]
+                for j in columns
+            ]  # fmt: skip
+            return [["column", "value", *(heads if classes else ["SHAP value"])], *bases, *rows, *probabilities]
+        means, low, high = np.abs(self.values).mean(axis=0), self.values.min(0), self.values.max(0)
+        if classes:
+            return [["mean |SHAP value|", *heads], *([names[j], *(f"{mean:.4g}" for mean in means[j])] for j in columns)]
+        rows = [[names[j], f"{means[j]:.4g}", f"{low[j]:+.4g}", f"{high[j]:+.4g}"] for j in columns]
+        return [["column", "mean |SHAP value|", "least", "greatest"], *rows]
 
 
 def _cell(column: Column, value: float) -> str:
@@ -463,13 +435,10 @@ def games(network: Network) -> list[Game]:
     """Return the games whose values, times the gains of their rules, add up to the network's."""
     alive = [k for k, term in enumerate(network.terms) if isinstance(term, Rule) and network.coef[k].any()]
     if not network.below:
-        return [Game(_players(network.terms[k]), (k,)) for k in alive]
+        rules: list[Any] = [network.terms[k] for k in alive]  # one condition has its columns in the order of its sum
+        return [Game(rule.conditions[0].columns if len(rule.conditions) == 1 else rule.columns, (k,))
+                for rule, k in zip(rules, alive, strict=True)]  # fmt: skip
     return [Game(network.features_used, tuple(alive))]
-
-
-def _players(rule: Any) -> tuple[int, ...]:
-    """Return the columns of a rule, in the order in which its one condition adds them up."""
-    return rule.conditions[0].columns if len(rule.conditions) == 1 else rule.columns
 
 
 def coalition_counts(
@@ -678,8 +647,8 @@ def count_in_cells(
 
     The background's sums are put in cells of equal width, without sorting. All in the cells above a row's are counted
     and those in its own looked at; sums within a rounding error of the threshold are made anew in the network's order.
-    An infinite summand, which stands for a missing value, decides by itself. Cost: a few steps per row of either table, unless
-    one cell holds many rows: then nothing is counted and False is returned.
+    An infinite summand, which stands for a missing value, decides by itself. Cost: a few steps per row of either table,
+    unless one cell holds many rows: then nothing is counted and False is returned.
     """
     n, m, width = len(fixed), len(drawn), len(known)
     sums, largest, always = np.empty(m), 0.0, 0
@@ -766,8 +735,14 @@ def sampled_shares(
             start = rng.permutation(len(background))
         drawn, start = background[start[0]], start[1:]
         order = rng.permutation(len(players))
-        forth, back = (_walk(network, alive, players, way, rows, drawn) for way in (order, order[::-1]))
-        one = (forth + back) / 2.0
+        one = np.zeros_like(total)
+        for way in (order, order[::-1]):
+            mixed = np.repeat(drawn[np.newaxis, np.newaxis], len(players) + 1, axis=0).repeat(len(rows), axis=1)
+            for position, player in enumerate(players[way], start=1):
+                mixed[position:, :, player] = rows[:, player]
+            worth = term_worth(network, mixed.reshape(-1, rows.shape[1]))[:, alive]
+            worth = worth.reshape(len(players) + 1, len(rows), len(alive))
+            one[way] += np.diff(worth, axis=0).transpose(0, 2, 1) / 2.0
         total += one
         squares += np.einsum("kc,pkn->pnc", gains, one) ** 2
     mean = total / samples
@@ -787,15 +762,3 @@ def sampled_shares(
     error = np.zeros((len(rows), network.n_inputs, network.n_outputs))
     error[:, players] = player_error.transpose(1, 0, 2)
     return shares, error
-
-
-def _walk(network: Network, alive: list[int], players: Ints, order: Ints, rows: Floats, drawn: Floats) -> Floats:
-    """Return what each player changes when it turns from the drawn row's value to the row's, in the given order."""
-    mixed = np.repeat(drawn[np.newaxis, np.newaxis], len(players) + 1, axis=0).repeat(len(rows), axis=1)
-    for position, player in enumerate(players[order], start=1):
-        mixed[position:, :, player] = rows[:, player]
-    worth = term_worth(network, mixed.reshape(-1, rows.shape[1]))[:, alive]
-    worth = worth.reshape(len(players) + 1, len(rows), len(alive))
-    changes = np.empty((len(players), len(alive), len(rows)))
-    changes[order] = np.diff(worth, axis=0).transpose(0, 2, 1)
-    return changes

@@ -67,7 +67,7 @@ def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> 
     scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
     for rule, weight in zip(snapshot.rules, snapshot.output_weights, strict=True):
         if rule not in known:
-            known[rule] = np.where(rule.fires(table), 1.0, -1.0)
+            known[rule] = np.where(rule.holds(table), 1.0, -1.0)
         scores += np.multiply.outer(known[rule], weight)
     for term, weight in zip(snapshot.linear, snapshot.linear_coef, strict=True):
         scores += np.multiply.outer(term.values(table), weight)

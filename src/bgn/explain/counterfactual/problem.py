@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from bgn.explain.arguments import class_labels, class_number, column_of, columns_of, probabilities_of, rows_of
+from bgn.explain.arguments import (
+    class_labels,
+    class_number,
+    column_of,
+    columns_of,
+    positive_numbers,
+    probabilities_of,
+    rows_of,
+)
 from bgn.explain.crossings import after_first, crossings_along
 from bgn.model.layer import Layer
 from bgn.model.network import Network
@@ -306,9 +314,8 @@ class ChangeProblem:
 
     def places_along(self, column: int, rows: Floats) -> Floats:
         """Return where conditions turn along a column, and where its linear term begins and ends, in order."""
-        places = crossings_along(self.layer, column, rows)
         ends = [end for term in self.network.linear if term.column == column for end in (term.low, term.high)]
-        return np.sort(np.hstack([places, np.tile(ends, (len(rows), 1))]), axis=1) if ends else places
+        return np.sort(np.hstack([crossings_along(self.layer, column, rows)[1], np.tile(ends, (len(rows), 1))]), axis=1)
 
     def without(self, row: Floats) -> ChangeProblem:
         """Return the problem with one more set of parts barred, those that a row changes; what was filled has changed
@@ -467,17 +474,7 @@ def _read_costs(network: Network, costs: Any, background: Any) -> Floats:
             std = float(known.std()) if len(known) else 0.0
         price = 1.0 / std if std > 0 else 1.0
         prices[column] = price if np.isfinite(price) and price > 0 else 1.0
-    if isinstance(costs, Mapping):
-        for name, value in costs.items():
-            prices[column_of(network, name, "costs")] = value
-    elif costs is not None:
-        prices = np.asarray(costs, dtype=np.float64)
-    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
-        raise ValueError(
-            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. Use immutable "
-            "for a column that must not change."
-        )
-    return prices
+    return positive_numbers(network, costs, "costs", " Use immutable for a column that must not change.", prices)
 
 
 def _read_whole(network: Network, x: Floats, integer: Iterable[Any] | None) -> Bools:

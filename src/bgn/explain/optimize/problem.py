@@ -1,50 +1,38 @@
-"""A score to be driven as high as it goes: conditions with weights, linear terms, and the rows that count."""
+"""A score to be driven as high as it goes: conditions with weights, linear terms, the rows that count, and the pieces
+into which conditions cut columns and sums."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import copysign, frexp, prod
 from typing import Any
 
 import numpy as np
 
 from bgn.explain.arguments import column_of, value_if_missing
+from bgn.explain.crossings import crossings
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Bools, Floats
-from bgn.model.term import Oblique
+from bgn.model.term import Oblique, Projection
 
 # -- Which rows count: ranges of numbers, categories, and whether missing values do.
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Rows by their columns, one by one.
+    """Rows by their columns, one by one."""
 
-    Attributes
-    ----------
-    low, high : ndarray, shape (columns,)
-        Ends of a number's range, infinite where there are none.
-    whole : ndarray of bool, shape (columns,)
-        Numbers that must be whole.
-    categories : tuple of (tuple of int or None)
-        Numbers of the categories that a column may have; None for a number.
-    missing : ndarray of bool, shape (columns,)
-        Where a missing value is a value of its own.
-    start : ndarray, shape (columns,)
-        What a column holds where it does not matter.
-    absent : frozenset of int
-        Columns that are always missing.
-    """
-
-    low: Floats
+    low: Floats  # ends of a number's range, infinite where there are none
     high: Floats
-    whole: Bools
-    categories: tuple[tuple[int, ...] | None, ...]
-    missing: Bools
-    start: Floats
-    absent: frozenset[int] = frozenset()
+    whole: Bools  # numbers that must be whole
+    categories: tuple[tuple[int, ...] | None, ...]  # numbers of those that a column may have; None for a number
+    missing: Bools  # where a missing value is a value of its own
+    start: Floats  # what a column holds where it does not matter
+    absent: frozenset[int] = frozenset()  # columns that are always missing
 
 
 def read_domain(network: Network, within: Any, missing: bool) -> Domain:
@@ -62,17 +50,14 @@ def read_domain(network: Network, within: Any, missing: bool) -> Domain:
     categories = tuple(_categories(kind, bounds.get(j)) for j, kind in enumerate(columns))
     whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
-    counted = [value_if_missing(network, j) for j in range(len(columns))]
-    visible = np.array([value is not None and value != value for value in counted], dtype=bool)
+    visible = np.array([np.isnan(value_if_missing(network, j) or 0.0) for j in range(len(columns))], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
     start = np.empty(len(columns))
     for j, (kind, allowed) in enumerate(zip(columns, categories, strict=True)):
         if allowed is None:
             start[j] = np.clip(kind.typical or 0.0, low[j], high[j])
-        elif not allowed:
-            start[j] = np.nan
         else:
-            start[j] = allowed[0] if kind.typical is None or kind.typical not in allowed else kind.typical
+            start[j] = kind.typical if kind.typical in allowed else allowed[0] if allowed else np.nan
     without_values = frozenset(np.flatnonzero(absent).tolist())
     return Domain(low, high, whole, categories, (visible & missing) | absent, start, without_values)
 
@@ -120,30 +105,16 @@ _FARTHEST = 1e6
 class Problem:
     """What is to be made as large as possible.
 
-    Attributes
-    ----------
-    conditions : tuple of Oblique
-        The first layer's; then `n_required` more, which must hold.
-    weights : ndarray
-        What every neuron of the last layer adds, or takes away where it does not fire.
-    linear_coef : ndarray, shape (columns,)
-    linear_range : ndarray, shape (columns, 2)
-        Between which values a linear term counts; infinite where it has no ends. Column by column, a part of the domain
-        beyond an end is a problem of its own (:meth:`split`).
-    domain : Domain
-    deeper : tuple of Layer
-        The layers above the first.
-    n_required : int
-    missing_as : tuple of (int, float)
-        Columns with linear terms where a missing value is a value of its own, and what it counts as for the term: such
-        rows are a problem of their own (:meth:`split`).
+    Of the conditions the first layer's count, the last `n_required` must hold. Linear terms count between the ends of
+    `linear_range`; in columns of `missing_as` a missing value is one of its own, with what it counts as for the term.
+    :meth:`split` makes problems of their own of both.
     """
 
     conditions: tuple[Oblique, ...]
-    weights: Floats
+    weights: Floats  # what every neuron of the last layer adds, or takes away where it does not fire
     linear_coef: Floats
     domain: Domain
-    deeper: tuple[Layer, ...] = ()
+    deeper: tuple[Layer, ...] = ()  # the layers above the first
     n_required: int = 0
     linear_range: Floats | None = None
     constant: float = 0.0
@@ -237,13 +208,11 @@ class Problem:
         for top in sorted({find(column) for column in root}):
             own = [k for k, condition in enumerate(self.conditions)
                    if condition.columns and find(condition.columns[0]) == top]  # fmt: skip
-            linear = np.array(
-                [coef if j in root and find(j) == top else 0.0 for j, coef in enumerate(self.linear_coef)]
-            )
+            linear = [coef if j in root and find(j) == top else 0.0 for j, coef in enumerate(self.linear_coef)]
             kept = [k for k in own if k < self.n_scored]
             yield replace(
                 self, conditions=tuple(self.conditions[k] for k in own), weights=self.weights[kept],
-                linear_coef=linear, n_required=len(own) - len(kept),
+                linear_coef=np.array(linear), n_required=len(own) - len(kept),
             )  # fmt: skip
 
     def bounded(self) -> Problem:
@@ -255,8 +224,14 @@ class Problem:
         for several in (False, True):
             known = reach.copy()
             for condition in self.conditions:
-                if (len(condition.columns) > 1) == several:
-                    for column, distance in _reach_threshold(condition, known):
+                if (len(condition.columns) > 1) != several:
+                    continue
+                factors = condition.projection.coefficients
+                sizes = [max(map(abs, factor), default=0.0) if isinstance(factor, tuple) else abs(factor) * known[j]
+                         for j, factor in zip(condition.columns, factors, strict=True)]  # fmt: skip
+                for column, factor, size in zip(condition.columns, factors, sizes, strict=True):
+                    if not isinstance(factor, tuple) and factor != 0.0:
+                        distance = (abs(condition.threshold) + sum(sizes) - size) / abs(factor)
                         reach[column] = max(reach[column], distance)
         far = np.maximum(_FAR * (reach + 1.0), np.minimum(2.0 * self._meet(), _FARTHEST * (reach + 1.0)))
         low = np.where(np.isfinite(self.domain.low), self.domain.low, np.minimum(-far, self.domain.high - far))
@@ -280,14 +255,6 @@ class Problem:
         return distances
 
 
-def _reach_threshold(condition: Oblique, reach: Floats) -> Iterator[tuple[int, float]]:
-    """Yield for every number that a condition reads how far from 0 its threshold may lie."""
-    pairs = list(zip(condition.columns, condition.projection.coefficients, strict=True))
-    sizes = [max(map(abs, factor), default=0.0) if isinstance(factor, tuple) else abs(factor) * reach[j]
-             for j, factor in pairs]  # fmt: skip
-    for (column, factor), size in zip(pairs, sizes, strict=True):
-        if not isinstance(factor, tuple) and factor != 0.0:
-            yield column, (abs(condition.threshold) + sum(sizes) - size) / abs(factor)
 
 
 def problem_of(network: Network, domain: Domain, sign: float) -> Problem:
@@ -317,3 +284,142 @@ def linear_terms_of(network: Network, sign: float) -> tuple[Floats, Floats]:
 def largest_score(network: Network) -> float:
     """Return what intercept and rules add up to at most, all signs aside."""
     return abs(network.base) + float(np.abs(network.output_weights).sum())
+
+# -- The pieces of a column, known to the last float, or of a sum over several; categories and missing values are pieces
+# of their own.
+
+_FEW = 100  # whole numbers that are pieces of their own
+_LISTED = 4096  # combinations of categories whose sums are listed
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """One column, or one sum over several, piece by piece."""
+
+    projection: Projection  # of a column alone the column itself
+    conditions: list[int]  # that compare it
+    edges: Floats  # (pieces, 2): of a column the first and the last value, NaN for a missing one
+    strict: Bools  # (pieces, 2): edges that do not belong to the piece
+    signs: Floats  # (pieces, conditions): +1 where a condition holds, else -1
+    categorical: bool = False
+    missing: int | None = None  # the last piece, in which a column is missing, or a missing value leaves no sum
+
+    @property
+    def column(self) -> int | None:
+        """The column; None for a sum over several."""
+        return self.projection.columns[0] if len(self.projection.columns) == 1 else None
+
+
+def cut_column(
+    conditions: Sequence[Oblique], domain: Domain, column: int, ends: Sequence[float] = (), one_by_one: bool = False
+) -> Cuts:
+    """Return the pieces of one column, cut at some `ends`, too; with `one_by_one`, each whole number is one where they
+    are few."""
+    own = [k for k, condition in enumerate(conditions) if condition.projection.columns == (column,)]
+    allowed, row = domain.categories[column], domain.start[np.newaxis]
+    if allowed is not None:
+        edges = np.array([(code, code) for code in allowed], np.float64)
+    else:
+        turns = np.array([*(crossings(conditions[k], column, row)[0] for k in own), *ends])
+        low, high, whole = domain.low[column], domain.high[column], domain.whole[column]
+        turns = np.ceil(turns) if whole else turns
+        if whole and one_by_one and high - low < _FEW:
+            turns = np.arange(low, high + 1.0)
+        first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
+        last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
+        edges = np.column_stack([first, last])
+    if domain.missing[column]:
+        edges = np.vstack([edges[: 0 if column in domain.absent else None], [np.nan, np.nan]])
+    rows = np.repeat(row, len(edges), axis=0)
+    rows[:, column] = edges[:, 0]
+    signs = [np.where(conditions[k].holds(rows), 1.0, -1.0) for k in own]
+    return Cuts(
+        Projection((column,), (1.0,)), own, edges, np.zeros(edges.shape, dtype=bool),
+        np.array(signs).T.reshape(len(edges), len(own)), allowed is not None,
+        len(edges) - 1 if domain.missing[column] else None,
+    )  # fmt: skip
+
+
+def cut_sums(conditions: Sequence[Oblique], domain: Domain) -> list[Cuts]:
+    """Return the pieces of the sums over several columns that conditions compare."""
+    groups: dict[tuple[Projection, bool], list[tuple[int, float]]] = {}
+    for k, condition in enumerate(conditions):
+        if len(condition.projection.columns) > 1:
+            scaled, factor = _scaled(condition.projection)
+            groups.setdefault((scaled, condition.projection.missing_as is None), []).append((k, factor))
+    return [_cut_sum(conditions, domain, scaled, members) for (scaled, _), members in groups.items()]
+
+
+def _scaled(projection: Projection) -> tuple[Projection, float]:
+    """Return a projection divided by its first number's sign and power of two, which rounds nothing; and that."""
+    first = next((number for number in projection.numbers if number != 0.0), 1.0)
+    factor = copysign(2.0 ** min(frexp(first)[1], 1023), first)
+    coefficients = tuple(
+        tuple(value / factor for value in number) if isinstance(number, tuple) else number / factor
+        for number in projection.coefficients
+    )
+    missing_as = None
+    if projection.missing_as is not None:
+        pairs = zip(projection.missing_as, projection.coefficients, strict=True)
+        missing_as = tuple(
+            value / factor if isinstance(number, tuple) or number == 0.0 else value for value, number in pairs
+        )
+    return Projection(projection.columns, coefficients, missing_as), factor
+
+
+def _cut_sum(
+    conditions: Sequence[Oblique], domain: Domain, scaled: Projection, members: list[tuple[int, float]]
+) -> Cuts:
+    """Return the pieces of one sum; each member is a condition and the factor of the sum that it compares."""
+    own, factors = [k for k, _ in members], np.array([factor for _, factor in members])
+    cuts = np.array([conditions[k].threshold for k in own]) / factors
+    # A condition that looks along the sum turns at its threshold, one that looks against it just after.
+    turns = list(zip(cuts.tolist(), (factors < 0).tolist(), strict=True))
+    keys = sorted(set(turns))
+    passed = np.arange(len(keys) + 1)[:, np.newaxis] > [keys.index(turn) for turn in turns]
+    signs = np.where(passed == (factors > 0), 1.0, -1.0)
+    ends, late = [-np.inf, *(cut for cut, _ in keys), np.inf], [after for _, after in keys]
+    edges = np.column_stack([ends[:-1], ends[1:]])
+    strict = np.array([[False, *late], [*(not after for after in late), False]]).T
+    sums = _list_sums(domain, scaled)
+    if sums is not None:  # the pieces that hold a sum, each from its least to its greatest
+        spans = []
+        for (low, high), (after, before) in zip(edges, strict, strict=True):
+            inside = sums[((sums > low) if after else (sums >= low)) & ((sums < high) if before else (sums <= high))]
+            spans.append((float(inside[0]), float(inside[-1])) if len(inside) else (np.nan, np.nan))
+        edges = np.array(spans)
+        kept = ~np.isnan(edges[:, 0])
+        edges, signs = edges[kept], signs[kept]
+        strict = np.zeros(edges.shape, dtype=bool)
+    if scaled.missing_as is None and any(domain.missing[column] for column in scaled.columns):
+        if domain.absent.intersection(scaled.columns):  # there is no sum at all
+            signs, edges, strict = signs[:0], edges[:0], strict[:0]
+        signs = np.vstack([signs, [1.0 if conditions[k].missing else -1.0 for k in own]])
+        edges, strict = np.vstack([edges, [-np.inf, np.inf]]), np.vstack([strict, [False, False]])
+        return Cuts(scaled, own, edges, strict, signs, missing=len(edges) - 1)
+    return Cuts(scaled, own, edges, strict, signs)
+
+
+def _list_sums(domain: Domain, scaled: Projection) -> Floats | None:
+    """Return all values that a sum over categories and whole numbers may have; None where they are too many."""
+    options = []
+    for place, (column, coefficient) in enumerate(zip(scaled.columns, scaled.coefficients, strict=True)):
+        low, high = domain.low[column], domain.high[column]
+        if isinstance(coefficient, tuple):
+            values = [coefficient[code] for code in domain.categories[column] or ()]
+        elif coefficient == 0.0:
+            values = [0.0]
+        elif domain.whole[column] and high - low < _LISTED:
+            values = (coefficient * np.arange(low, high + 1.0)).tolist()
+        else:
+            return None
+        if domain.missing[column] and scaled.missing_as is not None:
+            factor = 1.0 if isinstance(coefficient, tuple) else coefficient or 1.0
+            values = [*values, scaled.missing_as[place] * factor]
+        options.append(values)
+    if prod(map(len, options)) > _LISTED:
+        return None
+    totals = [0.0]
+    for count, values in enumerate(options):
+        totals = [total + value if count else value for total, value in product(totals, values)]
+    return np.unique(totals)

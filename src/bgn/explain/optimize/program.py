@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.explain.optimize.pieces import cut_column, cut_sums
-from bgn.explain.optimize.problem import Problem
+from bgn.explain.optimize.problem import Problem, cut_column, cut_sums
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Linear, Oblique, Projection
 
@@ -53,56 +52,32 @@ class ScoreLimit:
 
 @dataclass(frozen=True, eq=False)
 class RowChange:
-    """The cost of changing a row as the objective, and the limits of a change.
-
-    Attributes
-    ----------
-    row, prices : ndarray, shape (columns,)
-    columns : ndarray of int
-        The numbers that may change.
-    parts : sequence of tuple of int
-        Columns that change as one.
-    counted : ndarray of bool, shape (parts,)
-        Parts that `max_changed` counts.
-    max_changed : int or None
-    barred : sequence of sets of int
-        Parts that must not all change.
-    groups : sequence of tuple of int
-        Columns of which exactly one is 1, the others 0.
-    goals : list of ScoreLimit
-    linear_terms : list of Linear
-        Those of numbers that may change.
-    nearest : bool
-        Whether the objective is by how much the goals are missed, not the cost.
-    """
+    """The cost of changing a row as the objective, and the limits of a change."""
 
     row: Floats
     prices: Floats
-    columns: NDArray[np.int64]
-    parts: Sequence[tuple[int, ...]]
-    counted: Bools
+    columns: NDArray[np.int64]  # the numbers that may change
+    parts: Sequence[tuple[int, ...]]  # columns that change as one
+    counted: Bools  # parts that `max_changed` counts
     max_changed: int | None
-    barred: Sequence[Iterable[int]]
-    groups: Sequence[tuple[int, ...]]
+    barred: Sequence[Iterable[int]]  # sets of parts that must not all change
+    groups: Sequence[tuple[int, ...]]  # columns of which exactly one is 1, the others 0
     goals: list[ScoreLimit]
-    linear_terms: list[Linear]
-    nearest: bool = False
+    linear_terms: list[Linear]  # those of numbers that may change
+    nearest: bool = False  # whether the objective is by how much the goals are missed, not the cost
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """One piece of every column and sum, its value on the edge, and an upper bound of all values.
-
-    `solution` are the variables with which a solver came there; `changed` tells which parts of a row it changes. A value
-    of minus infinity means that no region was reached in time.
-    """
+    """One piece of every column and sum, its value on the edge, minus infinity where none was reached in time, and an
+    upper bound of all values."""
 
     pieces: tuple[int, ...]
     value: float
     bound: float
     finished: bool
-    solution: Floats | None
-    changed: Bools
+    solution: Floats | None  # the variables with which a solver came there
+    changed: Bools  # which parts of a row it changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,12 +186,13 @@ class Program:
         if cut.categorical or k is None:
             return
         edges = np.nan_to_num((cut.edges - self.start[k]) / self.scale[k], nan=0.0)  # no step where it is missing
-        self.upper[self.up.start + k] = min(self.upper[self.up.start + k], max(edges[:, 1].max(), 0.0))
+        up, down = self.up.start + k, self.down.start + k
+        self.upper[up] = min(self.upper[up], max(edges[:, 1].max(), 0.0))
         for side, bounds in enumerate(((0.0, np.inf), (-np.inf, 0.0)) if len(edges) > 1 else ()):
             row = self._row()
-            row[self.up.start + k], row[piece] = 1.0, -edges[:, side]
+            row[up], row[piece] = 1.0, -edges[:, side]
             if self.change is not None:
-                row[self.down.start + k] = -1.0
+                row[down] = -1.0
             self.rows.append((row, *bounds))
 
     def summed(self, number: int) -> tuple[Floats, float, float, float]:
@@ -356,21 +332,21 @@ class Program:
             if not condition.columns:
                 constants[k] = 1.0 if condition.threshold <= 0 else -1.0
         for layer, deep in zip(problem.deeper, self.deep, strict=True):
-            for place, neuron in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
-                self._add_neuron(place, neuron, signs, constants)
+            for place, condition in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
+                self._tie(place, condition, signs, constants)
             signs, constants = np.zeros((len(layer.neurons), self.size)), np.full(len(layer.neurons), -1.0)
             signs[np.arange(len(signs)), np.arange(deep.start, deep.stop)] = 2.0
         return signs, constants
 
-    def _add_neuron(self, place: int, neuron: Oblique, signs: Floats, constants: Floats) -> None:
-        """Tie a deeper neuron's variable to the sum that it reads."""
-        (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
+    def _tie(self, place: int, condition: Oblique, signs: Floats, constants: Floats) -> None:
+        """Tie the variable of a condition of a deeper layer to the sum that it reads."""
+        (columns, weights), threshold = condition.projection.arrays, condition.threshold
         row, start = weights @ signs[columns], float(weights @ constants[columns])
         reach = float(np.abs(weights).sum())
         fires, rests = threshold, threshold
         if len(weights) <= _LISTED:
             inputs = np.array(list(product((-1.0, 1.0), repeat=len(weights))))
-            sums = Projection(tuple(range(len(weights))), neuron.projection.factors).values(inputs)
+            sums = Projection(tuple(range(len(weights))), condition.projection.factors).values(inputs)
             fires = float(sums[sums >= threshold].min(initial=np.inf))
             rests = float(sums[sums < threshold].max(initial=-np.inf))
         if fires > reach:
@@ -478,12 +454,12 @@ class Program:
         self.rows.append((row, -np.inf, total - 1.0))
 
     def solve(
-        self, seconds: float, above: float = -np.inf, turned: bool = False, inside: Region | None = None,
+        self, seconds: float, least: float = -np.inf, turned: bool = False, inside: Region | None = None,
         insets: tuple[float, float] = (0.0, 0.0),
     ) -> Region | None:  # fmt: skip
         """Return the region with the highest value; None when there is none.
 
-        With `above`, only what has at least that value. A program that is `turned` has its variables and rows in the
+        With `least`, only what has at least that value. A program that is `turned` has its variables and rows in the
         opposite order: what it finds, or does not, stands on its own. `inside` fixes the region, and `insets` keep sums
         that far from the edges that belong to their piece, and from those that do not.
         """
@@ -496,9 +472,9 @@ class Program:
             return Region(tuple(self.listed.pieces[0].tolist()), value, value, True, None, np.zeros(0, bool))
         rows, loss, unit = [row for row, _, _ in self.rows], self.loss, self.loss_unit
         lower, upper, limits = self._limit(inside, insets)
-        if np.isfinite(above):
+        if np.isfinite(least):
             # What a row misses by a millionth counts as met: where that matters, let it be little.
-            most = (self.constant - above) / unit
+            most = (self.constant - least) / unit
             scale = _FINE / most if turned and self.change is not None and most > 0 else 1.0
             rows.append(loss * scale)
             limits = np.vstack([limits, [-np.inf, most * scale * (1.0 if self.change is None else 1 + 1e-9)]])

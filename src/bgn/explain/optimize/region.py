@@ -53,10 +53,8 @@ def enter(program: Program, region: Region) -> tuple[Floats | None, set[int], bo
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """How far inside its edges a region goes at most, which is proven; what keeps it from more; a solver's place.
-
-    Below 0 no row is in the region, not even on its edges. `blame` are numbers of columns and sums.
-    """
+    """How far inside its edges a region goes at most, which is proven, below 0 where it has no row at all; the numbers of the
+    columns and sums that keep it from more; and a solver's place."""
 
     most: float
     blame: set[int]
@@ -228,9 +226,9 @@ class Inside:
                 if clearance.steps is not None:
                     place = float(here.start[k] + here.scale[k] * clearance.steps[k])
                 cut = min(max(np.floor(place), low), high - 1.0)
-                below, above = here.spans.copy(), here.spans.copy()
-                below[k, 1], above[k, 0] = cut, cut + 1.0
-                boxes += [below, above] if place - cut > 0.5 else [above, below]
+                lower_half, upper_half = here.spans.copy(), here.spans.copy()
+                lower_half[k, 1], upper_half[k, 0] = cut, cut + 1.0
+                boxes += [lower_half, upper_half] if place - cut > 0.5 else [upper_half, lower_half]
             elif rest and clearance.most > THIN:
                 known = False
         return None, False
@@ -266,8 +264,8 @@ class Inside:
         for condition in () if short else self.program.problem.conditions:
             if column in condition.columns:
                 turn = float(crossings(condition, column, row[np.newaxis])[0])
-                below = np.ceil(turn) - 1.0 if whole else np.nextafter(turn, -np.inf)
-                yield from (float(np.ceil(turn)) if whole else turn, float(below))
+                last = np.ceil(turn) - 1.0 if whole else np.nextafter(turn, -np.inf)
+                yield from (float(np.ceil(turn)) if whole else turn, float(last))
 
     def _climb(self, row: Floats) -> Floats:
         """Return a row with every number, one after the other, as far up its linear term as the conditions allow."""

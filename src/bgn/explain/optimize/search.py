@@ -17,8 +17,7 @@ from math import prod
 import numpy as np
 
 from bgn.explain.crossings import crossings
-from bgn.explain.optimize.pieces import cut_column
-from bgn.explain.optimize.problem import Problem
+from bgn.explain.optimize.problem import Problem, cut_column
 from bgn.explain.optimize.program import Program, Region
 from bgn.explain.optimize.region import enter
 from bgn.model.step import Floats
@@ -37,10 +36,8 @@ class Best:
 
 @dataclass(frozen=True, eq=False)
 class Entered:
-    """The best row of a region and its value; which columns and sums are ruled out to come together again.
-
-    `open` is a value that the region may have and that nobody has attained or ruled out.
-    """
+    """The best row of a region and its value; which columns and sums are ruled out to come together again; and a value
+    that the region may have and that nobody has attained or ruled out."""
 
     row: Floats | None
     value: float
@@ -66,8 +63,8 @@ def improve(
             proven = program.resolves and value >= unclear - same
             return Best(row, value, max(bound, unclear, value) + slack, proven)
         # A score is looked for without help until another program must find none higher; a cost never beyond the best.
-        above = value + same if turned else value if change is not None else -np.inf
-        region = program.solve(left, -np.inf if change is not None and change.nearest else above, turned)
+        least = value + same if turned else value if change is not None else -np.inf
+        region = program.solve(left, -np.inf if change is not None and change.nearest else least, turned)
         if region is not None:
             bound = max(bound, region.bound) if turned else min(bound, region.bound)
         elif not turned:
@@ -109,7 +106,14 @@ def _highest_of_part(problem: Problem, deadline: float) -> Best:
     """Return the best row of a problem whose columns hang together."""
     columns = problem.columns
     if pieces := problem.split():
-        bests = [_highest_of_piece(piece, deadline) for piece in pieces]
+        bests = list[Best]()
+        for piece in pieces:
+            best = _highest_of_part(replace(piece, constant=0.0), deadline)
+            if best.row is not None:  # columns that no condition reads here keep to their side of the end, too
+                row = np.where(np.isnan(best.row), np.nan, np.clip(best.row, piece.domain.low, piece.domain.high))
+                row[[*piece.domain.absent]] = np.nan
+                best = Best(row, best.value + piece.constant, best.bound + piece.constant, best.proven)
+            bests.append(best)
         best = max(bests, key=lambda best: best.value)
         proven = best.row is not None and all(other.proven for other in bests)
         return Best(best.row, best.value, max(other.bound for other in bests), proven)
@@ -130,16 +134,6 @@ def _highest_of_part(problem: Problem, deadline: float) -> Best:
     return improve(program, enter_region, None, -np.inf, deadline)
 
 
-def _highest_of_piece(problem: Problem, deadline: float) -> Best:
-    """Return the best row of a part of a problem, with what a linear term adds beyond its end."""
-    constant, domain = problem.constant, problem.domain
-    best = _highest_of_part(replace(problem, constant=0.0), deadline)
-    if best.row is None:
-        return best
-    # Columns that no condition reads here keep to their side of the end, too.
-    row = np.where(np.isnan(best.row), np.nan, np.clip(best.row, domain.low, domain.high))
-    row[[*domain.absent]] = np.nan
-    return Best(row, best.value + constant, best.bound + constant, best.proven)
 
 
 def _highest_of_column(problem: Problem, column: int) -> Best:
