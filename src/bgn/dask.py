@@ -458,7 +458,7 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
             raise ValueError("This DaskBGNClassifier estimator requires y to be passed, but the target y is None.")
         counts: Counter[Any] = sum(labels_on_cluster(self._calls, y), Counter())
         labels = sorted_labels(counts)
-        classes = self._judged(labels, np.array([float(counts[each]) for each in labels]))
+        classes = self._known_classes(labels, np.array([float(counts[each]) for each in labels]))
         told = None if held_out is None else replace(held_out, classes=Classes(labels))
         return replace(given, classes=classes), told, labels
 

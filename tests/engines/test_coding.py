@@ -80,7 +80,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
         z = np.empty(rows)
         line = line_of(columns, cut.neuron.projection)
         z = (line[0][line[1]] * line[2][:, None]).sum(axis=0)
-        assert (told.fires(x[:, None]) == (z >= cut.neuron.threshold)).all()
+        assert (told.holds(x[:, None]) == (z >= cut.neuron.threshold)).all()
 
 
 CODING = Coding(
@@ -120,4 +120,4 @@ def test_a_question_in_the_table_s_words_is_answered_alike(asked, seed):
     told = CODING.neuron(asked, seen)
     if len(told.projection.columns) == 1 and len(asked.projection.columns) == 2 and answers.all() | ~answers.any():
         return  # no cut
-    assert (told.fires(raw.T) == answers).all()
+    assert (told.holds(raw.T) == answers).all()

@@ -22,10 +22,10 @@ def by_definition(network, first, second):
     for low, high in product(first, second):
         for order in permutations(used):
             row = low.copy()
-            before = coded._hidden(row[np.newaxis])[0]
+            before = coded.hidden(row[np.newaxis])[0]
             for column in order:
                 row[column] = high[column]
-                after = coded._hidden(row[np.newaxis])[0]
+                after = coded.hidden(row[np.newaxis])[0]
                 shares[:, column] += (after - before) * network.output_weights
                 before = after
     return shares / (len(first) * len(second) * max(len(list(permutations(used))), 1))

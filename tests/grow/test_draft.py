@@ -62,7 +62,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
     for asked, ramps in layers:
         before = state
         found = rule.take_over(rows, state, asked, ramps, np.zeros(1 + len(asked) + len(ramps)))
-        columns = [np.where(each.fires(X), 1.0, -1.0) for each in asked]
+        columns = [np.where(each.holds(X), 1.0, -1.0) for each in asked]
         for ramp in ramps:
             between = np.clip(X[:, ramp.column], ramp.low, ramp.high)
             columns.append(np.rint((between - ramp.centre) * ramp.scale) * ramp.unit)

@@ -73,12 +73,12 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     (cut,) = engine.cuts([Question(EMPTY, direction)])
     neuron, _ = Shortener(3, 1.0).neuron(engine, None, EMPTY, cut)
     rows = np.column_stack([x, city])
-    assert np.count_nonzero(neuron.fires(rows) != cut.neuron.fires(rows)) <= 0.02 * len(rows)
+    assert np.count_nonzero(neuron.holds(rows) != cut.neuron.holds(rows)) <= 0.02 * len(rows)
     for added in {*neuron.projection.coefficients[1]}:
         exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
         category = neuron.projection.coefficients[1].index(added)
         beside = np.array([[np.nextafter(exact, -np.inf), category], [exact, category]])
-        assert neuron.fires(beside).tolist() == [False, True]
+        assert neuron.holds(beside).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("output", ["full", "stagewise"])

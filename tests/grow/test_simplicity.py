@@ -35,7 +35,7 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
     lines = [Projection((0,), (1.0,)), Projection((0, 1), (1.0, 0.5))]
     old, new = engine.cuts([Question(start.output, line) for line in lines])
     state = rule.admit(engine, start, 0, old)
-    left = [squares(cut.neuron.fires(X), y, ridge or 0.0) for cut in (old, new)]
+    left = [squares(cut.neuron.holds(X), y, ridge or 0.0) for cut in (old, new)]
     gained = [float(((y - y.mean()) ** 2).sum()) - each for each in left]
     if abs(share * gained[1] - gained[0]) < 1e-6 * gained[0] or abs(gained[1] - gained[0]) < 1e-6 * gained[0]:
         return

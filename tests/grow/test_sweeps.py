@@ -45,7 +45,7 @@ def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     left.pop()
     growth._take_out(slot)
     assert [*growth.state.neurons] == left
-    design = np.column_stack([np.ones(len(y)), *(np.where(each.fires(X), 1.0, -1.0) for each in left)])
+    design = np.column_stack([np.ones(len(y)), *(np.where(each.holds(X), 1.0, -1.0) for each in left)])
     gram = design.T @ design + np.diag([0.0] + [ridge] * len(left))
     weights = np.linalg.lstsq(gram, design.T @ y, rcond=None)[0]
     grid = growth.rows.train.loss.grid

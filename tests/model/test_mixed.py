@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, theory
-from bgn.model.network import expand, expanded
+from bgn.model.network import expand
 from bgn.model.readings import outputs_of
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
@@ -38,13 +38,13 @@ def test_gaps_count_as_the_definition_says(data, depth):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows())
     np.testing.assert_array_equal(network.predict(X), [score(network, row)[0] for row in X.tolist()])
-    np.testing.assert_array_equal(expanded(network).predict(expand(network, X)), network.predict(X))
+    np.testing.assert_array_equal(network.expanded().predict(expand(network, X)), network.predict(X))
 
 
 @given(mixed_networks(), mixed_rows())
 def test_the_expanded_network_says_the_same_in_plain_matrices(network, table):
     X = np.array(table, dtype=object)
-    plain = expanded(network)
+    plain = network.expanded()
     assert plain.layers[0].numeric
     np.testing.assert_array_equal(plain.hidden(expand(network, X)), network.hidden(X))
     np.testing.assert_array_equal(plain.predict(expand(network, X)), network.predict(X))
@@ -85,7 +85,7 @@ def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
     np.testing.assert_array_equal(twin.weights, layer.weights)
     with pytest.raises(ValueError, match=r"columns must be different and below 3; got \(3,\)"):
         Layer.of([Oblique(Projection((3,), (1.0,)), 0.0)], 3)
-    with pytest.raises(AttributeError, match="questions about categories has no weights"):
+    with pytest.raises(AttributeError, match="conditions on categories has no weights"):
         _ = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0)], 1).weights
 
 

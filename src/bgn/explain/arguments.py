@@ -76,7 +76,7 @@ def to_plain_row(row: Any) -> list[Any]:
 def value_if_missing(network: Network, column: int) -> float | None:
     """Return what conditions see where a column is missing: NaN, what it counts as, or None where it is refused."""
     typical = network.schema.columns[column].typical
-    if network.layers[0].refuses_missing[column] and not network._never_asked[column]:
+    if network.layers[0].refuses_missing[column] and not network._never_read[column]:
         return typical
     return None if typical is None and network.refuses_missing[column] else float("nan")
 

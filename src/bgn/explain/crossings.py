@@ -117,7 +117,7 @@ def crossings(condition: Oblique, column: int, rows: Floats) -> Floats:
     if weight == 0.0:  # it asks for missing values alone
         still = rows.copy()
         still[:, column] = 0.0
-        return np.where(condition.fires(still), np.inf, -np.inf)
+        return np.where(condition.holds(still), np.inf, -np.inf)
     if len(condition.projection.columns) == 1:
         _search(np.zeros((1, 1)), 0, weight, condition.threshold, out[:1])
         out[:] = out[:1]

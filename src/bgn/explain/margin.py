@@ -140,7 +140,7 @@ def _over_numbers(condition: Oblique, row: Floats, free: Bools) -> Oblique:
         return Oblique(Projection((), ()), -1.0 if condition.missing else 1.0)
     places = [place for place, column in enumerate(projection.columns) if free[column]]
     if not places:
-        return Oblique(Projection((), ()), -1.0 if condition.fires(row[np.newaxis])[0] else 1.0)
+        return Oblique(Projection((), ()), -1.0 if condition.holds(row[np.newaxis])[0] else 1.0)
     threshold = written(condition.threshold)
     for place, column in enumerate(projection.columns):
         if not free[column]:

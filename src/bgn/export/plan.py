@@ -25,7 +25,6 @@ from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, as_terms, network_of, read_rule
 from bgn.model.schema import Category, category_name
-from bgn.model.step import any_output
 from bgn.model.term import Coefficient, Linear, Oblique
 from bgn.text import quote_category, quote_name
 from bgn.whole_file import write_whole
@@ -347,7 +346,7 @@ def plan(model: Any) -> ExportPlan:
     network = network_of(model, plain=False)
     inputs = inputs_of(network, network.features_used)
     places = {given.place: k for k, given in enumerate(inputs)}
-    alive = [np.flatnonzero(any_output(network.rule_coef)).tolist()]
+    alive = [np.flatnonzero(network.rule_coef.any(axis=1)).tolist()]
     for layer in reversed(network.layers[1:]):
         chosen = np.zeros(layer.width, dtype=bool)
         chosen[alive[0]] = True

@@ -67,7 +67,7 @@ def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> 
     scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
     for neuron, weight in zip(snapshot.neurons, snapshot.output_weights, strict=True):
         if neuron not in known:
-            known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
+            known[neuron] = np.where(neuron.holds(table), 1.0, -1.0)
         scores += np.multiply.outer(known[neuron], weight)
     for term, weight in zip(snapshot.linear, snapshot.linear_coef, strict=True):
         scores += np.multiply.outer(term.values(table), weight)

@@ -1,4 +1,4 @@
-"""A hidden layer as a frozen value: from matrices, as in the paper, or from neurons."""
+"""A hidden layer as a frozen value: from matrices, as in the paper, or from conditions."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ class Layer:
     Attributes
     ----------
     neurons : tuple of Oblique
-        The same, question by question. :meth:`of` builds a layer from them; questions about categories have no
-        `weights`.
+        The same as conditions. :meth:`of` builds a layer from them; those about categories have no `weights`.
 
     Examples
     --------
@@ -59,39 +58,26 @@ class Layer:
 
     @classmethod
     def of(cls, neurons: Iterable[Oblique], n_inputs: int) -> Layer:
-        """Return the layer of some neurons.
-
-        Parameters
-        ----------
-        neurons : iterable of Oblique
-        n_inputs : int
-            Number of columns that the layer is shown.
-
-        Returns
-        -------
-        Layer
-        """
+        """Return the layer of some neurons, which is shown so many columns."""
         kept = tuple(_canonical(neuron, n_inputs) for neuron in neurons)
         layer = cls.__new__(cls)
         vars(layer).update(width=len(kept), n_inputs=n_inputs, neurons=kept)
         return layer
 
-    # -- both ways to look at it ---------------------------------------------------------------------------
-
     @cached_property
     def neurons(self) -> tuple[Oblique, ...]:
-        """The questions, one per neuron."""
-        found = []
+        """The conditions, one per neuron."""
+        neurons = []
         for weights, threshold in zip(self.weights, self.thresholds.tolist(), strict=True):
             columns = np.flatnonzero(weights)
-            found.append(Oblique(Projection(tuple(columns.tolist()), tuple(weights[columns].tolist())), threshold))
-        return tuple(found)
+            neurons.append(Oblique(Projection(tuple(columns.tolist()), tuple(weights[columns].tolist())), threshold))
+        return tuple(neurons)
 
     @cached_property
     def weights(self) -> Floats:
-        """The paper's matrix, one row per neuron; only where no question is about a category."""
+        """The paper's matrix, one row per neuron; only where no condition is about a category."""
         if not self.numeric:
-            raise AttributeError("a layer with questions about categories has no weights; see Network.expanded().")
+            raise AttributeError("a layer with conditions on categories has no weights; see Network.expanded().")
         weights = np.zeros((self.width, self.n_inputs))
         for row, neuron in zip(weights, self.neurons, strict=True):
             row[list(neuron.projection.columns)] = neuron.projection.coefficients
@@ -109,24 +95,24 @@ class Layer:
 
     @cached_property
     def numeric(self) -> bool:
-        """True where no question is about a category."""
+        """True where no condition is about a category."""
         return "weights" in vars(self) or all(neuron.projection.numeric for neuron in self.neurons)
 
     @cached_property
     def takes_missing(self) -> bool:
-        """True where some neuron has an answer for a gap."""
+        """True where some neuron has an answer for a missing value."""
         return any(neuron.takes_missing for neuron in vars(self).get("neurons", ()))
 
     @cached_property
     def refuses_missing(self) -> Bools:
-        """Which columns must have no gap: those read by a neuron that has no answer for one; all where none has."""
+        """Which columns must not miss a value: those of a neuron that has no answer for it; all where none has."""
         if not self.takes_missing:
             return np.ones(self.n_inputs, dtype=bool)
         return self.inputs_of(np.array([not neuron.takes_missing for neuron in self.neurons]))
 
     @cached_property
     def n_weights(self) -> int:
-        """Number of non-zero weights; of a category every level that has one."""
+        """Number of non-zero weights; of a categorical column every category that has one."""
         if "weights" in vars(self):
             return int(np.count_nonzero(self.weights))
         return sum(value != 0.0 for neuron in self.neurons for value in neuron.projection.numbers)
@@ -154,8 +140,6 @@ class Layer:
         """Return the layer of some of the neurons, in the order given."""
         return Layer.of([self.neurons[int(k)] for k in chosen], self.n_inputs)
 
-    # -- values --------------------------------------------------------------------------------------------
-
     def project(self, inputs: NDArray[Any]) -> Floats:
         """Return the projection of every row by every neuron, shape (rows, width)."""
         # One contiguous column per answer; the transposed view costs the caller nothing.
@@ -166,20 +150,18 @@ class Layer:
 
     @cached_property
     def dense(self) -> bool:
-        """True where it fires by a matrix product, because its questions are about many columns each."""
+        """True where it fires by a matrix product, because its conditions read many columns each."""
         return self.numeric and not self.takes_missing and self.n_weights > _DENSE * self.width
 
     def fire(self, inputs: NDArray[Any]) -> Floats:
         """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
-        if self.dense:
-            return self._fire_dense(np.asarray(inputs, dtype=np.float64))
-        out = np.empty((self.width, len(inputs)))
-        for row, neuron in zip(out, self.neurons, strict=True):
-            row[:] = np.where(neuron.fires(inputs), 1.0, -1.0)
-        return out.T
-
-    def _fire_dense(self, inputs: Floats) -> Floats:
-        """Fire by a matrix product, and once more in the order of the columns where a rounding could matter."""
+        if not self.dense:
+            out = np.empty((self.width, len(inputs)))
+            for row, neuron in zip(out, self.neurons, strict=True):
+                row[:] = np.where(neuron.holds(inputs), 1.0, -1.0)
+            return out.T
+        # A matrix product, and once more in the order of the columns where a rounding could matter.
+        inputs = np.asarray(inputs, dtype=np.float64)
         z = inputs @ self.weights.T + self.bias
         size = np.abs(inputs).sum(axis=1)[:, np.newaxis] * np.abs(self.weights).max(axis=1) + np.abs(self.bias)
         doubt = ~(np.abs(z) > 4 * (self.n_inputs + 1) * np.finfo(np.float64).eps * size)
@@ -187,8 +169,6 @@ class Layer:
             rows = doubt[:, neuron]
             z[rows, neuron] = self.neurons[neuron].projection.values(inputs[rows]) + self.bias[neuron]
         return step(z)
-
-    # -- identity ------------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layer):
@@ -206,21 +186,22 @@ class Layer:
 
 def _canonical(neuron: Oblique, n_inputs: int) -> Oblique:
     """Return a neuron without idle columns, its columns in order; or say what is wrong with it."""
-    projection = neuron.projection
-    if len(set(projection.columns)) < len(projection.columns) or not all(0 <= j < n_inputs for j in projection.columns):
-        raise ValueError(f"a neuron's columns must be different and below {n_inputs}; got {projection.columns}.")
+    projection, columns = neuron.projection, neuron.projection.columns
+    if len(set(columns)) < len(columns) or not all(0 <= j < n_inputs for j in columns):
+        raise ValueError(f"a neuron's columns must be different and below {n_inputs}; got {columns}.")
     if not np.isfinite([neuron.threshold, *projection.numbers]).all():
         raise ValueError(f"a neuron's numbers must be finite; got {neuron}.")
-    if len(projection.missing_as or projection.columns) != len(projection.columns):
-        raise ValueError(f"a projection's gaps must be one per column; got {neuron}.")
-    places = sorted(range(len(projection.columns)), key=projection.columns.__getitem__)
+    if len(projection.missing_as or columns) != len(columns):
+        raise ValueError(f"missing_as must have one entry per column; got {neuron}.")
+    places = sorted(range(len(columns)), key=columns.__getitem__)
     if not neuron.takes_missing:
         places = [k for k in places if projection.coefficients[k] != 0.0]
-    if places == list(range(len(projection.columns))):
+    if places == list(range(len(columns))):
         return neuron
-    kept = [tuple(each[k] for k in places) for each in (projection.columns, projection.coefficients)]
-    gaps = None if projection.missing_as is None else tuple(projection.missing_as[k] for k in places)
-    return Oblique(Projection(kept[0], kept[1], gaps), neuron.threshold, neuron.missing)  # type: ignore[arg-type]
+    missing_as = None if projection.missing_as is None else tuple(projection.missing_as[k] for k in places)
+    coefficients = tuple(projection.coefficients[k] for k in places)
+    ordered = Projection(tuple(columns[k] for k in places), coefficients, missing_as)
+    return Oblique(ordered, neuron.threshold, neuron.missing)
 
 
 def stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
@@ -228,9 +209,9 @@ def stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
     layers = tuple(layers)
     if not layers or not all(isinstance(layer, Layer) for layer in layers):
         raise ValueError("layers must be one or more bgn.Layer values, the first hidden layer first.")
-    for number, (below, above) in enumerate(pairwise(layers), start=1):
-        if above.n_inputs != below.width:
+    for number, (lower, upper) in enumerate(pairwise(layers), start=1):
+        if upper.n_inputs != lower.width:
             raise ValueError(
-                f"layers[{number}] reads {above.n_inputs} inputs but layers[{number - 1}] has width {below.width}."
+                f"layers[{number}] reads {upper.n_inputs} inputs but layers[{number - 1}] has width {lower.width}."
             )
     return layers

@@ -15,11 +15,6 @@ import numpy as np
 from bgn.model.step import Floats
 
 
-def identity(scores: Floats) -> Floats:
-    """Return the scores: they are the predictions."""
-    return scores
-
-
 def logistic(scores: Floats) -> Floats:
     """Return the probability of "yes" for scores that are log-odds.
 
@@ -49,18 +44,13 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
-LINKS: dict[str, Callable[[Floats], Floats]] = {"identity": identity, "logistic": logistic, "softmax": softmax}
+LINKS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda scores: scores, "logistic": logistic, "softmax": softmax,
+}  # fmt: skip
 
 
 def prediction_bounds(given: Any) -> tuple[float, float] | None:
-    """Return what predictions may not go beyond, infinite for an open end; None where both are open.
-
-    Examples
-    --------
-    >>> from bgn.model.link import prediction_bounds
-    >>> prediction_bounds((0, None))
-    (0.0, inf)
-    """
+    """Return what predictions may not go beyond, infinite for an open end; None where both are open."""
     if given is None:
         return None
     try:
@@ -73,15 +63,7 @@ def prediction_bounds(given: Any) -> tuple[float, float] | None:
 
 
 def bounded(scores: Floats, bounds: tuple[float, float] | None) -> Floats:
-    """Return scores with those beyond the bounds moved to the nearer one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.model.link import bounded
-    >>> bounded(np.array([-2.0, 5.0]), (0.0, np.inf))
-    array([0., 5.])
-    """
+    """Return scores with those beyond the bounds moved to the nearer one."""
     if bounds is None:
         return scores
     low, high = bounds

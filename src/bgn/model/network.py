@@ -28,7 +28,7 @@ from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.numbers import whole_numbers
 from bgn.model.schema import Column, Schema, category_name
-from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
+from bgn.model.step import Bools, Floats, all_finite, frozen
 from bgn.model.term import Linear, Member, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.text import quote_name
 
@@ -107,12 +107,10 @@ class Network:
         if not all(isinstance(term, Rule | Linear) for term in terms):
             raise ValueError("terms must be bgn.Rule and bgn.Linear values.")
         layers = stacked(below) if below else ()
-        if schema is None:
-            most = max((column for term in terms for column in term.columns), default=-1) + 1
-            n_inputs = layers[0].n_inputs if layers else most if feature_names is None else len(feature_names)
-            schema = Schema.of_numbers(n_inputs, feature_names, target_name)
-        elif layers and len(schema) != layers[0].n_inputs:
-            raise ValueError(f"schema must have {layers[0].n_inputs} columns, as the first layer; got {len(schema)}.")
+        n_inputs = max((column for term in terms for column in term.columns), default=-1) + 1
+        if schema is not None or feature_names is not None:
+            n_inputs = len(feature_names or () if schema is None else schema)
+        schema = _schema_of(layers[0].n_inputs if layers else n_inputs, schema, feature_names, target_name)
         ends = checked_link(link, bounds)
         bases = np.atleast_1d(frozen(intercept, "intercept", 0, 1))
         weights = frozen(coef, "coef", 1, 2)
@@ -125,20 +123,27 @@ class Network:
             )
         if link != "softmax" and len(bases) != 1:
             raise ValueError(f"a network with the link {link!r} has one output; got an intercept of {len(bases)}.")
-        widths = {Rule: layers[-1].width if layers else len(schema), Linear: len(schema)}
+        readable = {Rule: layers[-1].width if layers else len(schema), Linear: len(schema)}
         for term in terms:
-            if any(not 0 <= column < widths[type(term)] for column in term.columns):
-                raise ValueError(f"a term must read columns below {widths[type(term)]}; got {term}.")
+            if any(not 0 <= column < readable[type(term)] for column in term.columns):
+                raise ValueError(f"a term must read columns below {readable[type(term)]}; got {term}.")
         n_classes = 2 if link == "logistic" else len(bases) if link == "softmax" else 0
         if schema.classes is not None and len(schema.classes) != n_classes:
             raise ValueError(
                 f"schema names {len(schema.classes)} classes; a network with the link {link!r} tells {n_classes} apart."
             )
-        sums_that_fit(bases, weights)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.abs(bases) + np.abs(weights).sum(axis=0)).all():
+                raise ValueError(
+                    "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
+                    "predictions would be infinite. Rescale the target."
+                )
+        if members is not None and members.coef.shape[1:] != weights.shape:
+            raise ValueError(f"members must have weights of shape {weights.shape} each; got {members.coef.shape[1:]}.")
         vars(self).update(
             intercept=bases, coef=weights, schema=schema, link=link, bounds=ends, below=layers,
             terms=terms if layers else tuple(_with_schema(term, schema) for term in terms),
-            members=members and members.of(weights.shape),
+            members=members,
         )  # fmt: skip
 
     @classmethod
@@ -166,10 +171,6 @@ class Network:
         feature_names, target_name, schema, **parts
             As in the constructor.
 
-        Returns
-        -------
-        Network
-
         Examples
         --------
         >>> from bgn import Layer, Network
@@ -178,20 +179,17 @@ class Network:
         array([1.5, 0.5])
         """
         layers = stacked(layers)
-        if schema is None:
-            schema = Schema.of_numbers(layers[0].n_inputs, feature_names, target_name)
-        elif len(schema) != layers[0].n_inputs:
-            raise ValueError(f"schema must have {layers[0].n_inputs} columns, as the first layer; got {len(schema)}.")
+        schema = _schema_of(layers[0].n_inputs, schema, feature_names, target_name)
         weights = frozen(output_weights, "output_weights", *((2,) if parts.get("link") == "softmax" else (1, 2)))
         if len(weights) != layers[-1].width:
             wanted = f"one entry per neuron of the last layer ({layers[-1].width})"
             raise ValueError(f"output_weights must have {wanted}; got {len(weights)}.")
-        bases = shaped(base, "base", weights.shape[1:])
+        bases = frozen(base, "base", weights.ndim - 1)
+        if bases.shape != weights.shape[1:]:
+            raise ValueError(f"base must have shape {weights.shape[1:]}; got {bases.shape}.")
         deep = len(layers) > 1
-        rules = [Rule((neuron if deep else condition_of(neuron),), -1.0) for neuron in layers[-1].neurons]
-        network = cls(
-            bases, rules, weights.reshape(-1, bases.size), schema=schema, below=layers[:-1], **parts
-        )
+        rules = [Rule((condition if deep else condition_of(condition),), -1.0) for condition in layers[-1].neurons]
+        network = cls(bases, rules, weights.reshape(-1, bases.size), schema=schema, below=layers[:-1], **parts)
         if network._dense:
             vars(network)["layers"] = layers
         return network
@@ -211,7 +209,7 @@ class Network:
     @property
     def n_conditions(self) -> int:
         """Size: how many conditions a reader reads; a linear term counts as one."""
-        below = sum(len(neuron.columns) for layer in self.below for neuron in layer.neurons)
+        below = sum(condition.size for layer in self.below for condition in layer.neurons)
         return below + sum(term.size for term in self.terms)
 
     @cached_property
@@ -220,9 +218,13 @@ class Network:
         return tuple(term for term in self.terms if isinstance(term, Rule))
 
     @cached_property
+    def _linear_places(self) -> list[int]:
+        return [k for k, term in enumerate(self.terms) if isinstance(term, Linear) and self.coef[k].any()]
+
+    @cached_property
     def linear(self) -> tuple[Linear, ...]:
         """The linear terms that have a weight, in order."""
-        return tuple(term for term, _ in self._linear)
+        return tuple(self.terms[k] for k in self._linear_places)  # type: ignore[misc]
 
     @cached_property
     def rule_coef(self) -> Floats:
@@ -232,12 +234,7 @@ class Network:
     @cached_property
     def linear_coef(self) -> Floats:
         """The weights of the linear terms, shape (linear terms, outputs)."""
-        return np.array([weights for _, weights in self._linear]).reshape(-1, self.n_outputs)
-
-    @property
-    def _linear(self) -> list[tuple[Linear, Floats]]:
-        pairs = zip(self.terms, self.coef, strict=True)
-        return [(term, weights) for term, weights in pairs if isinstance(term, Linear) and weights.any()]
+        return self.coef[self._linear_places]
 
     @cached_property
     def gains(self) -> Floats:
@@ -259,13 +256,13 @@ class Network:
         if not self._joins:
             n_inputs = self.below[-1].width if self.below else self.n_inputs
             return (*self.below, Layer.of([rule.conditions[0].as_oblique() for rule in self.rules], n_inputs))
-        different = dict.fromkeys(condition.as_oblique() for rule in self.rules for condition in rule.conditions)
-        place = {neuron: k for k, neuron in enumerate(different)}
+        obliques = [[condition.as_oblique() for condition in rule.conditions] for rule in self.rules]
+        places = {one: k for k, one in enumerate(dict.fromkeys(one for own in obliques for one in own))}
         joined = []
-        for rule in self.rules:
-            read = sorted(place[condition.as_oblique()] for condition in rule.conditions)
+        for own in obliques:
+            read = sorted(places[one] for one in own)
             joined.append(Oblique(Projection(tuple(read), (1.0,) * len(read)), len(read) - 1.0))
-        return Layer.of(different, self.n_inputs), Layer.of(joined, len(different))
+        return Layer.of(places, self.n_inputs), Layer.of(joined, len(places))
 
     @cached_property
     def _joins(self) -> bool:
@@ -311,7 +308,7 @@ class Network:
     @cached_property
     def features_used(self) -> tuple[int, ...]:
         """Columns that can reach the output through non-zero weights, in order."""
-        alive = any_output(self.rule_coef)
+        alive = self.rule_coef.any(axis=1)
         for layer in reversed(self.layers):
             alive = layer.inputs_of(alive)
         alive[[term.column for term in self.linear]] = True
@@ -333,17 +330,17 @@ class Network:
     def refuses_missing(self) -> Bools:
         """Which columns a term has no answer for missing values of, unless they count as something.
 
-        A category without any that no rule reads is none of them: it is missing in every row.
+        A categorical column without categories that no rule reads is none of them: it is missing in every row.
         """
-        refused = self.layers[0].refuses_missing & ~self._never_asked
+        refused = self.layers[0].refuses_missing & ~self._never_read
         refused[[term.column for term in self.terms if isinstance(term, Linear)]] = True
         return refused
 
     @cached_property
-    def _never_asked(self) -> Bools:
+    def _never_read(self) -> Bools:
         """The categorical columns without categories that no rule reads."""
-        without = np.array([column.always_missing for column in self.schema.columns], dtype=bool)
-        return without & ~self.layers[0].reads.any(axis=0) if without.any() else without
+        empty = np.array([column.always_missing for column in self.schema.columns], dtype=bool)
+        return empty & ~self.layers[0].reads.any(axis=0) if empty.any() else empty
 
     # -- values --------------------------------------------------------------------------------------------
 
@@ -353,8 +350,8 @@ class Network:
         rows = X if encoded else self.schema.encode(X, ~(self.refuses_missing & np.isnan(typical)), **reading)
         if all_finite(rows):
             return rows
-        gaps = np.isnan(rows) & self.layers[0].refuses_missing
-        return np.where(gaps, typical, rows) if gaps.any() else rows
+        filled = np.isnan(rows) & self.layers[0].refuses_missing
+        return np.where(filled, typical, rows) if filled.any() else rows
 
     def hidden(self, X: Any, layer: int = -1) -> Floats:
         """Return the +-1 answers of one hidden layer.
@@ -377,11 +374,9 @@ class Network:
             from bgn.model import gpu  # torch is loaded already
 
             return gpu.hidden(self, X, layer)  # type: ignore[return-value]
-        return self._hidden(self._rows(X), layer)
-
-    def _hidden(self, values: Floats, layer: int = -1) -> Floats:
-        for each in self.layers[: layer % self.depth + 1]:
-            values = each.fire(values)
+        values = self._rows(X)
+        for one in self.layers[: layer % self.depth + 1]:
+            values = one.fire(values)
         return values
 
     @cached_property
@@ -407,16 +402,7 @@ class Network:
             yield np.where(next(holding), 1.0, term.otherwise) if isinstance(term, Rule) else term.values(rows)
 
     def scores(self, rows: Floats) -> Floats:
-        """Return intercept and weighted terms added up, for rows as the network reads them.
-
-        Parameters
-        ----------
-        rows : ndarray of float64, shape (rows, n_inputs)
-
-        Returns
-        -------
-        ndarray of float64, shape (rows, outputs)
-        """
+        """Return intercept and weighted terms added up, for rows as the network reads them, shape (rows, outputs)."""
         total = np.empty((len(rows), self.n_outputs))
         size = _ROWS if self.n_inputs <= _COPIED // 4 and not self.below else _FEWEST
         for start in range(0, len(rows), size):
@@ -493,16 +479,11 @@ class Network:
 
     def predict_encoded(self, rows: Floats, scores: bool = False) -> Floats:
         """Return what :meth:`predict`, or :meth:`raw_score`, says of rows that the schema has encoded."""
-        found = self._raw_score(self._rows(rows, encoded=True))
-        return found if scores else self.linked(found)
+        raw = self._raw_score(self._rows(rows, encoded=True))
+        return raw if scores else self.linked(raw)
 
     def changed(self, **parts: Any) -> Network:
-        """Return the same network but for some of its parts.
-
-        Parameters
-        ----------
-        **parts
-            Any that the constructor takes by these names; only a schema and bounds keep `members`.
+        """Return the same network but for some parts of the constructor; only a schema and bounds keep `members`.
 
         Examples
         --------
@@ -525,11 +506,6 @@ class Network:
     def with_linear(self, terms: Sequence[Linear] = (), coef: ArrayLike = ()) -> Network:
         """Return the same rules with these linear terms before them, instead of its own.
 
-        Parameters
-        ----------
-        terms : sequence of Linear, default ()
-        coef : array_like, shape (terms,) or (terms, outputs)
-
         Examples
         --------
         >>> from bgn import Linear, Network, Rule, Threshold
@@ -541,14 +517,28 @@ class Network:
         return self.changed(terms=[*terms, *self.rules], coef=np.concatenate([weights, self.rule_coef]))
 
     def expanded(self) -> Network:
-        """Return the network with the paper's plain weights and biases.
+        """Return the network with the paper's plain weights and biases, which predicts the same of :func:`expand`.
 
-        A category becomes one 0/1 input per level, and a gap one more; :func:`bgn.model.network.expand` turns rows
-        into such inputs. A network of numbers without gaps is returned as it is.
+        A categorical column becomes one 0/1 input per category, and a missing value one more. A network of numbers
+        without missing values is returned as it is.
+
+        Examples
+        --------
+        >>> from bgn import Member, Network, Rule
+        >>> from bgn.model.network import expand
+        >>> from bgn.model.schema import Column, Schema
+        >>> schema = Schema((Column("city", categories=("Lille", "Nice")),))
+        >>> network = Network(0.5, [Rule(Member(0, (1,), missing=True))], [1.0], schema=schema)
+        >>> plain = network.expanded()
+        >>> plain.names
+        ('city = Lille', 'city = Nice', 'city is missing')
+        >>> X = [["Nice"], ["Lille"], [None]]
+        >>> network.predict(X), plain.predict(expand(network, X))
+        (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
         """
-        return expanded(self)
+        return _expanded(self)
 
-    # -- as 0.2.0 had it: outputs of one dimension or two, slopes beside neurons; on its way out ----------------
+    # -- as the paper has it: what a neuron adds where it fires, and takes away where it does not -----------------
 
     @property
     def output_weights(self) -> Floats:
@@ -587,10 +577,19 @@ class Network:
         )
 
     def _repr_html_(self) -> str:
-        """Return the drawing that notebooks show."""
         from bgn.report.svg import picture  # the one thing that a network asks of a room above
 
         return str(picture(self))
+
+
+def _schema_of(
+    n_inputs: int, schema: Schema | None, feature_names: Sequence[str] | None, target_name: str | None
+) -> Schema:
+    if schema is None:
+        return Schema.of_numbers(n_inputs, feature_names, target_name)
+    if len(schema) != n_inputs:
+        raise ValueError(f"schema must have {n_inputs} columns, as the first layer; got {len(schema)}.")
+    return schema
 
 
 def _with_schema(term: Term, schema: Schema) -> Term:
@@ -641,12 +640,6 @@ class Ensemble:
     def __init__(self, intercept: Any, coef: Any) -> None:
         vars(self).update(intercept=frozen(intercept, "intercept", 2), coef=frozen(coef, "coef", 3))
 
-    def of(self, shape: tuple[int, ...]) -> Ensemble:
-        """Return the same, if they go with weights of this shape."""
-        if self.coef.shape[1:] != shape:
-            raise ValueError(f"members must have weights of shape {shape} each; got {self.coef.shape[1:]}.")
-        return self
-
     def __len__(self) -> int:
         return len(self.intercept)
 
@@ -659,20 +652,11 @@ class Ensemble:
         return f"Ensemble({len(self)} networks)"
 
     def standard_error(self, values: Any) -> Any:
-        """Return the standard error of a figure from its value in every network, along the first axis.
+        """Return the standard error of a figure from its value in every network, along the first axis; NaN for one.
 
         It is their standard deviation: how far one network, which was fitted to some of the rows, lies from another.
         The mean of them would vary less, were all rows drawn anew: ``python -m benchmarks.accurate spread`` finds the
         error given to be 1.4 times that, and about as far as the mean lies from the truth.
-
-        Parameters
-        ----------
-        values : array_like, shape (networks, ...)
-
-        Returns
-        -------
-        ndarray of float64, or float
-            NaN where there is but one network.
         """
         values = np.asarray(values, np.float64)
         if len(values) < 2:
@@ -684,24 +668,11 @@ class Ensemble:
         networks = []
         for intercept, coef in zip(self.intercept, self.coef, strict=True):
             kept = [k for k, term in enumerate(mean.terms) if coef[k].any() or (mean.below and isinstance(term, Rule))]
-            terms = [mean.terms[k] for k in kept]
-            networks.append(
-                mean.changed(intercept=intercept, terms=terms, coef=coef[kept].reshape(len(kept), mean.n_outputs))
-            )
+            networks.append(mean.changed(intercept=intercept, terms=[mean.terms[k] for k in kept], coef=coef[kept]))
         return networks
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
-        """Return what every network gives rows as the mean reads them, before the link.
-
-        Parameters
-        ----------
-        mean : Network
-        rows : ndarray, shape (rows, columns)
-
-        Returns
-        -------
-        ndarray of float64, shape (networks, rows) or (networks, rows, classes)
-        """
+        """Return what every network gives rows as the mean reads them, before the link: (networks, rows[, classes])."""
         at_once = max(1, _MOST_ANSWERS // max(len(mean.terms), 1))
         scores = np.empty((len(self), len(rows), mean.n_outputs))
         for start in range(0, len(rows), at_once):
@@ -712,23 +683,11 @@ class Ensemble:
         return scores if mean.link == "softmax" else scores[..., 0]
 
     def prediction_error(self, mean: Network, rows: Floats, scores: bool = False) -> Floats:
-        """Return the standard error of the prediction, or of the score, of rows as the mean reads them.
-
-        Parameters
-        ----------
-        mean : Network
-        rows : ndarray, shape (rows, columns)
-        scores : bool, default False
-            Of raw scores rather than of predictions.
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,) or (rows, outputs)
-        """
-        found = self.scores(mean, rows)
+        """Return the standard error of the prediction, or of the score, of rows as the mean reads them."""
+        values = self.scores(mean, rows)
         if not scores:
-            found = np.stack([mean.linked(each) for each in found])
-        return np.asarray(self.standard_error(found))
+            values = np.stack([mean.linked(own) for own in values])
+        return np.asarray(self.standard_error(values))
 
 
 # -- Where a table is: in memory, or on a GPU.
@@ -747,40 +706,15 @@ def on_gpu(table: Any) -> bool:
     return True
 
 
-# -- A network with categories and gaps as the paper's plain matrices over 0/1 inputs.
+# -- A network with categories and missing values as the paper's plain matrices over 0/1 inputs.
 
-# Outweighs whatever the other columns of a neuron add up to.
+# Outweighs whatever the other columns of a condition add up to.
 _DECIDES = 2.0**1000
 
 
-def expanded(network: Network) -> Network:
-    """Return the network that says of :func:`expand`\\ 's rows what `network` says of the rows themselves.
-
-    Parameters
-    ----------
-    network : Network
-
-    Returns
-    -------
-    Network
-        Of plain weights and biases; `network` itself where it has neither categories nor gaps.
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.model.term import Oblique, Projection
-    >>> from bgn.model.schema import Column, Schema
-    >>> layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
-    >>> network = Network.of_layers([layer], [0.5], 1.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
-    >>> plain = expanded(network)
-    >>> plain.names
-    ('city = Lille', 'city = Nice', 'city is missing')
-    >>> X = [["Nice"], ["Lille"], [None]]
-    >>> network.predict(X), plain.predict(expand(network, X))
-    (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
-    """
-    first, gaps = network.layers[0], network.layers[0].takes_missing
-    if first.numeric and not gaps and network.schema.all_numbers:
+def _expanded(network: Network) -> Network:
+    first, marked = network.layers[0], network.layers[0].takes_missing
+    if first.numeric and not marked and network.schema.all_numbers:
         return network
     columns: list[Column] = []
     starts: list[int] = []
@@ -790,71 +724,50 @@ def expanded(network: Network) -> Network:
             columns.append(column)
         for category in column.categories or ():
             columns.append(Column(f"{column.name} = {category_name(category)}", category_of=(column.name, category)))
-        columns += [Column(f"{column.name} is missing")] * gaps
-    weights = np.zeros((first.width, len(columns)))
-    for row, neuron in zip(weights, first.neurons, strict=True):
-        projection = neuron.projection
+        columns += [Column(f"{column.name} is missing")] * marked
+    obliques = []
+    for condition in first.neurons:
+        projection, weights = condition.projection, np.zeros(len(columns))
         for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             values = np.atleast_1d(coefficient)
-            row[starts[j] : starts[j] + len(values)] = values
+            weights[starts[j] : starts[j] + len(values)] = values
             if projection.missing_as is not None:
-                gap = projection.missing_as[place]
-                row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
-            elif gaps:
-                row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
-    schema = replace(network.schema, columns=tuple(columns), named=True)
-    layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
+                missing, category = projection.missing_as[place], isinstance(coefficient, tuple)
+                weights[starts[j] + len(values)] = missing if category else missing * (coefficient or 1.0)
+            elif marked:
+                weights[starts[j] + len(values)] = _DECIDES if condition.missing else -_DECIDES
+        used = np.flatnonzero(weights)
+        obliques.append(Oblique(Projection(tuple(used.tolist()), tuple(weights[used].tolist())), condition.threshold))
     plain = Network.of_layers(
-        layers, network.output_weights, network.base, schema=schema, link=network.link, bounds=network.bounds
-    )
-    linear, coef = _expanded_linear(network, starts)
-    return plain.with_linear(linear, coef) if linear else plain
-
-
-def _expanded_linear(network: Network, starts: list[int]) -> tuple[list[Linear], list[Floats]]:
-    """Return the linear terms over the expanded columns: a gap is a zero there, and its mark makes up for that."""
-    terms, weights = [], []
+        (Layer.of(obliques, len(columns)), *network.layers[1:]), network.output_weights, network.base,
+        schema=replace(network.schema, columns=tuple(columns), named=True), link=network.link, bounds=network.bounds,
+    )  # fmt: skip
+    # A missing value is a zero here, and its mark makes up for that in a linear term.
+    terms, coef = list[Linear](), list[Floats]()
     for term, own in zip(network.linear, network.linear_coef, strict=True):
         terms.append(replace(term, column=starts[term.column], missing=None))
-        weights.append(own)
-        zero, missing = term.between(np.array([0.0, np.nan])).tolist()
-        if network.layers[0].takes_missing and not network.layers[0].refuses_missing[term.column]:
+        coef.append(own)
+        if marked and not first.refuses_missing[term.column]:
+            zero, missing = term.between(np.array([0.0, np.nan])).tolist()
             terms.append(Linear(starts[term.column] + 1))
-            weights.append(own * (missing - zero))
-    return terms, weights
-
-
-def _neuron(weights: Floats, neuron: Oblique) -> Oblique:
-    """Return a neuron with these weights, which are added up in order, and the threshold of another."""
-    used = np.flatnonzero(weights)
-    return Oblique(Projection(tuple(used.tolist()), tuple(weights[used].tolist())), neuron.threshold)
+            coef.append(own * (missing - zero))
+    return plain.with_linear(terms, coef) if terms else plain
 
 
 def expand(network: Network, X: Any) -> Floats:
-    """Return rows as the inputs of the expanded network.
-
-    Parameters
-    ----------
-    network : Network
-        The network that `X` belongs to, not the expanded one.
-    X : array_like or frame
-
-    Returns
-    -------
-    ndarray of float64
-    """
-    rows, gaps = network._rows(X), network.layers[0].takes_missing
-    if network.layers[0].numeric and not gaps and network.schema.all_numbers:
+    """Return rows of a network as the inputs of :meth:`Network.expanded`."""
+    rows, marked = network._rows(X), network.layers[0].takes_missing
+    if network.layers[0].numeric and not marked and network.schema.all_numbers:
         return rows
     parts = []
     for values, column in zip(rows.T, network.schema.columns, strict=True):
-        gap = np.isnan(values)
+        missing = np.isnan(values)
         if column.categories is None:
-            parts.append(np.where(gap, 0.0, values))
+            parts.append(np.where(missing, 0.0, values))
         else:
             parts += [(values == code).astype(np.float64) for code in range(len(column.categories))]
-        if gaps:
-            parts.append(gap.astype(np.float64))
+        if marked:
+            parts.append(missing.astype(np.float64))
     return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))
 
 

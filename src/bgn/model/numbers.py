@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from functools import reduce
 
 import numpy as np
 
@@ -45,18 +46,18 @@ def between(low: float, high: float) -> Iterator[float]:
     if math.isinf(low) or math.isinf(high):
         yield float(high if math.isinf(low) else low + max(1.0, abs(low)))
         return
-    below, above = written(low), written(high)
-    middle = EXACT.divide(EXACT.add(below, above), Decimal(2))
-    for power in range(max(below.adjusted(), above.adjusted()) + 1, -400, -1):
+    first, end = written(low), written(high)
+    middle = EXACT.divide(EXACT.add(first, end), Decimal(2))
+    for power in range(max(first.adjusted(), end.adjusted()) + 1, -400, -1):
         unit = Decimal(1).scaleb(power, EXACT)
-        last = EXACT.multiply(_whole(above, unit, ROUND_FLOOR), unit)
-        if last <= below:
+        last = EXACT.multiply(_whole(end, unit, ROUND_FLOOR), unit)
+        if last <= first:
             continue
         nearest = EXACT.multiply(_whole(middle, unit, ROUND_HALF_EVEN), unit)
         candidates = (EXACT.add(nearest, unit * k) for k in (0, 1, -1, 2, -2))
-        for each in dict.fromkeys((*candidates, last)):
-            if below < each <= above and low < float(each) <= high:
-                yield float(each)
+        for decimal in dict.fromkeys((*candidates, last)):
+            if first < decimal <= end and low < float(decimal) <= high:
+                yield float(decimal)
     yield high
 
 
@@ -84,22 +85,19 @@ def multiples(low: float, high: float, digits: int, further: int = 0) -> list[fl
     >>> multiples(-69.58782, -69.58779, 4)
     [-100.0, 0.0, -70.0, -60.0, -70.0, -69.0, -69.6, -69.5, -69.59, -69.58]
     """
-    above, found = written(high), []
-    first = max(written(low).adjusted(), above.adjusted()) + 1
+    end, decimals = written(high), list[Decimal]()
+    first = max(written(low).adjusted(), end.adjusted()) + 1
     for power in range(first, first - digits - 1, -1):
         unit = Decimal(1).scaleb(power, EXACT)
-        last = EXACT.multiply(_whole(above, unit, ROUND_FLOOR), unit)
-        found += [float(last), float(EXACT.add(last, unit))]
-    found += [float(EXACT.add(last, unit * k)) for step in range(1, further + 1) for k in (-step, 1 + step)]
-    return [value + 0.0 for value in found if math.isfinite(value)]
+        last = EXACT.multiply(_whole(end, unit, ROUND_FLOOR), unit)
+        decimals += [last, EXACT.add(last, unit)]
+    decimals += [EXACT.add(last, unit * k) for step in range(1, further + 1) for k in (-step, 1 + step)]
+    return [float(value) + 0.0 for value in decimals if math.isfinite(float(value))]
 
 
 def sum_of(values: Iterable[Decimal]) -> Decimal:
     """The exact sum."""
-    total = Decimal(0)
-    for value in values:
-        total = EXACT.add(total, value)
-    return total
+    return reduce(EXACT.add, values, Decimal(0))
 
 
 def _whole(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
@@ -118,12 +116,12 @@ def whole_numbers(values: Iterable[float]) -> tuple[Floats, float] | None:
     Sums of them do not depend on their order, and one division makes the nearest float of what they write.
     """
     decimals = [written(value) for value in values]
-    if not all(each.is_finite() for each in decimals):
+    if not all(decimal.is_finite() for decimal in decimals):
         return None
-    places = max([0, *(-int(each.normalize(EXACT).as_tuple().exponent) for each in decimals)])
+    places = max([0, *(-int(decimal.normalize(EXACT).as_tuple().exponent) for decimal in decimals)])
     if places > _MOST_DECIMALS:
         return None
-    whole = [int(each.scaleb(places, EXACT)) for each in decimals]
+    whole = [int(decimal.scaleb(places, EXACT)) for decimal in decimals]
     if sum(map(abs, whole)) >= _MOST_WHOLE:
         return None
     return np.array(whole, np.float64), float(10**places)

@@ -293,4 +293,4 @@ def _missing(neuron: Oblique, read: Sequence[Source], schema: Schema) -> bool | 
         source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
     )
     row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
-    return bool(neuron.fires(row)[0])
+    return bool(neuron.holds(row)[0])

@@ -1,6 +1,6 @@
-"""The columns of a table as the user has them: names, kinds, levels, units and the ranges that were seen.
+"""The columns of a dataset as the user has them: names, kinds, categories, units and the ranges that were seen.
 
-A network reads rows as one matrix of float64: a number as it is, a category as the number of its level, a gap as NaN.
+A network reads rows as one matrix of float64: a number as it is, a category as its number, a missing value as NaN.
 :meth:`Schema.encode` makes that matrix from arrays and frames; everything printed, drawn or exported takes its words
 from here.
 """
@@ -24,33 +24,33 @@ __all__ = ["Category", "Column", "Schema", "category_name"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a dataset.
 
     Parameters
     ----------
     name : str
     categories : tuple of str, float or bool, optional
-        The values of a category, in order; None for a column of numbers. A category without any, such as ids are, is
-        missing in every row: no model asks about it.
+        The categories, in order; None for a column of numbers. A column with no category, such as ids are, is missing
+        in every row: no model reads it.
     ordered : bool, default False
-        Whether the order of the levels means something.
+        Whether the order of the categories means something.
     unit : str, default ""
     seen : (float, float), optional
-        The least and the greatest number among the rows that a network was made from.
+        The least and the greatest number among the training rows.
     whole : bool, default False
         Whether all of those were whole numbers.
     typical : float, optional
-        What a missing value counts as where no question has an answer for it: the median of those numbers or, for a
-        category, the number of the commonest level. Of a category without an order every question has an answer.
-    category_of : (str, level), optional
-        For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
+        What a missing value counts as where no rule has an answer for it: the median of those numbers or the number of
+        the commonest category. Where categories have no order, every rule has an answer.
+    category_of : (str, category), optional
+        For a column of 0 and 1 that stands for one category: the categorical column's name, and that category.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
     missing : bool, default False
-        For a number, whether some of the rows that a network was made from had no value.
+        For a number, whether some training rows had no value.
     rare : tuple of int, optional
-        After a fit, the numbers of the levels that fewer than ten training rows have; files may leave them out. Columns
-        are equal whatever these are.
+        After a fit, the numbers of the categories that fewer than ten training rows have; files may leave them out.
+        Columns are equal whatever these are.
 
     Examples
     --------
@@ -74,17 +74,17 @@ class Column:
     rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.categories == ():  # there is none that a gap could count as
+        if self.always_missing:  # there is no category that a missing value could count as
             object.__setattr__(self, "typical", None)
 
     @property
     def always_missing(self) -> bool:
-        """True for a category without levels."""
+        """True for a categorical column without categories."""
         return self.categories == ()
 
     @property
     def raw(self) -> str:
-        """The name of the column of a raw table that it is read from."""
+        """The name of the column of a raw dataset that it is read from."""
         return self.name if self.part_of is None else self.part_of.raw
 
     @property
@@ -93,13 +93,13 @@ class Column:
         return "number" if self.categories is None else "category"
 
     def codes(self, values: Any) -> Floats:
-        """Return the number of every value's level; NaN for a gap and for a level never seen."""
+        """Return the number of every value's category; NaN for a missing value and for a category never seen."""
         cells = np.empty(len(values), dtype=object)
         cells[:] = values
         return of_objects(cells).codes_in(self.categories or ())
 
     def flags(self, values: RawValues) -> Floats:
-        """Return 1 where a category has the level that the column stands for, 0 for others, NaN for a gap."""
+        """Return 1 where a value is the category that the column stands for, 0 for others, NaN for a missing value."""
         assert self.category_of is not None
         return np.where(values.missing, np.nan, values.codes_in(self.category_of[1:]) == 0.0)
 
@@ -119,14 +119,7 @@ class Column:
 
 
 Unseen = tuple[int, list[str]]
-"""In how many rows a column holds levels never seen, and some of them."""
-
-
-def _note_unseen(unseen: dict[str, Unseen], column: Column, values: RawValues, codes: Floats) -> None:
-    """Take note of levels never seen."""
-    strange = np.isnan(codes) & ~values.missing
-    if strange.any():
-        unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
+"""In how many rows a column holds categories never seen, and some of them."""
 
 
 @dataclass(frozen=True)
@@ -168,23 +161,11 @@ class Schema:
 
     @classmethod
     def of_numbers(cls, n_columns: int, names: Iterable[str] | None = None, target: str | None = None) -> Schema:
-        """Return the schema of columns of numbers, with names or without.
-
-        Parameters
-        ----------
-        n_columns : int
-        names : iterable of str, optional
-        target : str, optional
-
-        Returns
-        -------
-        Schema
-        """
-        given = None if names is None else [str(name) for name in names]
-        if given is not None and len(given) != n_columns:
+        """Return the schema of columns of numbers, with names or without."""
+        given = [f"x{i}" for i in range(n_columns)] if names is None else [str(name) for name in names]
+        if len(given) != n_columns:
             raise ValueError(f"feature_names must name all {n_columns} columns; got {len(given)} names.")
-        made = (f"x{i}" for i in range(n_columns)) if given is None else given
-        return cls(tuple(Column(name) for name in made), target, named=given is not None)
+        return cls(tuple(map(Column, given)), target, named=names is not None)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -201,24 +182,15 @@ class Schema:
 
     @cached_property
     def category_columns(self) -> dict[str, list[int]]:
-        """The 0/1 columns that stand for the levels of a category, by the category's name."""
-        found: dict[str, list[int]] = {}
+        """The 0/1 columns that stand for the categories of one column, by its name."""
+        columns: dict[str, list[int]] = {}
         for i, column in enumerate(self.columns):
             if column.category_of is not None:
-                found.setdefault(column.category_of[0], []).append(i)
-        return found
+                columns.setdefault(column.category_of[0], []).append(i)
+        return columns
 
     def with_categories(self, categories: Mapping[str, tuple[str, Category]]) -> Schema:
-        """Return the same columns, some of which stand for a level of a category.
-
-        Parameters
-        ----------
-        categories : mapping of str to (str, category)
-            By the name of a 0/1 column: the categorical column and the category that it stands for.
-
-        Returns
-        -------
-        Schema
+        """Return the same columns, those of some names standing for a category of a column.
 
         Examples
         --------
@@ -227,57 +199,52 @@ class Schema:
         >>> plain.with_categories({"in Nice": ("city", "Nice")}).category_columns
         {'city': [1]}
         """
-        told = (replace(column, category_of=categories.get(column.name, column.category_of)) for column in self.columns)
-        return replace(self, columns=tuple(told))
+        columns = (replace(one, category_of=categories.get(one.name, one.category_of)) for one in self.columns)
+        return replace(self, columns=tuple(columns))
 
     def encode(
         self, X: Any, missing: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
     ) -> Floats:
-        """Return a table as a network reads it.
+        """Return a dataset as a network reads it, shape (rows, columns).
 
         Parameters
         ----------
         X : array_like, sparse matrix or frame, shape (rows, columns), or one row
-            A table of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
-            order and among others; or an array, by position. Of a date it has the date, or the parts made of it; of a
-            category whose levels are columns of 0 and 1, the category or those. One row may be a mapping or a series.
-        gaps : bool or array of bool, default False
-            Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
-            one.
+            A frame of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
+            order and among others; or an array, by position. It has a date or the parts made of it, a categorical
+            column or the columns of 0 and 1 made of it. One row may be a mapping or a series.
+        missing : bool or array of bool, default False
+            Whether missing values (NaN, None, NA, masked) and categories never seen may stand in it, as NaN; in all
+            columns or one by one.
         raw : bool, default False
-            Whether an array, whose columns have no names, has dates where the table had them, and not a number made of
-            them.
+            Whether an array, whose columns have no names, has dates where the dataset had them, and not a number made
+            of them.
         unseen : dict, optional
-            What takes note of levels never seen, by the name of their column.
-
-        Returns
-        -------
-        ndarray of float64, shape (rows, columns)
+            What takes note of categories never seen, by the name of their column.
         """
         if isinstance(X, str | os.PathLike):
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         table = AnyTable(X)
         places = self.places(table.labels, table.shape)
-        flags = self._flags(table.labels, places)
+        flags = set[int]()  # columns of 0 and 1 made of a category, which the dataset has in their place
+        if self.named and (labels := table.labels) is not None:
+            own = enumerate(zip(self.columns, places, strict=True))
+            flags = {j for j, (one, place) in own if one.category_of and labels[place] not in (one.raw, one.name)}
         rows = table.matrix(places) if self.plain and not flags else None
         if rows is None:
             rows = self._columns(table, places, flags, raw, unseen)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         if rows.dtype.kind == "f" and not all_finite(rows):
-            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(missing)), missing)
+            wrong = np.isinf(rows) | (np.isnan(rows) & ~np.asarray(missing))
+            for column in np.flatnonzero(wrong.any(axis=0)).tolist():
+                what = "infinity" if np.broadcast_to(missing, wrong.shape[1:])[column] else "NaN or infinity"
+                raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
         return rows.astype(np.float64, copy=False)
-
-    def _refuse(self, wrong: Bools, missing: bool | Bools) -> None:
-        """Say which column has gaps that it must not have, or infinities, if one has."""
-        if wrong.any():
-            column = int(np.flatnonzero(wrong.any(axis=0))[0])
-            what = "infinity" if np.broadcast_to(missing, wrong.shape[1:])[column] else "NaN or infinity"
-            raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
 
     @cached_property
     def raws(self) -> tuple[str, ...]:
-        """Names of the columns of a raw table: where a date has become several numbers, that of the date."""
+        """Names of the columns of a raw dataset: where a date has become several numbers, that of the date."""
         return tuple(dict.fromkeys(column.raw for column in self.columns))
 
     @cached_property
@@ -286,17 +253,7 @@ class Schema:
         return self.all_numbers and all(column.part_of is None for column in self.columns)
 
     def places(self, labels: Sequence[Any] | None, shape: Sequence[int]) -> list[int]:
-        """Return where in a table each column is read from, or say which are missing.
-
-        Parameters
-        ----------
-        labels : sequence, optional
-            The names of the table's columns, if it has names.
-        shape : (rows, columns)
-
-        Returns
-        -------
-        list of int
+        """Return where in a dataset of some shape, whose columns may have names, each column is read from.
 
         Examples
         --------
@@ -313,36 +270,16 @@ class Schema:
             return [*range(len(self.columns))]
         by_label = {label: place for place, label in enumerate(labels)}
         named = ((column.raw, column.name, *(column.category_of or ())[:1]) for column in self.columns)
-        found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
-        absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
-        lacking = dict.fromkeys(
-            column.raw if column.category_of is None else column.category_of[0] for column in absent
-        )
+        places = [next((by_label[name] for name in names if name in by_label), None) for names in named]
+        absent = (column for column, place in zip(self.columns, places, strict=True) if place is None)
+        lacking = dict.fromkeys(one.raw if one.category_of is None else one.category_of[0] for one in absent)
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
-        return [place for place in found if place is not None]
-
-    def _flags(self, labels: Sequence[Any] | None, places: Sequence[int]) -> set[int]:
-        """Return the columns of 0 and 1 that are made of a category, which the table has in their place."""
-        if labels is None or not self.named:
-            return set()
-        pairs = enumerate(zip(self.columns, places, strict=True))
-        return {
-            j for j, (column, place) in pairs if column.category_of and labels[place] not in (column.raw, column.name)
-        }
+        return [place for place in places if place is not None]
 
     def reads_categories(self, labels: Sequence[Any] | None) -> bool:
-        """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.
-
-        Parameters
-        ----------
-        labels : sequence, optional
-            The names of the table's columns, if it has names.
-
-        Returns
-        -------
-        bool
+        """Tell whether a dataset with these names has categories in the place of columns of 0 and 1 made of them.
 
         Examples
         --------
@@ -360,10 +297,10 @@ class Schema:
     def _columns(
         self, table: AnyTable, places: Sequence[int], flags: set[int], raw: bool, unseen: dict[str, Unseen] | None
     ) -> Floats:
-        """Return a table column by column; all that cannot be read is named in one error."""
+        """Return a dataset column by column; all that cannot be read is named in one error."""
         rows = np.empty((table.shape[0], len(places)))
         labels = table.labels if self.named else None
-        # By position, a table that has fewer columns than a network has dates where several are made of one.
+        # By position, a dataset that has fewer columns than a network has dates where several are made of one.
         parts = not raw and (table.shape[1] == len(self.columns) or len(self.raws) == len(self.columns))
         problems: dict[str, str] = {}
         place, values = -1, None
@@ -373,12 +310,13 @@ class Schema:
             is_part = parts if labels is None else labels[wanted] != column.raw
             try:
                 rows[:, j] = column.flags(values) if j in flags else column.encoded(values, is_part)
-                if unseen is not None and column.categories:
-                    _note_unseen(unseen, column, values, rows[:, j])
+                strange = np.isnan(rows[:, j]) & ~values.missing if unseen is not None and column.categories else None
+                if unseen is not None and strange is not None and strange.any():
+                    unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"
         if problems:
-            words = any(each.endswith("not numbers") for each in problems.values())
-            remedy = " Make numbers of words first, as with pandas.to_numeric(column, errors='coerce')." * words
+            of_text = any(problem.endswith("not numbers") for problem in problems.values())
+            remedy = " Make numbers of words first, as with pandas.to_numeric(column, errors='coerce')." * of_text
             raise ValueError(f"X cannot be read as at fit: {'; '.join(problems.values())}.{remedy}")
         return rows

@@ -42,30 +42,6 @@ def frozen(value: ArrayLike, name: str, *dimensions: int) -> Floats:
     return array
 
 
-def shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only array of one shape, or say what is wrong with it."""
-    array = frozen(value, name, len(shape))
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
-    return array
-
-
-def sums_that_fit(base: Floats, weights: Floats) -> None:
-    """Refuse outputs whose sum may be too large for a float."""
-    with np.errstate(over="ignore"):
-        fits = np.isfinite(np.abs(base) + np.abs(weights).sum(axis=0)).all()
-    if not fits:
-        raise ValueError(
-            "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
-            "predictions would be infinite. Rescale the target."
-        )
-
-
-def any_output(numbers: Floats) -> Bools:
-    """Return where a number, or a row of them, is not zero."""
-    return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))
-
-
 def all_finite(numbers: NDArray[np.floating]) -> bool:
     """Return whether all numbers are finite; mostly their sum tells."""
     with np.errstate(over="ignore", invalid="ignore"):

@@ -33,8 +33,22 @@ OPPOSITE = {">=": "<", "<": ">=", ">": "<=", "<=": ">"}
 # -- Conditions about one column.
 
 
+class _OnOneColumn:
+    column: int
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The column it reads."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """How many conditions a reader reads."""
+        return 1
+
+
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(_OnOneColumn):
     """A number is at or beyond a threshold.
 
     Parameters
@@ -63,16 +77,6 @@ class Threshold:
         if self.relation not in RELATIONS:
             raise ValueError(f"relation must be one of {', '.join(map(repr, RELATIONS))}; got {self.relation!r}.")
 
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """The column it reads."""
-        return (self.column,)
-
-    @property
-    def size(self) -> int:
-        """How many conditions a reader reads."""
-        return 1
-
     def holds(self, rows: NDArray[Any]) -> Bools:
         """Return whether it holds, for every row."""
         values = rows[:, self.column]
@@ -89,7 +93,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(_OnOneColumn):
     """A category is one of some.
 
     Parameters
@@ -116,16 +120,6 @@ class Member:
     missing: bool | None = False
     n_categories: int | None = None
 
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """The column it reads."""
-        return (self.column,)
-
-    @property
-    def size(self) -> int:
-        """How many conditions a reader reads."""
-        return 1
-
     def holds(self, rows: NDArray[Any]) -> Bools:
         """Return whether it holds, for every row."""
         values = rows[:, self.column]
@@ -141,7 +135,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Missing:
+class Missing(_OnOneColumn):
     """A value is missing.
 
     Parameters
@@ -162,19 +156,9 @@ class Missing:
     n_categories: int | None = None
 
     @property
-    def columns(self) -> tuple[int, ...]:
-        """The column it reads."""
-        return (self.column,)
-
-    @property
     def missing(self) -> bool:
         """It holds for a missing value."""
         return True
-
-    @property
-    def size(self) -> int:
-        """How many conditions a reader reads."""
-        return 1
 
     def holds(self, rows: NDArray[Any]) -> Bools:
         """Return whether it holds, for every row."""
@@ -198,7 +182,7 @@ class Projection:
     columns : tuple of int
         The columns it reads, in order.
     coefficients : tuple of float or tuple of float
-        For each column a factor, or, for a categorical column, one value per category.
+        For every column a factor, or, for a categorical column, one value per category.
     missing_as : tuple of float or None, default None
         What a missing value counts as, column by column: a value of the column, or, for a categorical column and where
         the coefficient is 0, what it adds to the sum. None where a missing value leaves no sum.
@@ -234,30 +218,29 @@ class Projection:
 
     @property
     def numbers(self) -> Iterator[float]:
-        """Every number in it."""
         for coefficient in self.coefficients:
             yield from coefficient if isinstance(coefficient, tuple) else (coefficient,)
         yield from self.missing_as or ()
 
     def at(self, place: int) -> Projection:
-        """What the column at a place of `columns` adds, as a projection of its own."""
-        gaps = None if self.missing_as is None else self.missing_as[place : place + 1]
-        return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], gaps)
+        """Return what the column at a place of `columns` adds, as a projection of its own."""
+        missing_as = None if self.missing_as is None else self.missing_as[place : place + 1]
+        return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], missing_as)
 
     def values(self, rows: NDArray[Any]) -> Floats:
         """Return the sum for every row; NaN where a column it reads has a missing value that counts as nothing."""
         total = np.zeros(len(rows))
-        gaps = self.missing_as or (np.nan,) * len(self.columns)
-        for count, (column, coefficient, gap) in enumerate(zip(self.columns, self.coefficients, gaps, strict=True)):
+        missing_as = self.missing_as or (np.nan,) * len(self.columns)
+        pairs = zip(self.columns, self.coefficients, missing_as, strict=True)
+        for count, (column, coefficient, missing) in enumerate(pairs):
             part = rows[:, column]
             if isinstance(coefficient, tuple):
-                missing = np.isnan(part)
-                place = np.where(missing, len(coefficient), part).astype(np.int64)
-                part = np.append(coefficient, gap)[place]
+                place = np.where(np.isnan(part), len(coefficient), part).astype(np.int64)
+                part = np.append(coefficient, missing)[place]
             else:
                 part = part * coefficient
                 if self.missing_as is not None:
-                    part = np.where(np.isnan(part), gap * (coefficient or 1.0), part)
+                    part = np.where(np.isnan(part), missing * (coefficient or 1.0), part)
             total = total + part if count else part
         return total
 
@@ -307,20 +290,15 @@ class Oblique:
         answers = values - self.threshold >= 0
         return np.where(np.isnan(values), self.missing, answers) if self.missing is not None else answers
 
-    fires = holds
-
     def as_oblique(self) -> Oblique:
-        """Return it as it is."""
         return self
 
 
 Condition = Threshold | Member | Missing | Oblique
 
 
-def condition_of(neuron: Oblique) -> Condition:
-    """Return what a neuron compares as a condition about one column where it is one, otherwise the neuron itself.
-
-    It holds on the same rows, to the bit.
+def condition_of(oblique: Oblique) -> Condition:
+    """Return the condition about one column that an oblique one is, or itself; it holds on the same rows, to the bit.
 
     Examples
     --------
@@ -330,22 +308,18 @@ def condition_of(neuron: Oblique) -> Condition:
     >>> condition_of(Oblique(Projection((0,), ((0.0, 2.5, 3.0),)), 1.0, missing=False))
     Member(column=0, categories=(1, 2), missing=False, n_categories=3)
     """
-    projection, threshold, missing = neuron.projection, neuron.threshold, neuron.missing
+    projection, threshold, missing = oblique.projection, oblique.threshold, oblique.missing
     if len(projection.columns) != 1:
-        return neuron
+        return oblique
     (column,), (coefficient,) = projection.columns, projection.coefficients
     if projection.missing_as is not None:
-        row = np.full((1, column + 1), np.nan)
-        missing = bool(Oblique(projection, threshold).holds(row)[0])
+        missing = bool(Oblique(projection, threshold).holds(np.full((1, column + 1), np.nan))[0])
     if isinstance(coefficient, tuple):
         categories = (code for code, value in enumerate(coefficient) if value - threshold >= 0)
         return Member(column, tuple(categories), missing, len(coefficient))
     if abs(coefficient) == 1.0:
-        relation = ">=" if coefficient > 0 else "<="
-        return Threshold(column, coefficient * threshold + 0.0, relation, missing)
-    if coefficient == 0.0 and threshold > 0 and missing:
-        return Missing(column)
-    return neuron
+        return Threshold(column, coefficient * threshold + 0.0, ">=" if coefficient > 0 else "<=", missing)
+    return Missing(column) if coefficient == 0.0 and threshold > 0 and missing else oblique
 
 
 # -- Terms.
@@ -383,13 +357,10 @@ class Rule:
     otherwise: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.conditions, Condition):
-            object.__setattr__(self, "conditions", (self.conditions,))
-        object.__setattr__(self, "conditions", tuple(self.conditions))
-        if not self.conditions or not all(isinstance(condition, Condition) for condition in self.conditions):
-            raise ValueError(f"conditions must be one or more conditions of bgn; got {self.conditions!r}.")
-        if len(self.conditions) > 1:
-            object.__setattr__(self, "conditions", _in_order(self.conditions))
+        given = (self.conditions,) if isinstance(self.conditions, Condition) else tuple(self.conditions)
+        if not given or not all(isinstance(condition, Condition) for condition in given):
+            raise ValueError(f"conditions must be one or more conditions of bgn; got {given!r}.")
+        object.__setattr__(self, "conditions", _in_order(given) if len(given) > 1 else given)
         if len(self.conditions) > MOST_CONDITIONS:
             raise ValueError(f"a rule has at most {MOST_CONDITIONS} conditions; got {len(self.conditions)}.")
         if self.otherwise not in (0.0, -1.0):
@@ -427,18 +398,15 @@ def _in_order(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     kept: list[Condition] = []
     for condition in conditions:
         for place, other in enumerate(kept):
-            both = _both(other, condition)
-            if both is not None:
+            if (both := _both(other, condition)) is not None:
                 kept[place] = both
                 break
         else:
             kept.append(condition)
     if len(kept) < len(conditions):
         return _in_order(tuple(kept))
-    return tuple(sorted(kept, key=lambda condition: (condition.columns, _KINDS.index(type(condition)), repr(condition))))
-
-
-_KINDS = [Missing, Threshold, Member, Oblique]
+    kinds = [Missing, Threshold, Member, Oblique]
+    return tuple(sorted(kept, key=lambda one: (one.columns, kinds.index(type(one)), repr(one))))
 
 
 def _both(first: Condition, second: Condition) -> Condition | None:
@@ -473,23 +441,21 @@ def _contradict(conditions: tuple[Condition, ...]) -> bool:
     for condition in conditions:
         if isinstance(condition, Member) and not condition.categories and not condition.missing:
             return True
-        if isinstance(condition, Missing):
-            alone = (other for other in conditions if not isinstance(other, Oblique) and other.column == condition.column)
-            if any(other.missing is False for other in alone):
-                return True
+        others = [one for one in conditions if not isinstance(one, Oblique) and one.columns == condition.columns]
+        if isinstance(condition, Missing) and any(other.missing is False for other in others):
+            return True
         if isinstance(condition, Threshold) and condition.relation[0] == ">":
             least = condition.threshold if condition.relation == ">=" else np.nextafter(condition.threshold, np.inf)
-            for other in conditions:
-                if not isinstance(other, Threshold) or other.column != condition.column or other.relation[0] == ">":
-                    continue
-                most = other.threshold if other.relation == "<=" else np.nextafter(other.threshold, -np.inf)
-                if least > most and not (condition.missing and other.missing):
-                    return True
+            for other in others:
+                if isinstance(other, Threshold) and other.relation[0] == "<":
+                    most = other.threshold if other.relation == "<=" else np.nextafter(other.threshold, -np.inf)
+                    if least > most and not (condition.missing and other.missing):
+                        return True
     return False
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(_OnOneColumn):
     """Worth the value of a column; a value beyond an end counts as that end.
 
     Parameters
@@ -516,16 +482,6 @@ class Linear:
     def __post_init__(self) -> None:
         if not self.low <= self.high or self.low == np.inf:
             raise ValueError(f"a linear term must have a low end and a high one; got {self.low} and {self.high}.")
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """The column it reads."""
-        return (self.column,)
-
-    @property
-    def size(self) -> int:
-        """How many conditions a reader reads: it counts as one."""
-        return 1
 
     @property
     def clipped(self) -> bool:

@@ -70,7 +70,7 @@ def _columns(value: Any, where: str) -> Any:
     return [_renamed(column, f"{where}[{k}]", names) for k, column in enumerate(value)]
 
 
-def _preparation(value: Plain | list[Any], where: str) -> Plain:
+def _preparation(value: Any, where: str) -> Plain:
     """Return a preparation whose columns are those of a network; in version 1 they say how each was made."""
     value = {"decimal": ".", "columns": value} if isinstance(value, list) else value
     value = _renamed(value, where, {"gaps": "missing_values"})
