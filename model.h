@@ -1,6 +1,6 @@
 /* Predicts value.
-   Written by bgn. A row is an array of doubles, in the order of bgn_columns: a category is the number of its level
-   (see bgn_levels_...), NAN is a gap; the score of an infinite number is NAN.
+   Written by bgn. A row is an array of doubles, in the order of bgn_columns: a category is its number
+   (see bgn_category_...), NAN is a missing value; the score of an infinite number is NAN.
    Scores are the same bits as bgn computes where double arithmetic is IEEE 754, one rounding per operation: compile
    without -ffast-math, and on 32-bit x86 with -msse2 -mfpmath=sse. Contraction to fused multiply-add is switched off
    below for GCC and Clang; for other compilers switch it off (-ffp-contract=off). */
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #ifdef __FAST_MATH__
-#error "compile without -ffast-math: NaN stands for a gap, and sums are added in order"
+#error "compile without -ffast-math: NaN stands for a missing value, and sums are added in order"
 #endif
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2
 #error "compile so that doubles are rounded to double: on x86 -msse2 -mfpmath=sse"
@@ -24,24 +24,26 @@
 #endif
 
 static const char *const bgn_columns[2] = {"income", "city"};
-/* The number of a word of bgn_columns[1]. */
-static inline double bgn_levels_1(const char *word) {
-    if (!strcmp(word, "Lille")) return 0.0;
-    if (!strcmp(word, "Nice")) return 1.0;
-    if (!strcmp(word, "Rome")) return 2.0;
+/* The number of a category of bgn_columns[1]. */
+static inline double bgn_category_1(const char *text) {
+    if (!strcmp(text, "Lille")) return 0.0;
+    if (!strcmp(text, "Nice")) return 1.0;
+    if (!strcmp(text, "Rome")) return 2.0;
     return NAN;
 }
-static const unsigned char bgn_table_0[4] = {1, 1, 0, 1};
-static const double bgn_table_1[4] = {0.0, -6.0, 0.0, 0.0};
+static const double bgn_table_0[4] = {0.0, -6.0, 0.0, 0.0};
 /* The raw score. */
 static inline double bgn_score(const double *row) {
     double x0 = row[0];
     if (isinf(x0)) return NAN;
     int x1 = row[1] >= 0.0 && row[1] < 3.0 ? (int)row[1] : 3;
-    double t0 = 200.0;
-    t0 += 65.0 * (double)(2 * (x0 >= 0x1.0600000000000p+6) - 1);
-    t0 += 25.0 * (double)(2 * (bgn_table_0[x1]) - 1);
-    t0 += 10.0 * (double)(2 * ((x0 == x0 ? x0 : 0x1.3400000000000p+5) + bgn_table_1[x1] >= 30.0) - 1);
+    double t0 = 100.0;
+    /* income >= 65.5 */
+    t0 += 130.0 * (x0 >= 0x1.0600000000000p+6);
+    /* city is not Rome or city is missing */
+    t0 += 50.0 * (x1 != 2);
+    /* income >= 36, or income >= 30 and (city is not Nice or city is missing) */
+    t0 += 20.0 * ((x0 != x0 ? 0x1.3400000000000p+5 : x0) + bgn_table_0[x1] >= 30.0);
     return t0 / 100.0;
 }
 

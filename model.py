@@ -3,7 +3,7 @@ import math
 
 _NAN = float("nan")
 COLUMNS = ('income', 'city')
-_CATEGORIES_1 = {'Lille': 0, 'Nice': 1, 'Rome': 2}
+_CATEGORIES_1 = {'Lille': 'Lille', 'Nice': 'Nice', 'Rome': 'Rome'}
 _REASONS = (
     ('income >= 65.5', (0.9750000000000001,), (-0.325,)),
     ('city is not Rome or city is missing', (0.125,), (-0.375,)),
@@ -18,30 +18,29 @@ def _number(row, name):
     return value
 
 
-def _place(categories, value, none):
+def _category(categories, value):
     if value is None or value != value:
-        return none
+        return None
     if not isinstance(value, str):
         value = value if isinstance(value, bool) else float(value) + 0.0
-    word = value if isinstance(value, str) else repr(value).removesuffix(".0")
-    return categories.get(value, categories.get(word, none))
+    text = value if isinstance(value, str) else repr(value).removesuffix(".0")
+    return categories.get(value, categories.get(text))
 
 
-_table_0 = (True, True, False, True,)
-_table_1 = (0.0, -6.0, 0.0, 0.0,)
+_table_0 = {'Lille': 0.0, 'Nice': -6.0, 'Rome': 0.0}
 
 
 def _run(row):
-    x0 = _number(row, 'income')
-    x1 = _place(_CATEGORIES_1, row.get('city'), 3)
-    t0 = 200.0
-    h0_0 = (1.0 if x0 >= 65.5 else -1.0)
-    h0_1 = (1.0 if _table_0[x1] else -1.0)
-    h0_2 = (1.0 if (x0 if x0 == x0 else 38.5) + _table_1[x1] >= 30.0 else -1.0)
-    t0 += 65.0 * h0_0
-    t0 += 25.0 * h0_1
-    t0 += 10.0 * h0_2
-    return t0 / 100.0, (h0_0, h0_1, h0_2,)
+    income = _number(row, 'income')
+    city = _category(_CATEGORIES_1, row.get('city'))
+    t0 = 100.0
+    r0 = income >= 65.5
+    r1 = city != 'Rome'
+    r2 = (38.5 if income != income else income) + _table_0.get(city, 0.0) >= 30.0
+    t0 += 130.0 * r0
+    t0 += 50.0 * r1
+    t0 += 20.0 * r2
+    return t0 / 100.0, (r0, r1, r2,)
 
 
 def score(row):
@@ -55,11 +54,8 @@ def predict(row):
 
 
 def reasons(row, count=3):
-    """Return the questions that move the score most, that of the likeliest class: (question, answer, amount)."""
-    totals, answers = _run(row)
+    """Return the rules that move the score most, that of the likeliest class: (rule, whether it holds, SHAP value)."""
+    totals, holding = _run(row)
     output = 0
-    found = [
-        (words, answer > 0.0, (yes if answer > 0.0 else no)[output])
-        for (words, yes, no), answer in zip(_REASONS, answers)
-    ]
-    return sorted(found, key=lambda each: -abs(each[2]))[:count]
+    values = [(rule, holds, (yes if holds else no)[output]) for (rule, yes, no), holds in zip(_REASONS, holding)]
+    return sorted(values, key=lambda value: -abs(value[2]))[:count]

@@ -17,7 +17,7 @@ from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from bgn.report import card, picture
-from bgn.report.charts import _curves, _outlined
+from bgn.report.charts import _thin
 from bgn.report.controls import controls, typical
 from bgn.report.facts import Facts, checksum, quality
 from bgn.report.svg import Chart, _ticks, category_chart
@@ -124,18 +124,10 @@ def test_the_report_says_when_another_model_is_better(tmp_path) -> None:
     assert "No rows were held out" in text
 
 
-def test_effects_of_the_report_are_the_exact_ones() -> None:
-    network = network_of(["a", "b", "c"], 9)
-    rows, target = rows_for(network, 70)
-    for i, curve in _curves(Facts.of(network, rows, target, None, None)).items():
-        exact = bgn.effect(network, i, rows)
-        places = np.concatenate([rows[:, i], exact.breakpoints])
-        np.testing.assert_allclose(curve(places), exact(places), atol=1e-12)
-
-
 def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
     names = ["season = winter", "year", "season = summer", "x = y"]
-    network = bgn.Network.of_layers([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
+    layer = bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])
+    network = bgn.Network.of_layers([layer], [1.0, 2.0, 3.0, 4.0], 0.0, names)
     categories = {"season = winter": ("season", "winter"), "season = summer": ("season", "summer")}
     network = network.changed(schema=network.schema.with_categories(categories))
     rows = np.array([[1, 1999, 0, 0.5], [0, 2001, 1, 1.0], [0, 2003, 0, -1.0]], dtype=float)
@@ -319,14 +311,14 @@ def test_labels_below_categories_stay_inside():
 def test_a_curve_of_many_corners_is_drawn_by_its_outline():
     places = np.linspace(0.0, 1.0, 50_000)
     categories = np.where(np.arange(50_000) % 977 == 3, 5.0, places)
-    shown = np.array(_outlined(places, categories))
+    shown = np.array(_thin(places, categories, False))
     assert len(shown) <= 4 * 601
     assert shown[0].tolist() == [0.0, 0.0]
     assert shown[-1].tolist() == [1.0, 1.0]
     assert shown[:, 1].max() == 5.0
     assert np.interp(places, *shown[shown[:, 1] < 5.0].T) == pytest.approx(places, abs=2 / 600)
     few = np.array([0.0, 2.0, 3.0])
-    assert _outlined(few, few) == [(0.0, 0.0), (2.0, 2.0), (3.0, 3.0)]
+    assert _thin(few, few, False) == _thin(few, few, True) == [(0.0, 0.0), (2.0, 2.0), (3.0, 3.0)]
 
 
 def test_parts_of_dates_are_called_by_their_names():

@@ -19,6 +19,9 @@ from bgn.export.styles import Signs
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_category
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
+from tests.reference.explain import table_rows_of
+from tests.reference.rules import cells
+from tests.rule_networks import rule_network
 
 
 @pytest.fixture
@@ -188,7 +191,8 @@ def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
     columns = (Column("temp"), Column("workingday", **flag), Column("holiday", **flag), Column("humidity"))
     weights = [[1, -5.6, 0, 0], [-1, 0, 3.25, 0], [0, 1, 1, 0], [1, 0, 0, -0.21]]
     layer = bgn.Layer(weights, [-10.2, 4.4, -0.5, -3.4])
-    network = bgn.Network.of_layers([layer], [35.5, -20.25, 14.1, 30.0], 190.3, schema=Schema(columns, target="rentals"))
+    schema = Schema(columns, target="rentals")
+    network = bgn.Network.of_layers([layer], [35.5, -20.25, 14.1, 30.0], 190.3, schema=schema)
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(12, 8, 200).round(1), *rng.integers(0, 2, (2, 200)), rng.integers(20, 99, 200)])
     page = opened(network, table, network.predict(table) + rng.normal(size=200))
@@ -312,13 +316,13 @@ def test_the_keyboard_reaches_everything(opened) -> None:
     before = float(page.input_value("#c0"))
     page.keyboard.press("PageUp")
     assert float(page.input_value("#c0")) > before
-    untouched = page.inner_text("#neuron-detail")
-    page.focus("#network g[data-neuron]")
-    assert page.inner_text("#neuron-detail").startswith("Adds ")
+    untouched = page.inner_text("#rule-detail")
+    page.focus("#network g[data-rule]")
+    assert page.inner_text("#rule-detail").startswith("Adds ")
     page.keyboard.press("Tab")
-    assert page.inner_text("#neuron-detail").startswith("Adds ")
+    assert page.inner_text("#rule-detail").startswith("Adds ")
     page.focus("#s0")
-    assert page.inner_text("#neuron-detail") == untouched
+    assert page.inner_text("#rule-detail") == untouched
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('input, select, button, svg[role=img]')].filter((element) =>
              !(element.labels && element.labels.length) && !element.getAttribute('aria-label') &&
@@ -331,9 +335,9 @@ def test_pointing_at_a_rule_tells_its_term(opened) -> None:
     network, rows, target = small()
     page = opened(network, rows, target)
     term = bgn.as_terms(network).rules[0]
-    page.hover(f"#network g[data-neuron='{term.index}']")
+    page.hover(f"#network g[data-rule='{term.index}']")
     holding = int(bgn.as_terms(network).holds(rows)[:, 0].sum())
-    assert f"({holding:,})" in page.inner_text("#neuron-detail")
+    assert f"({holding:,})" in page.inner_text("#rule-detail")
     assert page.locator("#card tr.on").count() == 1
 
 
@@ -518,3 +522,28 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
 def test_what_cannot_be_edited_is_not_offered(opened) -> None:
     page = opened(*small(7))
     assert page.query_selector("#edit") is None
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rules_of_several_conditions_predict_hold_and_are_edited_as_in_python(opened, tmp_path, seed) -> None:
+    rng = np.random.default_rng(seed)
+    network = rule_network(rng, link=("identity", "logistic")[seed % 2], linear=False)
+    table = table_rows_of(network, cells(network, 60))
+    y = network.predict(table) + np.linspace(-1, 1, len(table))
+    page = opened(network, table, y if network.link == "identity" else np.arange(len(table)) % 2)
+    sent, terms = as_the_page_has_them(network, table), bgn.as_terms(network)
+    got = page.evaluate("rows => rows.map(window.bgn.predict)", sent)
+    np.testing.assert_allclose(got, network.predict(table), rtol=0 if network.link == "identity" else 1e-15)
+    for row, holds in zip(sent[:4], terms.holds(table[:4]).tolist(), strict=True):
+        page.evaluate("row => window.bgn.set(row)", row)
+        assert [state == "yes" for state in page.locator(".terms .state").all_inner_texts()] == holds
+    lines = page.locator("#card tbody tr[data-rule] .name").all_inner_texts()
+    assert lines == [describe(term, terms, Signs()) for term in terms.rules]
+    last = f"#edit-lines [aria-label='weight of question {len(lines)}']"
+    page.fill(last, "0.3")
+    page.press(last, "Tab")
+    expected = bgn.edit(network).coef(len(lines), 0.3)
+    if len(lines) > 1:
+        page.click("[aria-label='Drop question 1']")
+        left = [term.index for term in bgn.as_terms(expected.network).rules]
+        expected = expected.drop(1 + left.index(terms.rules[0].index))
+    assert edited(page, tmp_path).network == expected.network

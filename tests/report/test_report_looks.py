@@ -45,9 +45,12 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
         Oblique(Projection((1, 2), (1.0, -0.25)), 700.0), Oblique(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
-    network = with_linear_terms(bgn.Network.of_layers([bgn.Layer.of(requested, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema), [0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ends)  # fmt: skip
+    weights = [20000.0, 19000.0, -4000.0, 12500.0]
+    network = bgn.Network.of_layers([bgn.Layer.of(requested, 6)], weights, -1030300.0, schema=schema)
+    network = with_linear_terms(network, [0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ends)
     rng = np.random.default_rng(0)
-    rows = np.array([[*rng.uniform(0, 5000, 5).round(0), categories[rng.integers(28)]] for _ in range(200)], dtype=object)
+    rows = [[*rng.uniform(0, 5000, 5).round(0), categories[rng.integers(28)]] for _ in range(200)]
+    rows = np.array(rows, dtype=object)
     return network, rows, network.predict(rows) + rng.normal(0, 9000, 200), {}
 
 
@@ -120,7 +123,7 @@ def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -
         "[...document.querySelectorAll('#what-if *')].filter((each) => each.scrollHeight > each.clientHeight + 4 && "
         "['auto', 'scroll'].includes(getComputedStyle(each).overflowY)).length"
     ) == 0  # fmt: skip
-    lines = page.locator("#card .sheet .equation tr[data-neuron]").count()
+    lines = page.locator("#card .sheet .equation tr[data-rule]").count()
     assert 0 < lines <= 20
     assert not page.locator("#made dl").is_visible()
 

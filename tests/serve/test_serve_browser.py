@@ -83,7 +83,7 @@ def test_edits_are_tried_on_all_rows_and_written_where_shown(served) -> None:
     page.click("#edit-keep")
     says(page, "edit-live", "Written to edited.json, with 2 changes.")
     done = bgn.edit(network).coef(2, 0.3)
-    first = bgn.as_terms(network).rules[0].neuron
+    first = bgn.as_terms(network).rules[0].index
     line = [term.index for term in bgn.as_terms(done.network).rules].index(first) + 1
     for name in ("edited.json", "downloaded.json"):
         result = read(folder / name)

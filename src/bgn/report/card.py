@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from bgn.export.condition import ends
 from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as written_percent
-from bgn.export.scorecard import common_unit, scorecard
+from bgn.export.scorecard import Scorecard, scorecard
 from bgn.export.styles import Html, Signs
-from bgn.model.numbers import EXACT, written
-from bgn.model.readings import outputs_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.labels import Quantity, title
@@ -30,13 +27,13 @@ class ModelCard:
     start : str
         Where one starts; "0" points where there are points.
     adds : list of str
-        What each rule adds.
+        What each rule adds; of several classes, to the one that it moves most.
     numbers : list of float
         The same as numbers, and `decimals` how many of them are written.
     points : dict or None
         How a total of points is read: the totals and what they stand for, and the formula.
     columns : dict or None
-        What rules add to each of several classes, in place of `adds`.
+        What rules add to each of several classes, and where these start.
     """
 
     start: str
@@ -49,75 +46,55 @@ class ModelCard:
     @classmethod
     def of(cls, facts: Facts) -> ModelCard:
         """Return the card of a model: points for classes where they are whole numbers, otherwise weights."""
-        terms = facts.terms
-        start, *weights = aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])
-        card = cls(
-            facts.quantity.bare(start), [facts.quantity.bare(f"+{weight}") for weight in weights],
-            [term.weight for term in terms.rules], places([start, *weights]), columns=_columns_of_classes(facts),
-        )  # fmt: skip
-        if not facts.classes or not terms.rules or len(terms.rules) > _MOST_RULES or facts.network.linear:
+        terms, points = facts.terms, _points_of(facts)
+        if points is None:
+            lines = [terms.intercept, *(term.coef for term in terms.rules)]
+            largest = [max(line, key=abs) for line in lines[1:]]
+            start, *weights = aligned([lines[0][0], *largest])
+            card = cls(
+                facts.quantity.bare(start), [facts.quantity.bare(f"+{weight}") for weight in weights],
+                list(map(float, largest)), places([start, *weights]),
+            )  # fmt: skip
+            written = zip(*(map(Signs().number, aligned(numbers)) for numbers in zip(*lines, strict=True)), strict=True)
+        else:
+            by_rule = {term.index: own for term, own in zip(points.terms.rules, points.points, strict=True)}
+            lines = [by_rule[term.index] for term in terms.rules]
+            most = [max(map(abs, own)) for own in lines]
+            card = cls("0", [f"+{count}" for count in most], list(map(float, most)), 0, _reading_of(points, facts))
+            written = iter([
+                [Signs().number(f"{count:+d}" if count and place else str(count)) for count in own]
+                for place, own in enumerate(points.lines())
+            ])  # fmt: skip
+        if not terms.classes:
             return card
-        return _pointed(facts, card) if card.columns is None else _pointed_classes(card)
+        starts, *rows = map(list, written)
+        return replace(card, columns={"names": facts.class_names, "starts": starts, "rows": rows})
 
 
-def _columns_of_classes(facts: Facts) -> dict[str, Any] | None:
-    """Return what rules add to the score of every class, rule by rule, and where scores start; None for one score."""
-    outputs = outputs_of(facts.network)
-    if len(outputs) == 1:
+def _points_of(facts: Facts) -> Scorecard | None:
+    """Return the points of a model of classes; None where it has too many rules, or no short common unit."""
+    if not facts.classes or not 0 < len(facts.terms.rules) <= _MOST_RULES or facts.network.linear:
         return None
-    rules, starts, columns = [term.index for term in facts.terms.rules], [], []
-    for output in outputs:
-        weights = [written(weight) for weight in output.output_weights.tolist()]
-        start = written(output.base)
-        for k, weight in enumerate(weights):
-            adds = k not in rules and bool(output.layers[-1].bias[k] >= 0)
-            start = EXACT.add(start, weight) if adds else EXACT.subtract(start, weight)
-        first, *rest = aligned([start, *(EXACT.add(weights[k], weights[k]) for k in rules)])
-        starts.append(Signs().number(first))
-        columns.append([Signs().number(weight) for weight in rest])
-    return {"names": facts.class_names, "starts": starts, "rows": [list(row) for row in zip(*columns, strict=True)]}
-
-
-def _pointed(facts: Facts, weights: ModelCard) -> ModelCard:
-    """Return a card of points, or the same where weights have no common unit that is large enough."""
     try:
-        card = scorecard(facts.network)
+        card = replace(scorecard(facts.network), evenly=facts.turned)
     except ValueError:
-        return weights
-    card = replace(card, evenly=facts.turned)
-    if max(own for line in card.points for own in line) > _MOST_POINTS:
-        return weights
-    by_rule = {term.index: points for term, (points,) in zip(card.terms.rules, card.points, strict=True)}
-    points = [by_rule[term.index] for term in facts.terms.rules]
+        return None
+    return card if max(abs(count) for line in card.lines() for count in line) <= _MOST_POINTS else None
+
+
+def _reading_of(card: Scorecard, facts: Facts) -> dict[str, Any]:
+    """Return how totals of points are read; of several classes the largest decides."""
+    if card.classes:
+        return {"unit": plain(card.unit), "totals": None}
     from_total, name = card.likely_from(), facts.class_names[1]
     totals = "whatever the total" if from_total == 0 else f"from {from_total} points on"
-    read = {
-        "largest": sum(points),
+    return {
         "totals": [{"total": total, "probability": written_percent(card.probability(total))}
                    for total in card.totals()],
         "name": name,
         "from": f"“{name}” is predicted {'for no total' if from_total is None else totals}.",
         "start": Signs().number(plain(card.start[0])), "unit": plain(card.unit),
     }  # fmt: skip
-    return ModelCard("0", [f"+{count}" for count in points], list(map(float, points)), 0, read)
-
-
-def _pointed_classes(weights: ModelCard) -> ModelCard:
-    """Return a card of points for several classes, or the same where weights have no common unit."""
-    columns = weights.columns or {}
-    numbers = [[Decimal(text.replace("\N{MINUS SIGN}", "-")) for text in line]
-               for line in (columns["starts"], *columns["rows"])]  # fmt: skip
-    unit = common_unit([number for line in numbers for number in line]) or Decimal(1)
-    starts, *rows = [[int(number / unit) for number in line] for line in numbers]
-    most = [max(map(abs, row)) for row in rows]
-    if max(map(abs, [*most, *starts])) > _MOST_POINTS:
-        return weights
-    columns = columns | {
-        "starts": [Signs().number(str(count)) for count in starts],
-        "rows": [[Signs().number(f"{count:+d}" if count else "0") for count in row] for row in rows],
-    }
-    read = {"unit": plain(unit), "totals": None}
-    return ModelCard("0", [f"+{count}" for count in most], list(map(float, most)), 0, read, columns)
 
 
 def linear_lines(facts: Facts) -> list[dict[str, Any]]:

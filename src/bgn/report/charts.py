@@ -10,7 +10,6 @@ import numpy as np
 
 from bgn.explain.arguments import mean_predictions
 from bgn.explain.effects import Effect, effect_over
-from bgn.explain.evaluate import EvaluationRows
 from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg
@@ -27,14 +26,14 @@ _MOST_CATEGORIES = 24  # that are drawn
 _LINE_KINDS = ("first", "second", "third", "fourth", "fifth", "sixth")  # that can be told from each other
 _MOST_POINTS = 400  # of a curve that is drawn
 _PIECES = 101  # places along a linear term
-_MOST_ROWS = 1000  # that effects on probabilities are averaged over
+MOST_ROWS = 1000
+"""Rows that effects on probabilities are means over."""
 
 
 def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the effects of every feature in use, the most important first: on the prediction, all on one scale, or on
     probabilities, of two classes on the second's."""
-    markup = require("markupsafe", extra="report").Markup
-    curves = {i: [curve] for i, curve in _curves(facts).items()} if not facts.classes else _probability_curves(facts)
+    markup, curves = require("markupsafe", extra="report").Markup, _curves(facts)
     up, shown = (0.0, 1.0) if facts.classes else _common_scale(facts, curves), []
 
     def write(value: float, unit: bool = True) -> str:
@@ -65,27 +64,16 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     return shown
 
 
-def _curves(facts: Facts) -> dict[int, Effect]:
-    """Return the effect of every feature in use.
+def _curves(facts: Facts) -> dict[int, list[Any]]:
+    """Return the effects of every feature in use: on the prediction, or on the probability of each class that is drawn.
 
-    With one hidden layer, rules that do not read a feature only add their mean: it is worked out once for all.
+    Those of linear terms on probabilities do not step: there are none.
     """
-    network, curves = facts.network, {}
-    weights = network.output_weights
-    means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
-    for i in facts.used:
-        part = network
-        if network.depth == 1 and network.members is None and network.bounds is None:
-            reads = network.layers[0].reads[:, i]
-            part = network.changed(
-                layers=[network.layers[0].only(np.flatnonzero(reads))],
-                output_weights=weights[reads],
-                base=network.base + means[~reads].sum(),
-            )
-        curve = effect_over(part, i, facts.rows)
-        assert isinstance(curve, Effect)  # of one feature, not of a pair
-        curves[i] = curve
-    return curves
+    if not facts.classes:
+        return {i: [effect_over(facts.network, i, facts.rows)] for i in facts.used}
+    rows, linear = _some_rows(facts), {term.column for term in facts.network.linear}
+    return {i: [effect_over(facts.network, i, rows, k) for k, _ in drawn_classes(facts) if i not in linear]
+            for i in facts.used}  # fmt: skip
 
 
 def _common_scale(facts: Facts, curves: dict[int, list[Effect]]) -> tuple[float, float]:
@@ -139,8 +127,8 @@ def _draw_number(
     if missing is not None:
         chart.line([(chart.across[0], missing), (chart.across[1], missing)], "bound")
     for end in band(curve, known) or ():
-        chart.line(_thin_steps(places, end), "band", steps=joined)
-    chart.line((_thin_steps if joined else _outlined)(places, values), "first", steps=joined)
+        chart.line(_thin(places, end, True), "band", steps=joined)
+    chart.line(_thin(places, values, joined), "first", steps=joined)
     return chart.svg("effect"), text
 
 
@@ -158,12 +146,11 @@ def _draw_probabilities(
     text = f"Probability of {'; '.join(reached)}."
     chart = _over_histogram(known, (0.0, 1.0), f"Effect of {name}. {text}")
     for kind, places, values in lines:
-        chart.line(_thin_steps(places, values), kind, steps=few_wholes(known) or bool(curves))
+        chart.line(_thin(places, values, True), kind, steps=few_wholes(known) or bool(curves))
     return chart.svg("effect"), text
 
 
 def _over_histogram(known: Floats, up: tuple[float, float], label: str) -> svg.Chart:
-    """Return a chart of effects that shows where the values of a column lie."""
     counts, edges = histogram(known)
     ends = (min(float(known.min()), float(edges[0])), max(float(known.max()), float(edges[-1])))
     chart = svg.Chart((320, 170), ends, up, label, whole=few_wholes(known))
@@ -171,27 +158,14 @@ def _over_histogram(known: Floats, up: tuple[float, float], label: str) -> svg.C
     return chart
 
 
-def _thin_steps(places: Floats, values: Floats) -> list[tuple[float, float]]:
-    """Return the steps of a curve that paper can show: the first, the last, and one per slot between."""
-    slots = _slots(places)
-    shown = np.append(slots[1:] != slots[:-1], True)
-    shown[0] = True
-    return list(zip(places[shown].tolist(), values[shown].tolist(), strict=True))
-
-
-def _outlined(places: Floats, values: Floats) -> list[tuple[float, float]]:
-    """Return the corners of a curve of linear pieces that paper can show: in a slot the ends of all."""
-    shown = set[int]()
-    ends = np.flatnonzero(np.diff(_slots(places), prepend=-1.0, append=np.inf))
+def _thin(places: Floats, values: Floats, steps: bool) -> list[tuple[float, float]]:
+    """Return the points of a curve that paper can show: of steps the last in each slot, else the ends of all in it."""
+    slots, shown = np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _SLOTS), {0}
+    ends = np.flatnonzero(np.diff(slots, prepend=-1.0, append=np.inf))
     for first, behind in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         own = values[first:behind]
-        shown |= {first, first + int(own.argmin()), first + int(own.argmax()), behind - 1}
+        shown |= {behind - 1} if steps else {first, first + int(own.argmin()), first + int(own.argmax()), behind - 1}
     return [(float(places[k]), float(values[k])) for k in sorted(shown)]
-
-
-def _slots(places: Floats) -> Floats:
-    """Return in which of the slots across a chart each place lies."""
-    return np.asarray(np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _SLOTS))
 
 
 def growth(facts: Facts) -> dict[str, Any] | None:
@@ -201,7 +175,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     if history is None or not records:
         return None
     members = getattr(history, "members", ())  # of an ensemble, each with steps of its own
-    last = sorted({record.width: record for record in records}.items())
+    last = sorted({record.n_terms: record for record in records}.items())
     path = list(enumerate(history.paths[history.best_layer]))[1:]
     values = {
         "first": [(size, state.train_loss) for size, state in path],
@@ -227,7 +201,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     for kind, line in lines.items():
         chart.line(line, kind)
     swaps = [] if members else [record for record in records if record.kind == "replacement"]
-    chart.dots([(float(record.width), record.train_loss) for record in swaps], "swap")
+    chart.dots([(float(record.n_terms), record.train_loss) for record in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
     return {
@@ -246,29 +220,10 @@ def drawn_classes(facts: Facts) -> list[tuple[int, str]]:
     return [(1, "first")] if count == 2 else list(enumerate(_LINE_KINDS[:count]))
 
 
-def curves_note(facts: Facts) -> str:
-    """Say over how many rows the effects on probabilities are means, where not over all."""
-    if len(facts.rows) <= _MOST_ROWS:
-        return ""
-    return f"Curves are means over {_MOST_ROWS:,} of the {len(facts.rows):,} rows."
-
-
 def _some_rows(facts: Facts) -> Floats:
     """Return the rows that effects on probabilities are averaged over."""
     rows = facts.rows
-    return rows if len(rows) <= _MOST_ROWS else rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)]
-
-
-def _probability_curves(facts: Facts) -> dict[int, list[Effect]]:
-    """Return the effect of every feature in use on the probability of each class that is drawn; none of those with
-    linear terms, which do not step."""
-    rows, network = _some_rows(facts), facts.network
-    linear = {term.column for term in network.linear}
-    curves: dict[int, list[Effect]] = {}
-    for i in facts.used:
-        of_classes = [] if i in linear else [effect_over(network, i, rows, k) for k, _ in drawn_classes(facts)]
-        curves[i] = [curve for curve in of_classes if isinstance(curve, Effect)]
-    return curves
+    return rows if len(rows) <= MOST_ROWS else rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
 
 
 def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tuple[Floats, Floats]:
@@ -278,8 +233,8 @@ def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tupl
         values = np.append(np.arange(low, high + 1.0), high)
         places = np.append(values[:-1] - 0.5, high + 0.5)
     else:
-        alone = [unit for unit in network.layers[0].neurons if unit.projection.columns == (column,)]
-        cuts = np.array([unit.threshold / unit.projection.factors[0] for unit in alone])
+        cuts = np.array([condition.threshold / condition.projection.factors[0] for condition in network.layers[0].neurons
+                         if condition.projection.columns == (column,)])  # fmt: skip
         cuts = cuts[(cuts > low) & (cuts < high)]
         places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
     return places, mean_predictions(network, k, [column], values[:, np.newaxis], _some_rows(facts))
@@ -287,71 +242,47 @@ def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tupl
 
 def class_charts(facts: Facts) -> list[dict[str, Any]]:
     """Return the charts that show how well classes are told apart, each with its title and words."""
-    markup = require("markupsafe", extra="report").Markup
-    rows, names, drawn = facts.class_rows, facts.class_names, drawn_classes(facts)
-    charts = {"ROC curve": _draw_roc(rows, names, drawn), "Calibration": _draw_calibration(rows, names, drawn)}
-    charts["Probabilities by class"] = _draw_distributions(rows, names) if len(names) == 2 else None
-    return [{"title": heading, "svg": markup(chart[0].svg("judge")), "text": chart[1]}
-            for heading, chart in charts.items() if chart is not None]  # fmt: skip
+    markup, charts = require("markupsafe", extra="report").Markup, list[dict[str, Any]]()
+    names, rows = facts.class_names, [(k, kind, facts.class_rows.of_class(k)) for k, kind in drawn_classes(facts)]
 
+    def add(heading: str, text: str, up: float = 1.0) -> svg.Chart:
+        chart = svg.Chart((320, 300), (0.0, 1.0), (0.0, up), f"{heading}. {text}")
+        charts.append({"title": heading, "svg": chart, "text": text})
+        return chart
 
-def _square(label: str) -> svg.Chart:
-    chart = svg.Chart((320, 300), (0.0, 1.0), (0.0, 1.0), label)
-    chart.line([(0.0, 0.0), (1.0, 1.0)], "bound")
-    return chart
-
-
-def _draw_roc(
-    rows: EvaluationRows, names: list[str], drawn: list[tuple[int, str]]
-) -> tuple[svg.Chart, str] | None:  # fmt: skip
-    curves = [(k, kind, rows.of_class(k)) for k, kind in drawn]
-    curves = [(k, kind, one) for k, kind, one in curves if one.member.any() and not one.member.all()]
-    if not curves:
-        return None
-    areas = ", ".join(f"{names[k]} {one.auc()[0]:.3f} (standard error {one.auc()[1]:.3f})" for k, _, one in curves)
-    text = (
-        "The share of a class that is found (upwards) against the share of the others taken for it (to the right). "
-        f"Area under the curve: {areas}."
-    )
-    chart = _square(f"ROC curve. {text}")
-    for _, kind, one in curves:
-        across, up = one.roc()
-        some = np.unique(np.linspace(0, len(across) - 1, min(len(across), _MOST_POINTS)).round().astype(int))
-        chart.line(list(zip(across[some].tolist(), up[some].tolist(), strict=True)), kind)
-    return chart, text
-
-
-def _draw_calibration(
-    rows: EvaluationRows, names: list[str], drawn: list[tuple[int, str]]
-) -> tuple[svg.Chart, str]:  # fmt: skip
-    binned = [(k, kind, rows.of_class(k).bins(10)) for k, kind in drawn]
-    errors = ", ".join(
-        f"{names[k]} {bins.expected_error:.3f} ({bins.by_chance:.3f} by chance alone)" for k, _, bins in binned
-    )
+    if roc := [(k, kind, own) for k, kind, own in rows if own.member.any() and not own.member.all()]:
+        areas = ", ".join(f"{names[k]} {own.auc()[0]:.3f} (standard error {own.auc()[1]:.3f})" for k, _, own in roc)
+        text = "The share of a class that is found (upwards) against that of the others taken for it (to the right)."
+        chart = add("ROC curve", f"{text} Area under the curve: {areas}.")
+        chart.line([(0.0, 0.0), (1.0, 1.0)], "bound")
+        for _, kind, own in roc:
+            across, up = own.roc()
+            some = np.unique(np.linspace(0, len(across) - 1, min(len(across), _MOST_POINTS)).round().astype(int))
+            chart.line(list(zip(across[some].tolist(), up[some].tolist(), strict=True)), kind)
+    binned = [(k, kind, own.bins(10)) for k, kind, own in rows]
+    errors = ", ".join(f"{names[k]} {bins.expected_error:.3f} ({bins.by_chance:.3f} by chance alone)"
+                       for k, _, bins in binned)  # fmt: skip
     text = (
         "How often a class happened (upwards) against how probable it was said to be (to the right), rows in up to ten "
         f"equal groups; bars are two standard errors. On the dotted line both agree. Mean distance: {errors}."
     )
-    chart = _square(f"Calibration. {text}")
+    chart = add("Calibration", text)
+    chart.line([(0.0, 0.0), (1.0, 1.0)], "bound")
     for _, kind, bins in binned:
         chart.line(list(zip(bins.predicted.tolist(), bins.observed.tolist(), strict=True)), kind)
         ends = np.clip([bins.observed - 2 * bins.error, bins.observed + 2 * bins.error], 0.0, 1.0)
         for x, low, high in zip(bins.predicted.tolist(), *ends.tolist(), strict=True):
             chart.line([(x, low), (x, high)], kind)
-    return chart, text
-
-
-def _draw_distributions(rows: EvaluationRows, names: list[str]) -> tuple[svg.Chart, str]:
-    edges = np.linspace(0, 1, 31)
-    counts = [np.histogram(rows.probabilities[rows.codes == k, 1], edges)[0].astype(float) for k in (0, 1)]
-    shares = [of_class / max(of_class.sum(), 1.0) for of_class in counts]
-    text = (
-        f"How the probability of {names[1]} is spread over the rows that are {names[1]} (blue) and over those that are "
-        f"{names[0]} (orange): the further apart, the better."
-    )
-    top = 1.05 * max(float(of_class.max()) for of_class in shares)
-    chart = svg.Chart((320, 300), (0.0, 1.0), (0.0, top), f"Probabilities by class. {text}")
-    for of_class, kind in zip(shares, ("second", "first"), strict=True):
-        points = [(0.0, 0.0), *zip(edges[:-1].tolist(), of_class.tolist(), strict=True), (1.0, 0.0)]
-        chart.line(points, kind, steps=True)
-    return chart, text
+    if len(names) == 2:
+        probabilities, codes = facts.class_rows.probabilities[:, 1], facts.class_rows.codes
+        counts = [np.histogram(probabilities[codes == k], 30, (0.0, 1.0))[0].astype(float) for k in (0, 1)]
+        shares = [of_class / max(of_class.sum(), 1.0) for of_class in counts]
+        text = (
+            f"How the probability of {names[1]} is spread over the rows that are {names[1]} (blue) and over those that "
+            f"are {names[0]} (orange): the further apart, the better."
+        )
+        chart = add("Probabilities by class", text, 1.05 * max(float(of_class.max()) for of_class in shares))
+        for of_class, kind in zip(shares, ("second", "first"), strict=True):
+            points = [(0.0, 0.0), *zip(np.linspace(0, 1, 31)[:-1].tolist(), of_class.tolist(), strict=True), (1.0, 0.0)]
+            chart.line(points, kind, steps=True)
+    return [own | {"svg": markup(own["svg"].svg("judge"))} for own in charts]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, swap_classes
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
+from bgn.model.term import Member, Oblique, Threshold
 from bgn.report.facts import WORST, Facts, columns_shown
 from bgn.text import clean, quote_category, quote_name
 
@@ -43,17 +45,16 @@ def controls(facts: Facts) -> list[dict[str, Any]]:
         instead = value_if_missing(facts.network, i)
         missing = instead is not None and instead != instead  # rules decide themselves on a missing value
         if column.categories is not None:
-            options = _options(range(len(column.categories)), column.categories)
-            control |= {"kind": "category", "options": options + _option("missing") * missing}
+            codes = enumerate(column.categories)
+            control |= {"kind": "category", "options": _options(codes, "missing" if missing else "")}
         elif i in groups:
             name, members = groups[i]
-            categories = [schema.columns[j].category_of for j in members]
-            options = _options(members, [of[1] for of in categories if of])
-            none = bool((facts.rows[:, members].sum(axis=1) < 1.0).any())
+            categories = [(j, of[1]) for j in members if (of := schema.columns[j].category_of)]
+            none = (facts.rows[:, members].sum(axis=1) < 1.0).any()
             del control["column"]
             control |= {"kind": "choice", "name": quote_name(name), "columns": members, "unit": "",
                         "about": facts.labels.columns[members[0]],
-                        "options": options + _option("none of these") * none}  # fmt: skip
+                        "options": _options(categories, "none of these" if none else "")}  # fmt: skip
         else:
             known = np.sort(values[~np.isnan(values)]) if not np.isnan(values).all() else np.zeros(1)
             part = column.part_of if column.part_of and column.part_of.part in ("month", "weekday", "days") else None
@@ -68,13 +69,10 @@ def controls(facts: Facts) -> list[dict[str, Any]]:
     return offered
 
 
-def _options(codes: Any, categories: Any) -> list[dict[str, Any]]:
-    return [{"column": code, "name": quote_category(category_name(category))}
-            for code, category in zip(codes, categories, strict=True)]  # fmt: skip
-
-
-def _option(name: str) -> list[dict[str, Any]]:
-    return [{"column": -1, "name": name}]
+def _options(categories: Iterable[tuple[int, Any]], other: str) -> list[dict[str, Any]]:
+    """Return the options of a menu: categories by their numbers, and perhaps one for none of them."""
+    options = [{"column": code, "name": quote_category(category_name(category))} for code, category in categories]
+    return [*options, *([{"column": -1, "name": other}] if other else [])]
 
 
 def _one_hot(facts: Facts) -> dict[str, list[int]]:
@@ -175,10 +173,12 @@ def starts(facts: Facts, most: int | None, listed: list[int]) -> dict[str, Any] 
         return None
     known = KnownRows.of(facts)
     first, columns = known.evaluated[listed], columns_shown(facts)
+    others = np.setdiff1d(np.arange(len(known.rows)), first)
     count = min(len(known.rows), _FIRST_TRY if most is None else most)
     while True:
-        some = _choose_evenly(len(known.rows), count, first)
-        packed = _pack(facts, columns, known.rows[some], [known.names[k] for k in some], known.truth[some])
+        places = np.linspace(0, len(others) - 1, max(0, min(count - len(first), len(others))))
+        some = np.union1d(first, others[places.round().astype(np.intp)])
+        packed = _pack(facts, columns, known, some)
         if most is not None or len(packed) <= _MOST_BYTES or count <= WORST:
             break
         count = int(0.95 * count * _MOST_BYTES / len(packed))
@@ -187,21 +187,8 @@ def starts(facts: Facts, most: int | None, listed: list[int]) -> dict[str, Any] 
             "which": " of the rows held out" if facts.held_out and facts.names[0] is None else ""}  # fmt: skip
 
 
-def _choose_evenly(total: int, count: int, first: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the places of `count` of `total` rows, or of those that come first if these are more.
-
-    Examples
-    --------
-    >>> _choose_evenly(10, 4, np.array([7])).tolist(), _choose_evenly(3, 3, np.array([], dtype=int)).tolist()
-    ([0, 4, 7, 9], [0, 1, 2])
-    """
-    others = np.setdiff1d(np.arange(total), first)
-    left = max(0, min(count - len(first), len(others)))
-    return np.union1d(first, others[np.linspace(0, len(others) - 1, left).round().astype(np.intp)])
-
-
-def _pack(facts: Facts, shown: list[int], rows: Floats, names: list[str], truth: Floats) -> str:
-    """Return rows column by column as JSON, compressed."""
+def _pack(facts: Facts, shown: list[int], known: KnownRows, some: NDArray[np.intp]) -> str:
+    """Return some rows column by column as JSON, compressed."""
 
     def short(value: float) -> float | int | None:
         """Return a number as JSON writes it shortest."""
@@ -209,10 +196,11 @@ def _pack(facts: Facts, shown: list[int], rows: Floats, names: list[str], truth:
             return None
         return int(value) if float(value).is_integer() and abs(value) < 1e15 else float(value)
 
-    columns = [list(map(short, rows[:, j].tolist())) for j in shown]
-    labels = facts.class_names if facts.classes else None
-    known = [short(value) if labels is None or value != value else labels[int(value)] for value in truth.tolist()]
-    text = json.dumps({"names": names, "columns": columns, "truth": known}, allow_nan=False, separators=(",", ":"))
+    columns = [list(map(short, known.rows[some, j].tolist())) for j in shown]
+    labels, targets = facts.class_names if facts.classes else None, known.truth[some].tolist()
+    truth = [short(value) if labels is None or value != value else labels[int(value)] for value in targets]
+    content = {"names": [known.names[k] for k in some], "columns": columns, "truth": truth}
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
@@ -222,15 +210,13 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     `rows` are those of the page with their values and what is known of their targets.
     """
     network, of, shown = facts.network, facts.original.schema, facts.network.schema
-    if network.depth > 1 or network.link == "softmax" or network.linear or not facts.terms.rules:
+    if network.below or network.link == "softmax" or network.linear or not facts.terms.rules:
         return None
     # Units by the names that the model's file has for columns.
     units = {a.name: b.unit for a, b in zip(of.columns, shown.columns, strict=True) if b.unit and b.unit != a.unit}
     if of.target and shown.target_unit and shown.target_unit != of.target_unit:
         units[of.target] = shown.target_unit
     saved = swap_classes(facts.original) if facts.turned else facts.original
-    if any(rule.otherwise == 0.0 for rule in saved.rules):  # the page changes rules that are worth 1 or -1
-        saved = saved.changed(layers=saved.layers)
     from bgn.persist import plain_content
 
     content = plain_content(saved.changed(members=None), units, facts.edits)
@@ -239,26 +225,29 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _editable_rule(facts: Facts, term: ReadTerm) -> dict[str, Any]:
-    """Return what can be changed of one rule: its threshold, for which categories it holds, its weight."""
-    network = facts.network
-    condition, flipped = network.layers[0].neurons[term.index], bool(network.output_weights[term.index] < 0)
-    stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
-                       for coefs in (condition.projection.coefficients, term.condition.coefficients))  # fmt: skip
-    scale = stored[0] / printed[0] if stored else 1.0
-    rule: dict[str, Any] = {
-        "neuron": term.index, "text": describe(term.condition, facts.terms, Signs()), "weight": term.weight,
-        "flipped": flipped, "threshold": condition.threshold / scale + 0.0 if stored else None, "scale": scale,
-        "categories": None,
+    """Return what can be changed of one rule: its weight and, of one condition, its threshold or its categories."""
+    network, rule = facts.network, facts.network.rules[term.index]
+    flipped, condition = bool(network.rule_coef[term.index, 0] < 0), rule.conditions[0]
+    line: dict[str, Any] = {
+        "rule": term.index, "text": describe(term, facts.terms, Signs()), "weight": term.weight, "flipped": flipped,
+        "threshold": None, "scale": 1.0, "categories": None,
     }  # fmt: skip
-    columns, values = condition.projection.columns, condition.projection.coefficients[0]
-    categories = network.schema.columns[columns[0]].categories
-    if stored or len(columns) > 1 or categories is None or not isinstance(values, tuple):
-        return rule
-    holds = (np.asarray(values) >= condition.threshold).tolist()
-    rule["categories"] = [
-        {"code": code, "name": quote_category(category_name(category), 24), "yes": fires is not flipped}
-        for code, (category, fires) in enumerate(zip(categories, holds, strict=True))
-    ]
-    if condition.missing is not None:  # -1 is a missing value
-        rule["categories"].append({"code": -1, "name": "missing", "yes": condition.missing is not flipped})
-    return rule
+    if len(rule.conditions) > 1:
+        return line
+    if isinstance(condition, Threshold):
+        line["threshold"] = condition.threshold + 0.0
+    elif isinstance(condition, Oblique):
+        stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
+                           for coefs in (condition.projection.coefficients, term.condition.coefficients))  # fmt: skip
+        if stored:
+            line["scale"] = stored[0] / printed[0]
+            line["threshold"] = condition.threshold / line["scale"] + 0.0
+    elif isinstance(condition, Member):
+        line["categories"] = [
+            {"code": code, "name": quote_category(category_name(category), 24),
+             "yes": (code in condition.categories) is not flipped}
+            for code, category in enumerate(network.schema.columns[condition.column].categories or ())
+        ]  # fmt: skip
+        if condition.missing is not None:  # -1 is a missing value
+            line["categories"].append({"code": -1, "name": "missing", "yes": condition.missing is not flipped})
+    return line

@@ -103,26 +103,29 @@
 
   // -- changes --------------------------------------------------------------------------------------------------
 
+  // What a rule adds where it does not hold as it is read: a flipped one its coefficient, another what it is worth then.
+  const rest = (line, term) => decimal(line.flipped ? term.coef[0] : term.coef[0] * (term.otherwise ?? 0));
   function weigh(state, line, value) {
-    const moved = half(plus(decimal(value), decimal(line.weight), -1n));
-    state.intercept = float(plus(decimal(state.intercept), moved));
-    state.terms[line.neuron].coef = [(line.flipped ? -1 : 1) * float(half(decimal(value)))];
+    const term = state.terms[line.rule];
+    const before = rest(line, term);
+    term.coef = [(line.flipped ? -1 : 1) * float(term.otherwise ? half(decimal(value)) : decimal(value))];
+    state.intercept = float(plus(plus(decimal(state.intercept), before), rest(line, term), -1n));
     line.weight = value;
   }
   function drop(state, line) {
-    const place = line.neuron;
-    state.intercept = float(plus(decimal(state.intercept), half(decimal(line.weight)), -1n));
+    const place = line.rule;
+    state.intercept = float(plus(decimal(state.intercept), rest(line, state.terms[place])));
     state.terms.splice(place, 1);
     state.lines = state.lines.filter((each) => each !== line);
-    for (const each of state.lines) if (each.neuron > place) each.neuron -= 1;
+    for (const each of state.lines) if (each.rule > place) each.rule -= 1;
   }
   function threshold(state, line, value) {
-    const [condition] = state.terms[line.neuron].conditions;
+    const [condition] = state.terms[line.rule].conditions;
     condition.threshold = (condition.columns ? value * line.scale : value) + 0;
     line.threshold = value;
   }
   function categorize(state, line, code, yes) {
-    const [condition] = state.terms[line.neuron].conditions;
+    const [condition] = state.terms[line.rule].conditions;
     const fires = yes !== line.flipped;
     if (code < 0) condition.missing = fires;
     else {

@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
 from bgn.explain.arguments import class_labels, clipped_network, read_codes
-from bgn.explain.evaluate import Evaluation, EvaluationRows, evaluate_classes, evaluate_predictions
+from bgn.explain.evaluate import Evaluation, EvaluationRows, evaluate_predictions
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.rivals import as_numbers, rival_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.export.numbers import share_of
 from bgn.model.categories import RARE, KeptCategories
 from bgn.model.network import Edit, Network
 from bgn.model.readings import Terms, as_terms, is_first_positive, outputs_of, with_positive_second
@@ -54,10 +53,10 @@ _LEAST = 1e-15  # probabilities of a tree may be 0, of which there is no logarit
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A model and the rows it is told about, checked, with what is worked out once and used in several places.
+    """A model and its rows, checked, with what is worked out once and used in several places.
 
-    Rows are as the network reads them, a category as the number of its level, a gap as NaN; `coded` is the network that
-    takes them so.
+    Rows are encoded as the network reads them; `coded` is the network that takes them so. Where the model file has the
+    predicted class first, the page is `turned`: its classes are in the other order.
     """
 
     model: Any
@@ -95,12 +94,11 @@ class Facts:
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
         tests = rows_with_target(original, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
-        terms, predictions = terms_of(network), coded.predict(tests[0])
+        terms = as_terms(network)
         holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
-        measured = _mean_importance(coded, rows)
         return cls(
-            model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured, original,
-            page_labels, turned=turned,
+            model, network, coded, terms, rows, target, *tests, held_out, coded.predict(tests[0]), holds,
+            *_measure_importance(coded, rows), original, page_labels, turned=turned,
         )  # fmt: skip
 
     @property
@@ -126,7 +124,7 @@ class Facts:
 
     @cached_property
     def outside(self) -> Bools:
-        """Which values of the judged rows lie outside the range of the rows the model was made from."""
+        """Which values of the evaluation rows lie outside the range of the training rows."""
         low, high = (end(zero_if_empty(self.rows), axis=0) for end in (np.nanmin, np.nanmax))
         return np.asarray((self.evaluation_rows < low) | (self.evaluation_rows > high))
 
@@ -134,10 +132,11 @@ class Facts:
     def intervals(self) -> Intervals | None:
         """How sure predictions are, where the model knows, without groups or folds."""
         own = getattr(self.model, "intervals_", None)
-        if own is None or with_positive_second(own.network) != self.original or own.folds or set(own.calibrations) != {None}:
+        if own is None or with_positive_second(own.network) != self.original:
             return None
-        known = np.isfinite(own.calibrations[None].quantile(SHARE))
-        return replace(own, network=self.original) if known else None  # whose classes stand as the page has them
+        if own.folds or set(own.calibrations) != {None} or not np.isfinite(own.calibrations[None].quantile(SHARE)):
+            return None
+        return replace(own, network=self.original)  # whose classes stand as the page has them
 
     @cached_property
     def quantity(self) -> Quantity:
@@ -146,24 +145,15 @@ class Facts:
 
     @property
     def evaluation_names(self) -> Names:
-        """What the rows to judge by are called, where the author says so."""
+        """The names of the evaluation rows, where the author gives them."""
         return self.names[1 if self.held_out else 0]
-
-    def called(self, row: int) -> str:
-        """Return what a row to judge by is called: its name, or its number, the first being 1."""
-        return str(row + 1) if self.evaluation_names is None else self.evaluation_names[row]
-
-    @cached_property
-    def linear_sizes(self) -> list[float]:
-        """How far each linear term moves predictions from their mean, on average over the rows."""
-        return [size for size, term in zip(self.importance.terms.tolist(), self.network.terms, strict=True)
-                if isinstance(term, Linear)]  # fmt: skip
 
     @cached_property
     def shares(self) -> tuple[Floats, list[float]]:
         """The part of every rule, and of every linear term, in how far predictions move."""
-        total = float(self.importance.terms.sum()) or 1.0
-        return of_rules(self.network, self.importance.terms) / total, [size / total for size in self.linear_sizes]
+        parts, terms = self.importance.relative_terms, self.network.terms
+        linear = [part for part, term in zip(parts.tolist(), terms, strict=True) if isinstance(term, Linear)]
+        return of_rules(self.network, parts), linear
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -175,52 +165,32 @@ class Facts:
                 within[column.name] = column.seen or (float(known.min()), float(known.max()))
         return extremes(self.network, within, max_seconds=SECONDS)
 
-    @cached_property
-    def numbers(self) -> tuple[Floats, Floats]:
-        """The rows and those to judge by as numbers that any model takes: a level as 0/1, a gap as the median."""
-        schema = self.network.schema
-        return as_numbers(schema, self.rows, self.rows), as_numbers(schema, self.evaluation_rows, self.rows)
 
-    @cached_property
-    def standardized(self) -> tuple[Floats, Floats]:
-        """The rows and those to judge by, with the former's columns centered and of size 1, whatever their scale."""
-        return standardized(*self.numbers)
+def _measure_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
+    """Return importances over all rows, or over some where all would take minutes, and a sentence that says so.
 
-
-def _mean_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
-    """Return importances; where there are several scores, the mean over them."""
-    measured = [_importance(output, rows) for output in outputs_of(network)]
-    parts = ("features", "connections", "terms")
-    means = {name: np.mean([getattr(one, name) for one, _ in measured], axis=0) for name in parts}
-    return replace(measured[0][0], **means), measured[0][1]
-
-
-def terms_of(network: Network) -> Terms:
-    """Return the terms of a network: of one score, or of the largest part in any class's."""
-    if len(outputs_of(network)) == 1:
-        return as_terms(network)
-    first = outputs_of(network)[0]
-    return as_terms(first.changed(output_weights=np.abs(network.output_weights).max(axis=1), base=0.0))
-
-
-def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
-    """Return importances over all rows, or over some where all would take minutes, and words that say so."""
-    inputs = network.max_features if network.depth == 1 else len(network.features_used)
-    if network.depth == 1 and inputs <= MAX_PLAYERS:
-        return importance(network, rows), ""
-    exact = inputs <= MAX_PLAYERS
-    # Deeper networks are evaluated for every pair of rows and every coalition: about two million times in all.
-    count = min(len(rows), max(40, math.isqrt(2_000_000 >> inputs)) if exact else 200)
+    With several scores they are means over these.
+    """
+    inputs = len(network.features_used) if network.below else network.max_features
+    exact, count, note, measured = inputs <= MAX_PLAYERS, len(rows), "", []
+    if network.below or not exact:
+        # Deeper networks are evaluated for every pair of rows and every coalition: about two million times in all.
+        count = min(count, max(40, math.isqrt(2_000_000 >> inputs)) if exact else 200)
+        note = f"Importance was measured on {count:,} of the {len(rows):,} rows." if count < len(rows) else ""
     some = rows[np.linspace(0, len(rows) - 1, count).astype(int)]
-    note = f"Importance was measured on {count:,} of the {len(rows):,} rows." if count < len(rows) else ""
-    if exact:
-        return importance(network, some), note
-    sampled = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
-    connections = np.zeros((network.n_inputs, len(network.terms)))
-    connections[tuple(sampled.connections.T)] = np.abs(sampled.connection_values).mean(axis=0)
-    features, terms = (np.abs(values).mean(axis=0) for values in (sampled.values, sampled.term_values))
-    note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
-    return Importance(features, connections, terms, network.names, "shap"), note
+    for output in outputs_of(network):
+        if exact:
+            measured.append(importance(output, some))
+            continue
+        sampled = shap_values(output, some, rows, method="sampled", n_samples=128, random_state=0)
+        connections = np.zeros((network.n_inputs, len(network.terms)))
+        connections[tuple(sampled.connections.T)] = np.abs(sampled.connection_values).mean(axis=0)
+        features, terms = (np.abs(values).mean(axis=0) for values in (sampled.values, sampled.term_values))
+        measured.append(Importance(features, connections, terms, network.names, "shap"))
+        note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
+    parts = ("features", "connections", "terms")
+    means = {name: np.mean([getattr(one, name) for one in measured], axis=0) for name in parts}
+    return replace(measured[0], **means), note
 
 
 @dataclass(frozen=True)
@@ -235,18 +205,21 @@ class Rival:
 def quality(facts: Facts) -> list[Rival]:
     """Evaluate the model, a tree of similar size, a linear model and the mean on the same rows; for classes logistic
     regression, and the shares of the classes."""
-    classes = class_labels(facts.network) if facts.classes else None
-    train, n_columns = (facts.rows, facts.target), count_of(facts.rows.shape[1], "column")
-    others = rival_predictions(facts.network.schema, train, facts.evaluation_rows, classes)
-    predicted, tree = _grow_tree(facts)
+    network, rows, n_columns = facts.network, facts.evaluation_rows, count_of(facts.rows.shape[1], "column")
+    classes = class_labels(network) if facts.classes else None
+    linear, constant = rival_predictions(network.schema, (facts.rows, facts.target), rows, classes).values()
     names = ("logistic regression", "the shares of the classes") if facts.classes else ("a linear model", "the mean")
-    own = facts.predictions
-    if facts.classes:
-        own = facts.network.predict_encoded(facts.evaluation_rows, scores=True)
+    rules = len(network.rules) + sum(layer.width for layer in network.below)
+    conditions = network.n_conditions - len(network.linear)
+    size = count_of(rules, "question") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
+    size += f", {count_of(len(network.linear), 'slope')}" if network.linear else ""
+    own = network.predict_encoded(rows, scores=True) if facts.classes else facts.predictions
+    tree, tree_size = _grow_tree(facts)
     entries = [
-        ("this model", _own_size(facts), own),
-        ("a tree of similar size", tree, predicted),
-        *zip(names, (n_columns, "always the same"), others.values(), strict=True),
+        ("this model", f"{size}, {count_of(len(network.features_used), 'column')}", own),
+        ("a tree of similar size", tree_size, tree),
+        (names[0], n_columns, linear),
+        (names[1], "always the same", constant),
     ]
     return [Rival(name, size, evaluate_predictions(facts.evaluation_target, values, classes))
             for name, size, values in entries]  # fmt: skip
@@ -256,7 +229,8 @@ def _grow_tree(facts: Facts) -> tuple[Floats, str]:
     """Return what a tree with as many splits as the model has conditions predicts, and its size."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    rows, others = facts.standardized
+    numbers = [as_numbers(facts.network.schema, rows, facts.rows) for rows in (facts.rows, facts.evaluation_rows)]
+    rows, others = standardized(*numbers)
     make = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
     target = facts.target.astype(int) if facts.classes else facts.target
     tree = make(max_leaf_nodes=max(facts.network.n_conditions + 1, 2), random_state=0).fit(rows, target)
@@ -269,58 +243,12 @@ def _grow_tree(facts: Facts) -> tuple[Floats, str]:
     return np.log(shares), size
 
 
-def _own_size(facts: Facts) -> str:
-    """Say how large the model is."""
-    network = facts.network
-    rules = len(network.rules) + sum(layer.width for layer in network.below)
-    conditions = network.n_conditions - len(network.linear)
-    size = count_of(rules, "question") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
-    linear = f", {count_of(len(network.linear), 'slope')}" if network.linear else ""
-    return f"{size}{linear}, {count_of(len(network.features_used), 'column')}"
-
-
-def confusion(facts: Facts) -> dict[str, Any]:
-    """Return how many rows of each class were taken for which, with shares of each class."""
-    matrix: Any = evaluate_classes(facts.class_rows).confusion
-    totals = matrix.sum(axis=1, keepdims=True)
-    shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
-    rows = [
-        {"name": name, "cells": [{"count": f"{int(n):,}", "share": share_of(p), "strength": round(100 * p)}
-                                 for n, p in zip(counts, part, strict=True)]}
-        for name, counts, part in zip(facts.class_names, matrix.tolist(), shares.tolist(), strict=True)
-    ]  # fmt: skip
-    return {"names": facts.class_names, "rows": rows}
-
-
 def columns_shown(facts: Facts) -> list[int]:
     """Return the columns whose values a page has of rows: those in use, the most important first, and the other 0/1
     columns of their categories."""
     used = set(facts.network.features_used)
     groups = [members for members in facts.network.schema.category_columns.values() if used.intersection(members)]
     return list(dict.fromkeys([*facts.used, *(i for members in groups for i in members)]))
-
-
-def worst(facts: Facts, most: int = WORST) -> list[dict[str, Any]]:
-    """Return the rows with the largest errors, the largest first; of classes those to whose class the least
-    probability was given."""
-    columns: list[Any]
-    if facts.classes:
-        rows, names = facts.class_rows, facts.class_names
-        given = rows.log_probabilities[np.arange(len(rows.codes)), rows.codes]
-        order = np.argsort(given, kind="stable")[:most]
-        columns = [[names[code] for code in rows.codes[order]], [names[code] for code in rows.predicted[order]],
-                   [written_probability(float(np.exp(log))) for log in given[order]]]  # fmt: skip
-    else:
-        residual = facts.evaluation_target - facts.predictions
-        order = np.argsort(-np.abs(residual), kind="stable")[:most]
-        columns = [values[order].tolist() for values in (facts.evaluation_target, facts.predictions, residual)]
-    return [
-        {
-            "row": int(i), "truth": truth, "prediction": prediction, "residual": residual,
-            "values": [None if value != value else value for value in facts.evaluation_rows[i].tolist()],
-        }
-        for i, truth, prediction, residual in zip(order, *columns, strict=True)
-    ]  # fmt: skip
 
 
 def written_probability(probability: float) -> str:
@@ -364,7 +292,7 @@ def ranges(facts: Facts) -> list[dict[str, Any]]:
 
 
 def made(facts: Facts) -> dict[str, str]:
-    """Return how the model was made: settings, sizes, versions, checksums."""
+    """Return how the model was made."""
     import sklearn
 
     import bgn
@@ -381,8 +309,9 @@ def made(facts: Facts) -> dict[str, str]:
     if facts.held_out:
         details["rows"] += f", and {len(facts.evaluation_rows):,} to judge by"
     details["columns"] = f"{facts.rows.shape[1]:,}, of which {len(facts.network.features_used):,} used"
-    layers = ", then ".join(map(str, facts.network.widths))
-    details["questions"] = layers + (f", in {facts.network.depth} layers" if facts.network.depth > 1 else "")
+    network = facts.network
+    layers = ", then ".join(map(str, (*(layer.width for layer in network.below), len(network.rules))))
+    details["questions"] = layers + (f", in {len(network.below) + 1} layers" if network.below else "")
     details["non-zero parameters"] = f"{facts.network.n_parameters:,}"
     details["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
     if facts.held_out:

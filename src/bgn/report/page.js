@@ -22,12 +22,12 @@
   // What the panel below asks for: the prediction, or in per cent the probability of the class that is chosen.
   const wantedOf = (row) => (classes === null ? predict(row) : 100 * probabilities(row)[Number(byId("reach-class").value)]);
 
-  const holds = (term, said) => (said[term.neuron] > 0) === term.fires;
+  const holds = (term, said) => (said[term.rule] > 0) === term.fires;
 
-  // What a column adds to a neuron's sum: a category is the number of its level, a gap null.
-  function summand(neuron, i, value) {
-    const weight = neuron.weights[i];
-    const gap = neuron.missing_as === null ? NaN : neuron.missing_as[i];
+  // What a column adds to a condition's sum: a category is the number of its level, a gap null.
+  function summand(condition, i, value) {
+    const weight = condition.weights[i];
+    const gap = condition.missing_as === null ? NaN : condition.missing_as[i];
     if (Array.isArray(weight)) return value === null ? gap : weight[value];
     return value === null ? gap * (weight || 1) : value * weight;
   }
@@ -247,12 +247,12 @@
     if (control.kind === "choice") return control.options.map((option) => option.column);
     if (row[control.column] === null) return [];
     const found = [];
-    for (const neuron of network.conditions) {
-      const place = neuron.columns.indexOf(control.column);
+    for (const condition of network.conditions) {
+      const place = condition.columns.indexOf(control.column);
       if (place < 0) continue;
-      let rest = neuron.bias;
-      neuron.columns.forEach((column, i) => { if (i !== place) rest += summand(neuron, i, row[column]); });
-      const cut = -rest / neuron.weights[place];
+      let rest = condition.bias;
+      condition.columns.forEach((column, i) => { if (i !== place) rest += summand(condition, i, row[column]); });
+      const cut = -rest / condition.weights[place];
       if (!Number.isFinite(cut)) continue;
       if (control.whole) {
         const down = Math.floor(cut);
@@ -427,17 +427,17 @@
     });
   });
 
-  // -- the drawing: point at a neuron ---------------------------------------------------------------------------
+  // -- the drawing: point at a rule ---------------------------------------------------------------------------
 
   const drawings = document.querySelectorAll("#network svg");
-  const detail = byId("neuron-detail");
+  const detail = byId("rule-detail");
   const untouched = detail.textContent;
-  function point(neuron) {
-    drawings.forEach((drawing) => drawing.classList.toggle("pointing", neuron !== null));
-    document.querySelectorAll("#network [data-neuron], #card [data-neuron]").forEach((element) => {
-      element.classList.toggle("on", neuron !== null && element.dataset.neuron === neuron);
+  function point(rule) {
+    drawings.forEach((drawing) => drawing.classList.toggle("pointing", rule !== null));
+    document.querySelectorAll("#network [data-rule], #card [data-rule]").forEach((element) => {
+      element.classList.toggle("on", rule !== null && element.dataset.rule === rule);
     });
-    const term = terms.find((one) => String(one.neuron) === neuron);
+    const term = terms.find((one) => String(one.rule) === rule);
     detail.textContent = term ? term.detail : untouched;
   }
   function pointAtGroup(place) {
@@ -446,8 +446,8 @@
     document.querySelectorAll("#network [data-group]").forEach((element) => {
       element.classList.toggle("on", group !== null && element.dataset.group.split(" ").includes(String(place)));
     });
-    document.querySelectorAll("#card [data-neuron]").forEach((element) => {
-      element.classList.toggle("on", group !== null && group.neurons.includes(Number(element.dataset.neuron)));
+    document.querySelectorAll("#card [data-rule]").forEach((element) => {
+      element.classList.toggle("on", group !== null && group.rules.includes(Number(element.dataset.rule)));
     });
     detail.textContent = group ? group.detail : untouched;
   }
@@ -455,8 +455,8 @@
     for (const event of ["mouseenter", "focus", "click"]) box.addEventListener(event, () => pointAtGroup(Number(box.dataset.group)));
     for (const event of ["mouseleave", "blur"]) box.addEventListener(event, () => pointAtGroup(null));
   });
-  document.querySelectorAll("#network g[data-neuron]").forEach((group) => {
-    for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.neuron));
+  document.querySelectorAll("#network g[data-rule]").forEach((group) => {
+    for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.rule));
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.arguments import clipped_network
+from bgn.explain.evaluate import evaluate_classes
 from bgn.export.condition import describe, remarks
 from bgn.export.numbers import aligned, alike, number, places, share_of
 from bgn.export.plan import plan
@@ -29,10 +30,11 @@ from bgn.export.programs.javascript import page_functions
 from bgn.export.styles import Html, Signs, color
 from bgn.model.network import Edit
 from bgn.model.readings import outputs_of
+from bgn.model.term import Linear
 from bgn.pipelines import through_pipelines
 from bgn.report import sentences, svg
 from bgn.report.card import ModelCard, linear_lines
-from bgn.report.charts import class_charts, curves_note, drawn_classes, effects, growth
+from bgn.report.charts import MOST_ROWS, class_charts, drawn_classes, effects, growth
 from bgn.report.controls import changing_parts, controls, editing, starts, typical
 from bgn.report.facts import (
     MEASURES,
@@ -42,11 +44,10 @@ from bgn.report.facts import (
     Names,
     Rival,
     columns_shown,
-    confusion,
     made,
     quality,
     ranges,
-    worst,
+    written_probability,
 )
 from bgn.require import require
 from bgn.show.drawing import Drawing, draw
@@ -126,7 +127,17 @@ def write_report(
         )
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
-    _check_squares(model, y, y_test)
+    network = clipped_network(model)
+    reach = np.abs(network.intercept) + np.abs(network.rule_coef).sum(axis=0)
+    for term, coef in zip(network.linear, network.linear_coef, strict=True):
+        reach = reach + np.abs(coef) * max(abs(term.low), abs(term.high))
+    numbers: dict[str, Any] = {"model": reach} | ({"y": y, "y_test": y_test} if network.link == "identity" else {})
+    for name, values in numbers.items():
+        largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+        if _LARGEST < largest < np.inf:
+            raise ValueError(
+                f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them."
+            )
     check_place(path)
     facts = Facts.of(model, X, y, X_test, y_test, labels, units)
     log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
@@ -140,21 +151,6 @@ def write_report(
     most = None if rows is None or rows is True else int(rows)
     write_whole(path, render(facts, PageSettings(title, digits, most)).encode("utf-8"))
     return Path(path)
-
-
-def _check_squares(model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
-    """Refuse targets or predictions whose squared errors float64 cannot hold."""
-    network = clipped_network(model)
-    reach = np.abs(network.intercept) + np.abs(network.rule_coef).sum(axis=0)
-    for term, coef in zip(network.linear, network.linear_coef, strict=True):
-        reach = reach + np.abs(coef) * max(abs(term.low), abs(term.high))
-    numbers: dict[str, Any] = {"model": reach} | ({"y": y, "y_test": y_test} if network.link == "identity" else {})
-    for name, values in numbers.items():
-        largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
-        if _LARGEST < largest < np.inf:
-            raise ValueError(
-                f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them."
-            )
 
 
 @dataclass(frozen=True)
@@ -179,50 +175,65 @@ def render(facts: Facts, settings: PageSettings) -> str:
     own = map(_file, ("page.js", "rows.js", "edits.js"))
     script = "".join(['"use strict";\n', page_functions(plan(facts.original)), *own, settings.live])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    models, target, card, network = quality(facts), sentences.target_of(facts), ModelCard.of(facts), facts.network
-    shown = [_written_scores(facts, model, models, settings.digits) for model in models]
-    drawings, listed, terms = _drawings(facts), _worst(facts, settings), facts.terms
+    target, card, network, terms = sentences.target_of(facts), ModelCard.of(facts), facts.network, facts.terms
+    models, listed, made_up = quality(facts), _largest_errors(facts, settings), typical(facts)
+    table, members, offered = _quality_table(facts, models, settings.digits), _members(facts), controls(facts)
+    drawings = list[Drawing]()
+    if not network.below or sum(network.widths) <= _MOST_BOXES:
+        sizes = [float(size) for size, term in zip(facts.importance.terms, network.terms, strict=True)
+                 if isinstance(term, Linear)]  # fmt: skip
+        drawings = [draw(output, facts.importance, lines=sizes) for output in outputs_of(network)[:_MOST_OUTPUTS]]
     known = None if settings.live else starts(facts, settings.rows, [row["row"] for row in listed])
-    tried: list[dict[str, Any]] = [{"name": "a typical row", "values": typical(facts), "truth": None, "text": ""}]
+    tried: list[dict[str, Any]] = [{"name": "a typical row", "values": made_up, "truth": None, "text": ""}]
     tried += [{"name": f"row {row['name']}", "values": row["values"], "text": row["truth"],
                "truth": float(facts.evaluation_target[row["row"]])} for row in listed]  # fmt: skip
     editable = editing(facts, tried)
-    layers = ", then ".join(count_of(width, "question") for width in network.widths)
+    blob = _model_data(facts, card, drawings) | {
+        "controls": offered, "typical": made_up, "rows": [row["values"] for row in listed], "members": members,
+        "starts": known, "editing": editable, "live": settings.server,
+    }  # fmt: skip
+    text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
+    widths = [*(layer.width for layer in network.below), len(network.rules)]
+    layers = ", then ".join(count_of(width, "question") for width in widths)
     label = f"The network: {count_of(len(facts.used), 'feature')}, {layers}, one prediction."
     unused = [name for i, name in enumerate(network.names) if i not in network.features_used]
+    keyed = any(not name.isdigit() for names in facts.names for name in names or ())
+    count, served = 0 if known is None else known["count"], settings.server["rows"] if settings.server else None
     classes = None
     if facts.classes:
         lines = [(facts.class_names[k], kind) for k, kind in drawn_classes(facts)]
-        classes = {"names": facts.class_names, "charts": class_charts(facts), "confusion": confusion(facts),
-                   "effects": curves_note(facts), "lines": lines}  # fmt: skip
+        classes = {"names": facts.class_names, "charts": class_charts(facts), "confusion": _confusion(facts),
+                   "lines": lines}  # fmt: skip
+        if len(facts.rows) > MOST_ROWS:
+            classes["effects"] = f"Curves are means over {MOST_ROWS:,} of the {len(facts.rows):,} rows."
     page = _template().render(
         title=clean(settings.title or facts.labels.title or f"How {target} is predicted"),
         labels=facts.labels,
         target=target,
         unit=facts.quantity,
         sentence=sentences.summary(facts, models[0]),
-        contained=_contained(facts, settings, known, len(listed)),
+        contained=sentences.contained(count, len(listed), keyed, served),
         facts=facts,
         card=card,
-        terms=[term.condition for term in terms.rules],
+        terms=terms.rules,
         folded=_FOLDED,
-        describe=lambda condition: markup(describe(condition, terms, Html())),
+        describe=lambda part: markup(describe(part, terms, Html())),
         remarks=[markup(text) for text in remarks(terms, Html())],
         lines=linear_lines(facts),
         color=color,
         classes=classes,
         columns=card.columns,
         measures=list(MEASURES[facts.classes].values()),
-        quality=_quality_table(models, shown),
-        quality_note=sentences.quality_note(facts, models, shown),
+        quality=table,
+        quality_note=sentences.quality_note(facts, models, [row["written"] for row in table]),
         evaluated_on=sentences.evaluated_on(facts),
         sure=sentences.certainty(facts),
         disagreement=sentences.disagreement(facts),
-        members=_members(facts) is not None,
+        members=members is not None,
         drawings=[markup(svg.drawing(drawing, label, focus=True)) for drawing in drawings],
         effects=effects(facts, settings.digits),
         unused=", ".join(map(quote_name, unused)),
-        controls=controls(facts),
+        controls=offered,
         growth=growth(facts),
         worst_names=[shortened(network.schema).names[i] for i in facts.used[:_MOST_CELLS]],
         worst=listed,
@@ -235,7 +246,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         script_hash=f"sha256-{digest}",
         live=bool(settings.live),
         editing=editable is not None,
-        data=markup(_data(facts, settings, card, listed, editable, drawings, known)),
+        data=markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")),
     )
     return visible(str(page))
 
@@ -257,65 +268,61 @@ def _template() -> Any:
     return environment.from_string(_file("template.html"))
 
 
-def _written_scores(facts: Facts, model: Rival, models: list[Rival], digits: int) -> dict[str, str]:
-    """Return the scores of a model as the table shows them."""
-    scores = {name: model.evaluation.scores[name] for name in MEASURES[facts.classes]}
-    written = {name: "-" if math.isnan(score) else Signs().number(f"{round(score, 3) + 0.0:.3f}")
-               for name, score in scores.items()}  # fmt: skip
-    if not facts.classes:  # errors in the unit of the target, with as many digits as the largest
-        scale = [max(other.evaluation.scores[name] for other in models for name in ("rmse", "mae"))]
-        scale = [scale[0] or 1.0]
-        written |= {name: facts.quantity.bare(alike([scores[name]], scale, digits)[0]) for name in ("rmse", "mae")}
-    return written
+def _quality_table(facts: Facts, models: list[Rival], digits: int) -> list[dict[str, Any]]:
+    """Return the table of scores as it is written, with a bar for the first of them."""
+    first, table = next(iter(MEASURES[facts.classes])), []
+    longest = max(score for model in models if math.isfinite(score := model.evaluation.scores[first])) or 1.0
+    for model in models:
+        scores = {name: model.evaluation.scores[name] for name in MEASURES[facts.classes]}
+        written = {name: "-" if math.isnan(score) else Signs().number(f"{round(score, 3) + 0.0:.3f}")
+                   for name, score in scores.items()}  # fmt: skip
+        if not facts.classes:  # errors in the unit of the target, with as many digits as the largest
+            scale = [max(other.evaluation.scores[name] for other in models for name in ("rmse", "mae")) or 1.0]
+            written |= {name: facts.quantity.bare(alike([scores[name]], scale, digits)[0]) for name in ("rmse", "mae")}
+        bar = round(100 * min(scores[first] / longest, 1.0), 1)
+        table.append({"name": model.name, "size": model.size, "written": written, "bar": bar})
+    return table
 
 
-def _quality_table(models: list[Rival], shown: list[dict[str, str]]) -> list[dict[str, Any]]:
-    """Return the table of scores, with bars for the first of them."""
-    first = next(iter(shown[0]))
-    values = [model.evaluation.scores[first] for model in models]
-    longest = max(value for value in values if math.isfinite(value)) or 1.0
-    return [
-        {"name": model.name, "size": model.size, "cells": [*written.values()],
-         "bar": round(100 * min(value / longest, 1.0), 1)}
-        for model, written, value in zip(models, shown, values, strict=True)
-    ]  # fmt: skip
-
-
-def _drawings(facts: Facts) -> list[Drawing]:
-    """Return the drawings of the network, one per score, where they can be read."""
-    network = facts.network
-    if network.depth > 1 and sum(network.widths) > _MOST_BOXES:
-        return []
-    outputs = outputs_of(network)[:_MOST_OUTPUTS]
-    return [draw(output, facts.importance, lines=facts.linear_sizes) for output in outputs]
-
-
-def _worst(facts: Facts, settings: PageSettings) -> list[dict[str, Any]]:
-    """Return the table of largest errors, written."""
+def _largest_errors(facts: Facts, settings: PageSettings) -> list[dict[str, Any]]:
+    """Return the rows with the largest errors as the page lists them; of classes those to whose class the least
+    probability was given."""
     most = WORST if settings.rows is None else min(settings.rows, WORST)
-    if not most:
-        return []
-    rows, made_up, shown = worst(facts, most), typical(facts), columns_shown(facts)
-    scale = [1.0 if facts.classes else max(abs(row["truth"]) for row in rows) or 1.0]
-    for row in rows:
-        values = row["values"]
-        row["name"], row["cells"] = facts.called(row["row"]), []
-        for i in facts.used[:_MOST_CELLS]:
-            # 31.415000000000003, which arithmetic left behind, is 31.415.
-            value = math.nan if values[i] is None else float(f"{values[i]:.12g}")
-            row["cells"].append(cell(facts.network.schema.columns[i], value))
-        row["values"] = [value if i in shown else made_up[i] for i, value in enumerate(values)]
-        for key in () if facts.classes else ("truth", "prediction", "residual"):
-            row[key] = facts.quantity.bare(alike([row[key]], scale, settings.digits + 1)[0])
-    return rows
+    if facts.classes:
+        rows, labels = facts.class_rows, facts.class_names
+        given = rows.log_probabilities[np.arange(len(rows.codes)), rows.codes]
+        order = np.argsort(given, kind="stable")[:most]
+        texts = [[labels[rows.codes[i]], labels[rows.predicted[i]], written_probability(float(np.exp(given[i])))]
+                 for i in order]  # fmt: skip
+    else:
+        residual = facts.evaluation_target - facts.predictions
+        order = np.argsort(-np.abs(residual), kind="stable")[:most]
+        scale = [float(np.abs(facts.evaluation_target[order]).max(initial=0.0)) or 1.0]
+        numbers = np.stack([facts.evaluation_target, facts.predictions, residual], axis=1)[order].tolist()
+        texts = [[facts.quantity.bare(alike([value], scale, settings.digits + 1)[0]) for value in own]
+                 for own in numbers]  # fmt: skip
+    made_up, shown, names, listed = typical(facts), columns_shown(facts), facts.evaluation_names, []
+    for i, (truth, prediction, error) in zip(order.tolist(), texts, strict=True):
+        values = facts.evaluation_rows[i].tolist()
+        # 31.415000000000003, which arithmetic left behind, is 31.415.
+        cells = [cell(facts.network.schema.columns[j], float(f"{values[j]:.12g}")) for j in facts.used[:_MOST_CELLS]]
+        known = [made_up[j] if j not in shown else None if value != value else value for j, value in enumerate(values)]
+        listed.append({"row": i, "name": str(i + 1) if names is None else names[i], "truth": truth,
+                       "prediction": prediction, "residual": error, "cells": cells, "values": known})  # fmt: skip
+    return listed
 
 
-def _contained(facts: Facts, settings: PageSettings, known: dict[str, Any] | None, listed: int) -> str:
-    """Say how many rows of the dataset are in the page."""
-    if settings.live:
-        return sentences.served(settings.server or {}, listed)
-    keyed = any(not name.isdigit() for names in facts.names for name in names or ())
-    return sentences.contained(0 if known is None else known["count"], listed, keyed)
+def _confusion(facts: Facts) -> dict[str, Any]:
+    """Return how many rows of each class were taken for which, with shares of each class."""
+    matrix: Any = evaluate_classes(facts.class_rows).confusion
+    totals = matrix.sum(axis=1, keepdims=True)
+    shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
+    rows = [
+        {"name": name, "cells": [{"count": f"{int(n):,}", "share": share_of(p), "strength": round(100 * p)}
+                                 for n, p in zip(counts, part, strict=True)]}
+        for name, counts, part in zip(facts.class_names, matrix.tolist(), shares.tolist(), strict=True)
+    ]  # fmt: skip
+    return {"names": facts.class_names, "rows": rows}
 
 
 def _members(facts: Facts) -> dict[str, Any] | None:
@@ -328,25 +335,21 @@ def _members(facts: Facts) -> dict[str, Any] | None:
     return {"coef": coef, "intercept": members.intercept[:, 0].tolist()}
 
 
-def _data(
-    facts: Facts, settings: PageSettings, card: ModelCard, listed: list[dict[str, Any]],
-    editable: dict[str, Any] | None, drawings: list[Drawing], known: dict[str, Any] | None,
-) -> str:  # fmt: skip
-    """Return what the page's script reads, as JSON that cannot end its own element."""
+def _model_data(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> dict[str, Any]:
+    """Return what the page's script reads of the model."""
     network, terms, shares = facts.network, facts.terms, facts.shares[0]
-    several = len(outputs_of(network)) > 1
-    adds, unit = "Adds up to" if several else "Adds", " points" if card.points else facts.quantity.suffix
+    adds, unit = "Adds up to" if terms.classes else "Adds", " points" if card.points else facts.quantity.suffix
     rules = []
     for term, add, value, holds in zip(terms.rules, card.adds, card.numbers, facts.holds, strict=True):
         detail = (
-            f"{adds} {add.removeprefix('+')}{unit} if {describe(term.condition, terms, Signs())}. Its share: "
+            f"{adds} {add.removeprefix('+')}{unit} if {describe(term, terms, Signs())}. Its share: "
             f"{share_of(shares[term.index])}. Answered yes in {share_of(holds)} of the rows "
             f"({round(holds * len(facts.rows)):,})."
         )
-        fires = several or bool(network.output_weights[term.index] > 0)
-        rules.append({"neuron": term.index, "adds": value, "detail": detail, "fires": fires})
+        fires = bool(max(network.rule_coef[term.index].tolist(), key=abs) > 0)
+        rules.append({"rule": term.index, "adds": value, "detail": detail, "fires": fires})
     groups = [
-        {"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {share_of(box.share or 0.0)} of how far "
+        {"rules": box.members, "detail": f"{' '.join(box.text.split())}: {share_of(box.share or 0.0)} of how far "
          "predictions move from their mean."}
         for drawing in drawings[:1] for box in drawing.boxes if box.kind == "group"
     ]  # fmt: skip
@@ -356,14 +359,11 @@ def _data(
         points = ([0.0], [1.0]) if scale is None else (scale.centres.tolist(), scale.sizes.tolist())
         interval = {"reach": intervals.calibrations[None].quantile(SHARE), "at": points[0], "sizes": points[1]}
     ends = [float(end) for part in (facts.target, facts.predictions) for end in (part.min(), part.max())]
-    blob = {
+    return {
         "network": changing_parts(network),
         "bounds": [end if math.isfinite(end) else None for end in network.bounds or ()] or None,
-        "controls": controls(facts),
         "terms": rules,
         "groups": groups,
-        "typical": typical(facts),
-        "rows": [row["values"] for row in listed],
         "places": places(aligned([terms.intercept[0], *(term.coef[0] for term in terms.rules)])),
         "addPlaces": card.decimals,
         "points": card.points is not None,
@@ -373,10 +373,4 @@ def _data(
         "classes": facts.class_names if facts.classes else None,
         "turned": facts.turned,
         "interval": interval,
-        "members": _members(facts),
-        "starts": known,
-        "editing": editable,
-        "live": settings.server,
     }
-    text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -66,33 +64,25 @@ def summary(facts: Facts, model: Rival) -> str:
         text = f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.intercept[0]))}."
     else:
         explained = f" and explains {share_of(scores['r2'])} of its variance" if scores["r2"] > 0 else ""
-        negative = negative_note(facts.extremes, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
+        ends, reach = facts.extremes, ""  # what was proven in time is not the same every time
+        if ends.proven and (math.isinf(ends.low) or math.isinf(ends.high)):
+            reach = "Its predictions have no end where columns go on without one."
+        elif ends.proven:
+            between = facts.quantity.between(*map(whole, _outward(ends.low, ends.high)))
+            reach = f"Every prediction of a row within the ranges seen lies {between}."
+        negative = negative_note(ends, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
         text = (
             f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on "
             f"{evaluated_on(facts)} it is off by {_measured(facts, scores['mae'])} on average{explained}. "
-            f"{_reach(facts)} {negative}"
+            f"{reach} {negative}"
         ).rstrip()
     proven = list_guarantees(facts.model, SECONDS, facts.network.schema)
     return text + (f" Proven for every row: {'; '.join(proven)}." if proven else "")
 
 
-def _reach(facts: Facts) -> str:
-    """Say between which values all predictions lie, whatever the row."""
-    ends = facts.extremes
-    if not ends.proven:  # what was proven in time is not the same every time
-        return ""
-    if math.isinf(ends.low) or math.isinf(ends.high):
-        return "Its predictions have no end where columns go on without one."
-    low, high = _outward(ends.low, ends.high)
-    between = facts.quantity.between(whole(low), whole(high))
-    return f"Every prediction of a row within the ranges seen lies {between}."
-
-
 def _outward(low: float, high: float) -> tuple[float, float]:
-    """Return two ends with about four digits, each rounded away from the other: what lies between them still does.
+    """Return two ends with about four digits, each rounded away from the other.
 
-    Examples
-    --------
     >>> _outward(-12712.8, 584983.6), _outward(0.0, 0.25), _outward(-0.69003, 6.90984)
     ((-12800.0, 585000.0), (0.0, 0.25), (-0.691, 6.91))
     """
@@ -136,33 +126,24 @@ def _without_test_rows(facts: Facts) -> str:
     return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 
-def contained(count: int, listed: int, keyed: bool) -> str:
-    """Say how many rows of the dataset a page contains, and how to leave them out.
+def contained(count: int, listed: int, keyed: bool, served: int | None = None) -> str:
+    """Say how many rows of the dataset a page contains, or its server as well, and how to leave them out.
 
-    Examples
-    --------
-    >>> print(contained(0, 0, False))
-    This page contains no rows of the dataset.
     >>> print(contained(1, 1, False).partition(". ")[0])
     This page contains 1 row of the dataset (the values of the columns that the model uses, and the target)
     """
-    if not count:
+    if not (count if served is None else served):
         return "This page contains no rows of the dataset."
+    if served is not None:
+        return (
+            f"This page contains {count_of(listed, 'row')} of the dataset, listed with their errors, and can look up "
+            f"each of {served:,}. To leave them out, start it with --no-rows."
+        )
     what = f"{'their names or keys, ' if keyed else ''}the values of the columns that the model uses, and the target"
     some = "" if count == listed else f"; {listed} of them are listed with their errors"
     return (
         f"This page contains {count_of(count, 'row')} of the dataset ({what}){some}. To leave them out, write it "
         "with rows=False (on the command line, --no-rows)."
-    )
-
-
-def served(answers: Mapping[str, Any], listed: int) -> str:
-    """Say how many rows of the dataset a page contains whose server answers for others."""
-    if not answers.get("rows"):
-        return contained(0, 0, False)
-    return (
-        f"This page contains {count_of(listed, 'row')} of the dataset, listed with their errors, and can look up "
-        f"each of {answers['rows']:,}. To leave them out, start it with --no-rows."
     )
 
 

@@ -19,10 +19,7 @@ _FONT = 'font-family="system-ui, sans-serif"'
 
 
 def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
-    """Return the drawing of a network; a reader who cannot see it hears `label`.
-
-    With `focus` the keyboard reaches every rule, for the report's script.
-    """
+    """Return the drawing of a network, called `label`; with `focus` the keyboard reaches every rule."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '
         f'aria-label="{escape(label)}" viewBox="-2 -2 {sheet.width + 4:.0f} {sheet.height + 4:.0f}" '
@@ -35,10 +32,9 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         x0, y0, x1, y1 = sheet.ends(line)
         # To which box of the last layer it goes, for the report's script.
         near = [box for box in (sheet.boxes[line.start], sheet.boxes[line.end]) if box.layer == last]
-        belongs = _index(near[0]) if near else 'data-neuron="-1"'
-        shade = f'stroke="currentColor" opacity="{0.15 + 0.85 * line.darkness:.2f}"'
-        if line.color:
-            shade = f'stroke="{line.color}"'
+        belongs = _index(near[0]) if near else 'data-rule="-1"'
+        faint = f'stroke="currentColor" opacity="{0.15 + 0.85 * line.darkness:.2f}"'
+        shade = f'stroke="{line.color}"' if line.color else faint
         parts.append(
             f'<line {belongs} x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
         )
@@ -68,30 +64,39 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
 
 def _index(box: Box) -> str:
     """Return the number of a rule, or of a group of rules."""
-    return f'data-{"group" if box.kind == "group" else "neuron"}="{-1 if box.kind == "line" else box.index}"'
+    return f'data-{"group" if box.kind == "group" else "rule"}="{-1 if box.kind == "line" else box.index}"'
 
 
 class Chart:
     """An x-y chart under construction: scales, axes, then lines."""
 
     def __init__(
-        self,
-        size: tuple[int, int],
-        across: tuple[float, float],
-        up: tuple[float, float],
-        label: str,
-        log: bool = False,
-        whole: bool = False,
-        letter: float = 6.4,
-    ) -> None:
+        self, size: tuple[int, int], across: tuple[float, float], up: tuple[float, float], label: str,
+        log: bool = False, whole: bool = False, letter: float = 6.4,
+    ) -> None:  # fmt: skip
         self.width, self.height = size
-        self.log = log
+        self.log, self.label, self.parts = log, label, list[str]()
         self.across, self.up = _nonempty(across), _nonempty(up, log)
-        self.label, self.letter = label, letter
-        self.parts: list[str] = []
-        ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
+        ticks, bottom = _decades(*self.up) if log else _ticks(*self.up, count=4), self.height - 24
         self.left = 10 + letter * max((len(_short(t)) for t in ticks), default=1)
-        self._axes(ticks, [tick for tick in _ticks(*self.across, count=4) if not whole or tick.is_integer()])
+        for tick in ticks:
+            y = self.y(tick)
+            self.parts.append(
+                f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
+                f'<text x="{self.left - 4:.1f}" y="{y + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
+            )
+        for tick in _ticks(*self.across, count=4):
+            if whole and not tick.is_integer():
+                continue
+            x = self.x(tick)
+            middle = _inside(x, tick, self.width, letter)
+            self.parts.append(
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
+                f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
+            )
+        self.parts.append(
+            f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{bottom}" y2="{bottom}" class="axis"/>'
+        )
 
     def x(self, value: float) -> float:
         """Return where a value stands from the left."""
@@ -103,26 +108,6 @@ class Chart:
         low, high = (math.log10(self.up[0]), math.log10(self.up[1])) if self.log else self.up
         value = math.log10(max(value, self.up[0])) if self.log else value
         return 8 + (self.height - 32) * (1.0 - (value - low) / (high - low))
-
-    def _axes(self, ticks: Sequence[float], below: Sequence[float]) -> None:
-        """Draw ticks, grid and frame."""
-        bottom = self.height - 24
-        for tick in ticks:
-            y = self.y(tick)
-            self.parts.append(
-                f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
-                f'<text x="{self.left - 4:.1f}" y="{y + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
-            )
-        for tick in below:
-            x = self.x(tick)
-            middle = _inside(x, tick, self.width, self.letter)
-            self.parts.append(
-                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
-                f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
-            )
-        self.parts.append(
-            f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{bottom}" y2="{bottom}" class="axis"/>'
-        )
 
     def bars(self, edges: Sequence[float], counts: Sequence[float]) -> None:
         """Draw a faint histogram along the bottom, a quarter of the height."""
@@ -158,12 +143,7 @@ class Chart:
 
     def svg(self, name: str = "") -> str:
         """Return the chart; `name` goes into its class."""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart {name}" role="img" '
-            f'aria-label="{escape(self.label)}" viewBox="0 0 {self.width} {self.height}" font-size="11" {_FONT} '
-            f'fill="currentColor">'
-            f"{''.join(self.parts)}</svg>"
-        )
+        return _whole(self.parts, f"chart {name}", self.label, self.width, self.height)
 
 
 def category_chart(categories: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
@@ -186,9 +166,13 @@ def category_chart(categories: Sequence[tuple[str, float, float]], up: tuple[flo
             f'<text x="{left - 5:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
             f'<circle cx="{left + across * (value - low) / (high - low):.1f}" cy="{y:.1f}" r="4" class="level"/>'
         )
+    return _whole(parts, "chart effect", label, 320, height)
+
+
+def _whole(parts: Sequence[str], kind: str, label: str, width: int, height: int) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart effect" role="img" aria-label="{escape(label)}" '
-        f'viewBox="0 0 320 {height}" font-size="11" {_FONT} fill="currentColor">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}" role="img" aria-label="{escape(label)}" '
+        f'viewBox="0 0 {width} {height}" font-size="11" {_FONT} fill="currentColor">{"".join(parts)}</svg>'
     )
 
 
@@ -216,9 +200,8 @@ def _short(tick: float) -> str:
 
 def _decades(low: float, high: float) -> list[float]:
     """Return round numbers for a logarithmic axis."""
-    marks = [
-        m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
-    ]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)]
     return [mark for mark in marks if low <= mark <= high][:: max(1, len(marks) // 8)]
 
 

@@ -20,7 +20,6 @@ from bgn.explain.arguments import class_labels, decode_rows, one_hot_limits, pro
 from bgn.explain.edit import Editor
 from bgn.export.equation import equation
 from bgn.inputs.training import to_labels
-from bgn.model.network import Network
 from bgn.model.readings import as_terms, swap_classes
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, save
@@ -35,6 +34,7 @@ from bgn.text import quote_category, quote_name
 _SECONDS = 10.0  # for a counterfactual
 _MOST_BACKGROUND = 300
 _MOST_REASONS = 6
+_MOST_CHANGES = 200  # of one request
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,6 @@ class ModelApp:
         with self._one_at_a_time, np.errstate(all="ignore"):
             try:
                 content = answers[name](body)
-            except BadRequest:
-                raise
             except (ValueError, OverflowError) as error:
                 raise BadRequest(str(error)) from None
         try:
@@ -103,50 +101,42 @@ class ModelApp:
         script = files("bgn.serve").joinpath("live.js").read_text(encoding="utf-8")
         offers = {
             "save": None if self.save_to is None else Path(self.save_to).name,
-            "rows": len(self._known.names) if self.rows else 0,
+            "rows": len(self._known[0].names) if self.rows else 0,
         }
         settings = PageSettings(self.title, 3, WORST if self.rows else 0, script, offers)
         return render(self.facts, settings).encode("utf-8")
 
-    @property
-    def _network(self) -> Network:
-        return self.facts.original
-
     @cached_property
-    def _known(self) -> KnownRows:
-        return KnownRows.of(self.facts)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Where rows are, by number and by key."""
-        places: dict[str, int] = {}
-        for place, name in enumerate(self._known.names):
+    def _known(self) -> tuple[KnownRows, dict[str, int]]:
+        """The rows that readers can look up, and where they are by number and by key."""
+        known, places = KnownRows.of(self.facts), dict[str, int]()
+        for place, name in enumerate(known.names):
             for part in (name, *name.split(SEPARATOR)):
                 places.setdefault(part.strip().casefold(), place)
-        return places
+        return known, places
 
     def _row(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer which values a row has, of the columns that the model uses."""
         requests.check_keys(body, "name")
         if not self.rows:
             raise BadRequest("Rows of the dataset are left out here: it was started with --no-rows.")
-        name, names = requests.read_text(body.get("name"), "name").strip(), self._known.names
-        place = self._places.get(name.casefold())
+        name, facts, (known, places) = requests.read_text(body.get("name"), "name").strip(), self.facts, self._known
+        place = places.get(name.casefold())
         if place is None:
-            raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
-        facts, truth, values = self.facts, float(self._known.truth[place]), self._known.rows[place].tolist()
-        shown, made_up = columns_shown(facts), typical(facts)
+            ends = f"The first is {known.names[0]}, the last {known.names[-1]}."
+            raise BadRequest(f"There is no row {name[:40]!r}. {ends}")
+        shown, made_up, truth = columns_shown(facts), typical(facts), float(known.truth[place])
         return {
-            "name": names[place],
+            "name": known.names[place],
             "values": [made_up[i] if i not in shown else None if value != value else value
-                       for i, value in enumerate(values)],
+                       for i, value in enumerate(known.rows[place].tolist())],
             "truth": None if truth != truth else facts.class_names[int(truth)] if facts.classes else truth,
         }  # fmt: skip
 
     def _predict(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer what is predicted of a row, how sure that is, and which columns moved it."""
         requests.check_keys(body, "row")
-        network, facts = self._network, self.facts
+        facts, network = self.facts, self.facts.original
         row = requests.read_row(body.get("row"), network)
         table = [table_row(network, row)]
         content: dict[str, Any] = {"prediction": np.asarray(network.predict(table))[0].tolist()}
@@ -162,7 +152,7 @@ class ModelApp:
         if network.members is not None and len(network.members) > 1:
             content["standard_error"] = np.asarray(network.members.prediction_error(network, encoded))[0].tolist()
         content["reasons"] = []
-        if network.depth == 1 and network.link != "softmax" and network.max_features <= 6:  # exact values are quick
+        if not network.below and network.link != "softmax" and network.max_features <= 6:  # exact values are quick
             some = np.linspace(0, len(facts.rows) - 1, min(len(facts.rows), _MOST_BACKGROUND)).astype(int)
             background = decode_rows(network, facts.rows[some])
             values = bgn.shap_values(network, table, background=background).values[0]
@@ -174,38 +164,33 @@ class ModelApp:
     def _counterfactual(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer which change of several values is the cheapest that reaches what is wanted."""
         requests.check_keys(body, "row", "at_least", "at_most", "class", "stay")
-        network = self._network
-        row, wanted = requests.read_row(body.get("row"), network), self._wanted(body)
-        stay = [network.names[j] for j in requests.read_columns(body.get("stay", []), network, "stay")]
-        still, groups = one_hot_limits(network.schema, row, stay)
+        network, columns = self.facts.original, self.facts.network.schema.columns
+        row, wanted, stay = requests.read_row(body.get("row"), network), self._goal(body), body.get("stay", [])
+        if not isinstance(stay, list):
+            raise BadRequest("stay must be a list of columns.")
+        names = [network.names[requests.read_whole(column, "stay", 0, network.n_inputs - 1)] for column in stay]
+        still, groups = one_hot_limits(network.schema, row, names)
         limits: dict[str, Any] = {"immutable": still, "one_hot": groups, "max_seconds": _SECONDS}
         answer = bgn.counterfactual(network, table_row(network, row), **wanted, **limits)
         shown = answer if answer.rounded is None else answer.rounded  # in few digits
-        prediction = shown.prediction if shown.x is not None else float("nan")
-        values, changes = None, []
+        values, prediction, changes = None, None, []
         if shown.x is not None:
             values = [None if value != value else value
                       for value in network.schema.encode([shown.x], missing=True)[0].tolist()]  # fmt: skip
-        for name, (old, new) in shown.changes.items():
+            prediction = None if shown.prediction != shown.prediction else shown.prediction
+        for name, ends in shown.changes.items():
             j = network.names.index(name)
-            ends = {"from": self._page_value(j, old), "to": self._page_value(j, new)}
-            changes.append({"column": j, "name": quote_name(self.facts.network.names[j]), **ends})
+            known, page = network.schema.columns[j].categories, columns[j].categories or ()
+            old, new = ("missing" if value is None or value != value else float(value) if known is None
+                        else quote_category(category_name(page[known.index(value)])) for value in ends)  # fmt: skip
+            changes.append({"column": j, "name": quote_name(columns[j].name), "from": old, "to": new})
         return {
             "found": answer.reached, "proven": answer.optimal, "unreachable": answer.unreachable,
-            "within": 0.0 if shown is answer else shown.max_saving,
-            "prediction": None if prediction != prediction else prediction, "changes": changes, "values": values,
+            "within": 0.0 if shown is answer else shown.max_saving, "prediction": prediction, "changes": changes,
+            "values": values,
         }  # fmt: skip
 
-    def _page_value(self, j: int, value: Any) -> Any:
-        """Return a value of a column in the page's words."""
-        column, shown = self._network.schema.columns[j], self.facts.network.schema.columns[j]
-        if value is None or value != value:
-            return "missing"
-        if column.categories is None:
-            return float(value)
-        return quote_category(category_name((shown.categories or ())[column.categories.index(value)]))
-
-    def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _goal(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
         ends = {key: requests.read_number(body[key], key) for key in ("at_least", "at_most")
                 if body.get(key) is not None}  # fmt: skip
@@ -213,11 +198,11 @@ class ModelApp:
             raise BadRequest("Say what is wanted: at least so much, or at most so much.")
         if not self.facts.classes:
             return dict(ends)
-        labels = class_labels(self._network)
+        labels = class_labels(self.facts.original)
         number = requests.read_whole(body.get("class", len(labels) - 1), "class", 0, len(labels) - 1)
         if not ends:
             return {"to": labels[number]}
-        if len(labels) > 2 and self._network.linear:
+        if len(labels) > 2 and self.facts.original.linear:
             raise BadRequest(
                 "This model has straight lines and more than two classes: no probability can be proven to be reached. "
                 "Leave the percentage empty to ask for the class."
@@ -232,11 +217,14 @@ class ModelApp:
         They are tried on training rows: nobody is to choose by test rows.
         """
         requests.check_keys(body, "changes")
-        facts, network = self.facts, self._network
+        facts, network, changes = self.facts, self.facts.original, body.get("changes")
+        plain = isinstance(changes, list) and all(isinstance(change, dict) for change in changes)
+        if not plain or len(changes) > _MOST_CHANGES:
+            raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
         target = to_labels(facts.target, network.schema.classes)
         editor = bgn.edit(network, decode_rows(network, facts.rows), target)
         rules: list[int | None] = [term.index for term in as_terms(network).rules]
-        for change in requests.read_changes(body.get("changes")):
+        for change in changes:
             requests.check_keys(change, "do", "rule", "value", "category", "yes", "why")
             number = requests.read_whole(change.get("rule"), "rule", 1, len(rules))
             if (rule := rules[number - 1]) is None:
@@ -274,10 +262,9 @@ class ModelApp:
         return {"saved": Path(self.save_to).name, "changes": len(editor.log)}
 
     def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
-        file = self.file
-        kept: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        network = swap_classes(editor.network) if self.facts.turned else editor.network
-        save(network, path, units=file.units, edits=(*file.edits, *editor.log), **kept)
+        file, network = self.file, swap_classes(editor.network) if self.facts.turned else editor.network
+        edits = (*file.edits, *editor.log)
+        save(network, path, units=file.units, edits=edits, preparation=file.preparation, held_out=file.held_out)
 
 
 def _change(editor: Editor, change: Mapping[str, Any], line: int, rule: int) -> Editor:
@@ -289,11 +276,12 @@ def _change(editor: Editor, change: Mapping[str, Any], line: int, rule: int) -> 
         value = requests.read_number(change.get("value"), str(what))
         return editor.threshold(line, value, why) if what == "threshold" else editor.coef(line, value, why)
     if what == "category":
-        columns = editor.network.layers[0].neurons[rule].projection.columns
+        columns, yes = editor.network.rules[rule].columns, change.get("yes")
         categories = editor.network.schema.columns[columns[0]].categories
         if len(columns) != 1 or categories is None:
             raise BadRequest("This question is not about one category.")
         code = requests.read_whole(change.get("category"), "category", -1, len(categories) - 1)
-        category, yes = None if code < 0 else categories[code], requests.read_truth(change.get("yes"), "yes")
-        return editor.category(line, category, yes, why)
+        if not isinstance(yes, bool):
+            raise BadRequest(f"yes must be true or false; got {requests.shown(yes)}.")
+        return editor.category(line, None if code < 0 else categories[code], yes, why)
     raise BadRequest("A change is one of threshold, weight, category and drop.")

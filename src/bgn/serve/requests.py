@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.text import clean, message, quote_name
 
-_MOST_CHANGES = 200
 _MOST_LETTERS = 500
 
 
@@ -52,7 +51,7 @@ def check_keys(content: Mapping[str, Any], *known: str) -> None:
 def read_number(value: Any, what: str) -> float:
     """Return a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadRequest(f"{what} must be a number; got {_shown(value)}.")
+        raise BadRequest(f"{what} must be a number; got {shown(value)}.")
     try:
         number = float(value)
     except OverflowError:
@@ -65,7 +64,7 @@ def read_number(value: Any, what: str) -> float:
 def read_whole(value: Any, what: str, low: int, high: int) -> int:
     """Return a whole number within ends."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise BadRequest(f"{what} must be a whole number from {low} to {high}; got {_shown(value)}.")
+        raise BadRequest(f"{what} must be a whole number from {low} to {high}; got {shown(value)}.")
     return value
 
 
@@ -73,13 +72,6 @@ def read_text(value: Any, what: str) -> str:
     """Return a text of bounded length."""
     if not isinstance(value, str) or len(value) > _MOST_LETTERS:
         raise BadRequest(f"{what} must be a text of at most {_MOST_LETTERS} letters.")
-    return value
-
-
-def read_truth(value: Any, what: str) -> bool:
-    """Return yes or no."""
-    if not isinstance(value, bool):
-        raise BadRequest(f"{what} must be true or false; got {_shown(value)}.")
     return value
 
 
@@ -94,23 +86,10 @@ def read_row(value: Any, network: Network) -> Floats:
             continue
         row[j] = read_number(cell, quote_name(column.name, 60))
         if column.categories is not None and row[j] not in range(len(column.categories)):
-            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {_shown(cell)}.")
+            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {shown(cell)}.")
     return row
 
 
-def read_columns(value: Any, network: Network, what: str) -> list[int]:
-    """Return numbers of columns."""
-    if not isinstance(value, list):
-        raise BadRequest(f"{what} must be a list of columns.")
-    return [read_whole(column, what, 0, network.n_inputs - 1) for column in value]
-
-
-def read_changes(value: Any) -> Sequence[dict[str, Any]]:
-    """Return the changes of an expert, one after the other."""
-    if not isinstance(value, list) or len(value) > _MOST_CHANGES or not all(isinstance(one, dict) for one in value):
-        raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
-    return value
-
-
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it."""
     return message(json.dumps(value, default=str)[:200], 60)

@@ -13,6 +13,7 @@ import secrets
 import socket
 import sys
 import time
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -85,10 +86,9 @@ class ModelServer(ThreadingHTTPServer):
     @property
     def local(self) -> bool:
         """Whether this machine alone can reach it."""
-        try:
+        with suppress(ValueError):
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a connection that broke off; tell other mishaps on standard error, in one line."""
@@ -100,8 +100,8 @@ class ModelServer(ThreadingHTTPServer):
 class _InTime(io.RawIOBase):
     """What a connection sends until a moment; a timeout of the socket alone starts again with every byte."""
 
-    def __init__(self, connection: socket.socket, seconds: float) -> None:
-        self._connection, self._ends = connection, time.monotonic() + seconds
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._ends = connection, time.monotonic() + _SECONDS
 
     def readable(self) -> bool:
         return True
@@ -123,30 +123,27 @@ class _Requests(BaseHTTPRequestHandler):
     def setup(self) -> None:
         """Read a request from a connection, no longer than it may take."""
         super().setup()
-        self.rfile = io.BufferedReader(_InTime(self.connection, _SECONDS))
+        self.rfile = io.BufferedReader(_InTime(self.connection))
 
     def do_GET(self) -> None:
         """Answer with the page."""
-        place = self._place()
-        if place is None:
+        if (place := self._place()) is None:
             return
-        if place != "":
+        if place:
             self._refuse(HTTPStatus.NOT_FOUND, _NOTHING)
-            return
-        self._send(HTTPStatus.OK, self.server.app.page, "text/html; charset=utf-8")
+        else:
+            self._send(HTTPStatus.OK, self.server.app.page, "text/html; charset=utf-8")
 
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
         """Answer a question of the page."""
-        place = self._place()
-        if place is None:
+        if (place := self._place()) is None:
             return
         if not place.startswith("api/"):
             self._refuse(HTTPStatus.NOT_FOUND, _NOTHING)
             return
-        body = self._body()
-        if body is None:
+        if (body := self._body()) is None:
             return
         try:
             answer = self.server.app.answer(place.removeprefix("api/"), parse(body))
@@ -176,23 +173,19 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes | None:
         """Return the body of a request; None where it was refused."""
-        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Requests must be JSON (Content-Type: application/json).")
-            return None
         lengths = self.headers.get_all("Content-Length", [])
         known = len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()
-        if "Transfer-Encoding" in self.headers or not known:
+        if self.headers.get("Content-Type", "").partition(";")[0].strip().lower() != "application/json":
+            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Requests must be JSON (Content-Type: application/json).")
+        elif "Transfer-Encoding" in self.headers or not known:
             self._refuse(HTTPStatus.LENGTH_REQUIRED, "Requests must say how long they are (Content-Length).")
-            return None
-        if len(lengths[0]) > 12 or int(lengths[0]) > MOST_BYTES:
+        elif len(lengths[0]) > 12 or int(lengths[0]) > MOST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Requests may have {MOST_BYTES:,} bytes at most.")
-            return None
-        body = self.rfile.read(int(lengths[0]))
-        if len(body) < int(lengths[0]):
+        elif len(body := self.rfile.read(int(lengths[0]))) < int(lengths[0]):
             self._refuse(HTTPStatus.BAD_REQUEST, "The request broke off.")
-            return None
-        return body
+        else:
+            return body
+        return None
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self.close_connection = True
