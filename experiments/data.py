@@ -16,8 +16,8 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from bgn import GrowthSettings, datasets
 from bgn.datasets import DatasetError
+from bgn.datasets.build import SPECS
 from bgn.datasets.fetch import RawFile, find
-from bgn.datasets.specs import SPECS
 from experiments.store import Task
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bgn.datasets.build import SPECS
 from bgn.datasets.fetch import shipped
-from bgn.datasets.specs import SPECS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

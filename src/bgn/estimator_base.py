@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+import bgn
 from bgn.compiling import compile_ahead
 from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.engine import Scratch
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from bgn.explain.simplify import Simplified
 
 
-# -- What an estimator is made of: the parameters it was given, and what it has learnt (names that end in ``_``).
-
 _Class = TypeVar("_Class", bound=type)
 _Estimator = TypeVar("_Estimator", bound=object)
 
@@ -67,10 +66,10 @@ def inherit_parameters(cls: _Class) -> _Class:
     scikit-learn reads an estimator's parameters off the signature of ``__init__``, as help and editors do.
     """
     init = vars(cls)["__init__"]
-    above = inspect.signature(next(each for each in cls.__mro__[1:] if "__init__" in vars(each)))
+    inherited = inspect.signature(next(base for base in cls.__mro__[1:] if "__init__" in vars(base)))
     own = inspect.signature(init)
-    shown = {name: each for name, each in own.parameters.items() if each.kind != each.VAR_KEYWORD}
-    merged = {"self": shown.pop("self")} | dict(above.parameters) | shown
+    shown = {name: one for name, one in own.parameters.items() if one.kind != one.VAR_KEYWORD}
+    merged = {"self": shown.pop("self")} | dict(inherited.parameters) | shown
 
     @functools.wraps(init)
     def checked(self: Any, *values: Any, **parameters: Any) -> None:
@@ -104,17 +103,11 @@ def take_over(estimator: _Estimator, other: Any) -> _Estimator:
     return estimator
 
 
-_CHOICES = {
-    "direction": ("search", "debiased", "lasso"),
-    "output": ("full", "stagewise"),
-    "select": ("best", "compact"),
-}
-
-
 def search_settings(estimator: Any) -> SearchSettings:
     """Check the parameters of an estimator, and return those that growth needs."""
-    for name, choices in _CHOICES.items():
-        arguments.chosen(name, getattr(estimator, name), choices)
+    arguments.chosen("direction", estimator.direction, ("search", "debiased", "lasso"))
+    arguments.chosen("output", estimator.output, ("full", "stagewise"))
+    arguments.chosen("select", estimator.select, ("best", "compact"))
     growth = GrowthSettings() if estimator.growth is None else estimator.growth
     if not isinstance(growth, GrowthSettings):
         raise ValueError(f"growth must be a bgn.GrowthSettings, or None for its defaults; got {growth!r}.")
@@ -133,10 +126,8 @@ def search_settings(estimator: Any) -> SearchSettings:
         arguments.whole("cv", cv, 2, none="rows set apart")
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
-    if isinstance(estimator.max_linear, str) and estimator.max_linear != "auto":
-        raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {estimator.max_linear!r}.")
-    if not isinstance(estimator.max_linear, str):
-        arguments.whole("max_linear", estimator.max_linear, 0)
+    if not (isinstance(estimator.max_linear, str) and estimator.max_linear == "auto"):
+        arguments.whole("max_linear", estimator.max_linear, 0, also=' or "auto"')
         for name, needed in {"max_layers": 1, "output": "full", "direction": "search"}.items():
             given = getattr(estimator, name)
             if estimator.max_linear and given != needed:
@@ -162,30 +153,25 @@ def search_settings(estimator: Any) -> SearchSettings:
     return SearchSettings(**settings | {"bounds": None})
 
 
-def constraints_of(estimator: Any, schema: Schema) -> Constraints:
-    """What the columns of a table want, as an estimator was told."""
+def limits_of(estimator: Any, schema: Schema) -> dict[str, Any]:
+    """Return the constraints on columns and the bounds of predictions that an estimator was given."""
     wanted = Constraints(
         monotone_columns(estimator.monotonic_cst, schema), interaction_groups(estimator.interaction_cst, schema)
     )
-    told = [name for name, one in (("monotonic_cst", wanted.signed), ("interaction_cst", wanted.groups)) if one]
-    if told and estimator.max_layers > 1:
-        raise ValueError(f"{told[0]} is for one hidden layer; got max_layers={estimator.max_layers}. Use max_layers=1.")
-    if told and estimator.direction != "search":
-        raise ValueError(f"{told[0]} needs direction='search'; got {estimator.direction!r}.")
+    name = "monotonic_cst" if wanted.signed else "interaction_cst" if wanted.groups else None
+    if name and estimator.max_layers > 1:
+        raise ValueError(f"{name} is for one hidden layer; got max_layers={estimator.max_layers}. Use max_layers=1.")
+    if name and estimator.direction != "search":
+        raise ValueError(f"{name} needs direction='search'; got {estimator.direction!r}.")
     if wanted.signed and len(schema.classes or ()) > 2:
         raise ValueError(
             f"monotonic_cst is for numbers and for two classes; got {len(schema.classes or ())} classes, of which no "
             "order says what rises. Tell one class from all others."
         )
-    return wanted
-
-
-def bounds_of(estimator: Any, schema: Schema) -> tuple[float, float] | None:
-    """What predictions may not go beyond, as an estimator was told."""
-    ends = prediction_bounds(estimator.bounds)
-    if ends is not None and schema.classes is not None:
+    bounds = prediction_bounds(estimator.bounds)
+    if bounds is not None and schema.classes is not None:
         raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
-    return ends
+    return {"constraints": wanted, "bounds": bounds}
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:
@@ -197,7 +183,7 @@ def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:
     hashes = source.hashes(seed)
     splits = cv.split(np.empty((len(hashes), 0)), np.asarray(given.y)) if hasattr(cv, "split") else cv
     try:
-        return [(hashes[np.asarray(learn)], hashes[np.asarray(judge)]) for learn, judge in splits]
+        return [(hashes[np.asarray(train)], hashes[np.asarray(test)]) for train, test in splits]
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(
             f"cv must be a number of folds, 'auto', None, a splitter of scikit-learn or pairs (train, test) of "
@@ -293,14 +279,12 @@ class GrownEstimator(BaseEstimator):
     def accurate(cls, **changes: Any) -> Self:
         """Return an estimator for people who want accuracy and do not mind the size.
 
-        The mean of eight networks, of sixteen for classes, that grow as wide as serves them, with questions about at
-        most four columns and no replacements: a few hundred to a few thousand questions, and straight lines where they
-        validate better. It explains itself exactly all the same, and knows standard errors (``return_std``). The ridge
-        penalty of numbers and what is done with lines were settled on made-up tables and on diamonds, the penalty for
-        few rows and the number of columns and of networks after looking at housing, bike and power plant, too; for
-        classes on tables of numbers, their targets made into two classes. On one core a fit took 15 s on 6,000 rows of
-        power plant, 40 s on 12,000 of housing, 65 s on 10,000 of bike, and 5 s on some hundred rows; of classes 30 s on
-        some hundred rows, eight minutes on 4,000 of phoneme. Networks grow side by side on more.
+        The mean of eight networks, of sixteen for classification, with rules on at most four columns and no
+        replacements: a few hundred to a few thousand rules, and linear terms where they lower the validation error. It
+        explains itself exactly all the same, and has standard errors (``return_std``). The ridge penalty and the share
+        of linear terms were chosen on made-up data and on diamonds; the penalty for few rows and the number of columns
+        and of networks also on housing, bike and power plant, whose targets served as two classes. A fit on one core
+        takes seconds to a minute for regression, up to eight minutes for classification;
         ``python -m benchmarks.accurate`` measures it.
 
         Parameters
@@ -382,7 +366,7 @@ class GrownEstimator(BaseEstimator):
             self._look_at_targets(given)
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema = replace(schema, classes=classes)
-            settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
+            settings = replace(settings, **limits_of(self, schema))
             yield OpenRows(
                 source, evaluation, schema, settings, folds_of(settings.folds, source, given, seed),
                 self.validation_fraction, member_seeds(seed, self.ensemble), threads, callbacks, show, given, held_out,
@@ -448,8 +432,8 @@ class GrownEstimator(BaseEstimator):
     def _recalibrate(self) -> None:
         """Fit the intervals of the network at hand, if there are rows to fit them to."""
         if hasattr(self, "out_of_fold_"):
-            kept, width = self.out_of_fold_, self.history_.best_size
-            self.intervals_ = of_predictions(self.network_, kept.predictions[:, width], kept.targets)
+            kept, size = self.out_of_fold_, self.history_.best_size
+            self.intervals_ = of_predictions(self.network_, kept.predictions[:, size], kept.targets)
         elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_
             self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
@@ -536,91 +520,59 @@ class GrownEstimator(BaseEstimator):
             )
         return self.importance().relative_features
 
+    def _fitted(self) -> Self:
+        check_is_fitted(self)
+        return self
+
     def equation(self, format: str = "text", **options: Any) -> str:
         """Write the model as an equation; see :func:`bgn.equation`."""
-        from bgn.export.equation import equation
-
-        check_is_fitted(self)
-        return equation(self, format, **options)
+        return bgn.equation(self._fitted(), format, **options)
 
     def explain(self, X: Any, background: Any = None, **options: Any) -> Explanation:
         """Return the SHAP values of rows; see :func:`bgn.shap_values`."""
-        from bgn.explain.shap import shap_values
-
-        check_is_fitted(self)
-        return shap_values(self, X, background, **options)
+        return bgn.shap_values(self._fitted(), X, background, **options)
 
     def importance(self, X: Any = None, background: Any = None, kind: str = "shap") -> Importance:
         """Return how much columns and rules matter [default rows: ``background_``]; see :func:`bgn.importance`."""
-        from bgn.explain.importance import importance
-
-        check_is_fitted(self)
-        return importance(self, getattr(self, "background_", None) if X is None else X, background, kind)
+        return bgn.importance(self._fitted(), getattr(self, "background_", None) if X is None else X, background, kind)
 
     def effect(self, feature: Any, background: Any = None, **options: Any) -> Effect | PairEffect:
         """Return the effect of a column, or of two; see :func:`bgn.effect`."""
-        from bgn.explain.effects import effect
-
-        check_is_fitted(self)
-        return effect(self, feature, background, **options)
+        return bgn.effect(self._fitted(), feature, background, **options)
 
     def margin(self, X: Any, **options: Any) -> Margin:
         """Return how far rows are from another prediction; see :func:`bgn.margin`."""
-        from bgn.explain.margin import margin
-
-        check_is_fitted(self)
-        return margin(self, X, **options)
+        return bgn.margin(self._fitted(), X, **options)
 
     def counterfactual(self, x: Any, **options: Any) -> Counterfactual:
         """Return the cheapest change of a row that has a wanted prediction; see :func:`bgn.counterfactual`."""
-        from bgn.explain.counterfactual import counterfactual
-
-        check_is_fitted(self)
-        return counterfactual(self, x, **options)
+        return bgn.counterfactual(self._fitted(), x, **options)
 
     def extremes(self, within: Any = "all", **options: Any) -> Extremes:
         """Return the lowest and the highest prediction there can be; see :func:`bgn.extremes`."""
-        from bgn.explain.extremes import extremes
-
-        check_is_fitted(self)
-        return extremes(self, within, **options)
+        return bgn.extremes(self._fitted(), within, **options)
 
     def certify(self, columns: Iterable[Any] | None = None, **options: Any) -> Certificates:
         """Prove which columns only raise or lower the prediction; see :func:`bgn.certify`."""
-        from bgn.explain.certify import certify
-
-        check_is_fitted(self)
-        return certify(self, columns, **options)
+        return bgn.certify(self._fitted(), columns, **options)
 
     def frontier(self, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None) -> Frontier:
         """Return the error at every size; see :func:`bgn.frontier`."""
-        from bgn.explain.frontier import frontier
-
-        check_is_fitted(self)
-        return frontier(self, X, y, X_test, y_test)
+        return bgn.frontier(self._fitted(), X, y, X_test, y_test)
 
     def simplify(self, X: Any, y: Any, **options: Any) -> Simplified:
         """Return a network with rounder numbers, or points, learned from training rows; see :func:`bgn.simplify`."""
-        from bgn.explain.simplify import simplify
-
-        check_is_fitted(self)
-        return simplify(self, X, y, **options)
+        return bgn.simplify(self._fitted(), X, y, **options)
 
     def report(self, X: Any, y: Any, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write a one-file web page about the model; see :func:`bgn.write_report`."""
-        check_is_fitted(self)
-        from bgn.report.page import write_report
-
-        return write_report(self, X, y, path, **options)
+        return bgn.write_report(self._fitted(), X, y, path, **options)
 
     def save(self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None) -> None:
         """Write the model to a JSON file; see :func:`bgn.save`."""
-        check_is_fitted(self)
-        from bgn.persist import save
+        bgn.save(self._fitted(), path, units=units)
 
-        save(self, path, units=units)
-
-    def _sure(self, X: Any, level: float, groups: Any) -> Any:
+    def _intervals(self, X: Any, share: float, groups: Any) -> Any:
         """Return the intervals of rows, or say why there are none."""
         intervals = getattr(self, "intervals_", None)
         remedy = (
@@ -631,7 +583,7 @@ class GrownEstimator(BaseEstimator):
             raise ValueError(f"interval: the model has no rows to tell by, as none validated in memory. {remedy}")
         if intervals.network != self.network_:
             raise ValueError(f"interval: the intervals are those of another network, or of another width. {remedy}")
-        return intervals.predict(X, level, groups)
+        return intervals.predict(X, share, groups)
 
     def _predicted(self, X: Any, scores: bool = False) -> Any:
         """What the network predicts of every row, or its raw scores."""
@@ -642,8 +594,8 @@ class GrownEstimator(BaseEstimator):
         if is_sparse(X):  # never dense as a whole
             return np.concatenate([self._predicted(rows, scores) for rows in dense_blocks(X, BLOCK_BYTES)])
         if not on_disk(X):
-            found = self.network_._raw_score(rows_in_memory(self, X))
-            return found if scores else self.network_.linked(found)
+            raw = self.network_._raw_score(rows_in_memory(self, X))
+            return raw if scores else self.network_.linked(raw)
         rows = known_columns(self, opened_again(self, RowArguments(X)))
         predicted, done = np.empty((rows.n_rows, *np.shape(self.network_.base))), 0
         for _, some in self._pieces(rows, scores):
@@ -651,7 +603,7 @@ class GrownEstimator(BaseEstimator):
             done += len(some)
         return predicted
 
-    def _spread(self, X: Any, scores: bool = False) -> Any:
+    def _standard_errors(self, X: Any, scores: bool = False) -> Any:
         """The standard errors of predictions, or of raw scores, from the members of an average."""
         network, members = self.network_, self.network_.members
         if members is None:

@@ -211,8 +211,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
         return_std : bool, default False
-            Of an average, return the standard errors of the predictions too: the standard deviation of what its
-            networks predict. Where targets lie is for `interval` to say.
+            Of an ensemble, return the standard errors of the predictions too: the standard deviation of what its
+            networks predict. For where targets lie, use `interval`.
 
         Returns
         -------
@@ -224,9 +224,11 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         check_is_fitted(self)
         model = as_it_is(self)
         if return_std:
-            one_at_a_time(interval)
-            return model._predicted(X), model._spread(X)
-        return model._predicted(X) if interval is None else (model._predicted(X), model._sure(X, interval, groups))
+            if interval is not None:
+                both = f"got interval={interval!r} and return_std=True"
+                raise ValueError(f"interval and return_std are for two calls; {both}.")
+            return model._predicted(X), model._standard_errors(X)
+        return model._predicted(X) if interval is None else (model._predicted(X), model._intervals(X, interval, groups))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
         """Return the share of the target's variance that the predictions explain, R^2.
@@ -247,36 +249,25 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
         """
         check_is_fitted(self)
-        return as_it_is(self)._score(X, y, sample_weight, target)
-
-    def _score(self, X: Any, y: Any, sample_weight: Any, target: str | int | None) -> float:
+        model = as_it_is(self)
         named = target is not None and hasattr(X, "columns")
-        given = RowArguments(X, y, sample_weight, target, names_of(self) if named else None)
+        given = RowArguments(X, y, sample_weight, target, names_of(model) if named else None)
         if not on_disk(X):
             given = given.in_memory()
-            return r2(given.y, self.predict(given.X), given.weight)
-        pieces = self._pieces(known_columns(self, opened_again(self, given, scored=True)))
+            return r2(given.y, model.predict(given.X), given.weight)
+        pieces = model._pieces(known_columns(model, opened_again(model, given, scored=True)))
         # What is kept of a block is a few numbers per row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (
-            None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
+            None if parts[0] is None else np.concatenate(parts) for parts in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
-
-
-def one_at_a_time(interval: float | None) -> None:
-    """Refuse intervals beside standard errors."""
-    if interval is not None:
-        raise ValueError(f"interval and return_std are for two calls; got interval={interval!r} and return_std=True.")
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:
     """The share of the target's variance that predictions explain."""
     weight = None if weight is None else weights(weight, len(predicted))
     return float(r2_score(numeric_target(y), predicted, sample_weight=weight))
-
-
-# -- The scikit-learn face of growth for classes.
 
 
 @inherit_parameters
@@ -342,11 +333,10 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
 
         Parameters
         ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
+        X, groups
+            As for :meth:`BGNRegressor.predict`.
         interval : float, optional
             Share of rows whose class is to be in their set of classes, such as 0.9: the sets come too.
-        groups : array_like of shape (rows,), optional
-            The group of every row, where ``intervals_`` were made for groups.
 
         Returns
         -------
@@ -360,7 +350,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         if on_gpu(X):
             scores = scores.cpu().numpy()
         labels = model.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
-        return labels if interval is None else (labels, model._sure(X, interval, groups))
+        return labels if interval is None else (labels, model._intervals(X, interval, groups))
 
     def predict_proba(self, X: Any, return_std: bool = False) -> Any:
         """Return the probability of every class.
@@ -369,8 +359,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         ----------
         X : array_like or frame of shape (rows, columns), memmap, or path
         return_std : bool, default False
-            Of an average, return the standard errors of the probabilities too: the standard deviation of what its
-            networks predict.
+            Of an ensemble, return the standard errors of the probabilities too.
 
         Returns
         -------
@@ -380,80 +369,47 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         """
         check_is_fitted(self)
         if return_std:
-            errors = as_it_is(self)._spread(X)
+            errors = as_it_is(self)._standard_errors(X)
             return self.predict_proba(X), errors if errors.ndim == 2 else np.stack([errors, errors], axis=1)
-        found = as_it_is(self)._predicted(X)
-        if found.ndim == 2:
-            return found
-        return np.stack([1.0 - found, found], axis=1) if isinstance(found, np.ndarray) else _beside(found)
+        second = as_it_is(self)._predicted(X)
+        if second.ndim == 2:
+            return second
+        if isinstance(second, np.ndarray):
+            return np.stack([1.0 - second, second], axis=1)
+        import torch
+
+        return torch.stack([1.0 - second, second], dim=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of the probability of every class.
-
-        Parameters
-        ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
-
-        Returns
-        -------
-        ndarray of float64, shape (rows, classes)
-        """
+        """Return the logarithm of the probability of every class, shape (rows, classes)."""
         scores = np.asarray(self.decision_function(X), np.float64)
         if scores.ndim == 1:
             return np.stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)], axis=1)
         return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores: log-odds of the second of two classes, or one score per class.
-
-        Parameters
-        ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,) or (rows, classes)
-        """
+        """Return the scores: log-odds of the second of two classes, or one score per class."""
         check_is_fitted(self)
         return as_it_is(self)._predicted(X, scores=True)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
-        """Return the share of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
-        y : array_like of shape (rows,)
-            To be left out with `target`.
-        sample_weight : array_like of shape (rows,), optional
-        target : str or int, optional
-            The column of X that holds the labels, instead of `y`.
-
-        Returns
-        -------
-        float
-        """
+        """Return the share of rows whose class is predicted; arguments as for :meth:`BGNRegressor.score`."""
         check_is_fitted(self)
         model = as_it_is(self)
         named = target is not None and hasattr(X, "columns")
         given = RowArguments(X, y, sample_weight, target, names_of(model) if named else None)
-        if on_disk(X):
-            return model._score_on_disk(given)
-        given = given.in_memory()
-        known = Classes(tuple(model.classes_.tolist())).codes(given.y)
-        right = known == Classes(tuple(model.classes_.tolist())).codes(model.predict(given.X))
-        weight = None if given.weight is None else weights(given.weight, len(known))
-        return float(accuracy_score(np.ones(len(right)), right * 1.0, sample_weight=weight))
-
-    def _score_on_disk(self, given: RowArguments) -> float:
-        from bgn.engines.sources import known_columns, opened_again
-
-        given = replace(given, classes=Classes(tuple(self.classes_.tolist())))
+        classes = Classes(tuple(model.classes_.tolist()))
+        if not on_disk(X):
+            given = given.in_memory()
+            hits = classes.codes(given.y) == classes.codes(model.predict(given.X))
+            weight = None if given.weight is None else weights(given.weight, len(hits))
+            return float(accuracy_score(np.ones(len(hits)), hits * 1.0, sample_weight=weight))
         right = total = 0.0
-        for piece, predicted in self._pieces(known_columns(self, opened_again(self, given, scored=True))):
-            found = predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5
-            heavy = np.ones(len(found)) if piece.weight is None else piece.weight
-            right, total = right + float(heavy[found == piece.target].sum()), total + float(heavy.sum())
+        rows = known_columns(model, opened_again(model, replace(given, classes=classes), scored=True))
+        for piece, predicted in model._pieces(rows):
+            codes = predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5
+            heavy = np.ones(len(codes)) if piece.weight is None else piece.weight
+            right, total = right + float(heavy[codes == piece.target].sum()), total + float(heavy.sum())
         return right / total
 
     # -- learning ------------------------------------------------------------------------------------------
@@ -475,11 +431,11 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
                 counts = left if left.all() else counts  # a class of which nothing is left is refused below
         else:
             labels, counts = labels_on_disk(given.X, given.target)
-        classes = self._judged(labels, counts)
+        classes = self._known_classes(labels, counts)
         held_out = None if held_out is None else self._numbered(held_out, Classes(labels), "y of eval_set")
         return self._numbered(given, classes, "y"), held_out, labels
 
-    def _judged(self, labels: tuple[Any, ...], counts: Floats) -> Classes:
+    def _known_classes(self, labels: tuple[Any, ...], counts: Floats) -> Classes:
         """The classes, with their weights; the estimator takes note of them."""
         check_classes(labels, counts)
         self.classes_ = np.array(labels) if len({*map(type, labels)}) == 1 else np.array(labels, dtype=object)
@@ -495,7 +451,13 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         weight = _loaded(given.weight, "sample_weight") if classes.weights is not None else given.weight
         if weight is not None and not isinstance(weight, str) and not on_gpu(weight) and not on_disk(given.X):
             weight = weights(weight, len(codes))
-            _nothing_removed(classes, codes, weight)
+            left = np.bincount(codes.astype(np.intp), weight, minlength=len(classes.labels))
+            if not left.all() and left.any():
+                gone = classes.labels[int(np.argmin(left))]
+                raise ValueError(
+                    f"sample_weight is zero for every row of the class {gone!r}: less than two classes, or fewer than "
+                    "y names, are left. Drop those rows."
+                )
         return replace(given, y=codes, weight=classes.weighted(codes, weight))
 
 
@@ -504,21 +466,3 @@ def _labels(y: Any) -> Any:
     y = to_array(_loaded(y, "y"))
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y
-
-
-def _nothing_removed(classes: Classes, codes: Any, weight: Any) -> None:
-    """Refuse row weights that leave nothing of a class."""
-    left = np.bincount(codes.astype(np.intp), weight, minlength=len(classes.labels))
-    if not left.all() and left.any():
-        gone = classes.labels[int(np.argmin(left))]
-        raise ValueError(
-            f"sample_weight is zero for every row of the class {gone!r}: less than two classes, or fewer than y names, "
-            "are left. Drop those rows."
-        )
-
-
-def _beside(found: Any) -> Any:
-    """Probabilities of two classes, of a tensor."""
-    import torch
-
-    return torch.stack([1.0 - found, found], dim=1)

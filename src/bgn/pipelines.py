@@ -55,13 +55,14 @@ def roots_of(
     names = None if given is None else tuple(map(str, given))
     labels = [names or tuple(f"x{j}" for j in range(n))]
     at, makers = [(0, Source(j)) for j in range(n)], Makers()
-    for stage, ((name, step), width) in enumerate(zip(steps, widths(steps, n, network.n_inputs), strict=True), start=1):
+    counts = column_counts(steps, n, network.n_inputs)
+    for stage, ((name, step), count) in enumerate(zip(steps, counts, strict=True), start=1):
         following = list[tuple[int, Source]]()
-        for place, own in enumerate(trace(name, step, len(at), width)):
+        for place, own in enumerate(trace(name, step, len(at), count)):
             if isinstance(own, Source):
                 origin, before = at[own.column]
-                (found,) = after([before], [replace(own, column=0)])
-                following.append((origin, found))  # type: ignore[arg-type]
+                (source,) = after([before], [replace(own, column=0)])
+                following.append((origin, source))  # type: ignore[arg-type]
                 continue
             following.append((stage, Source(place)))
             category = None
@@ -69,32 +70,29 @@ def roots_of(
                 origin, before = at[own.category[0]]
                 category = None if before.arithmetic else (labels[origin][before.column], own.category[1])
             makers[stage, place] = own.by, category
-        labels.append(_names_after(name, step, labels[-1], width))
+        own_names = tuple(f"{name}{place}" for place in range(count))
+        for before_names in (labels[-1], None):
+            try:
+                out = tuple(map(str, step.get_feature_names_out(before_names)))
+            except (AttributeError, ValueError, TypeError):
+                continue
+            if len(out) == count:
+                own_names = out
+                break
+        labels.append(own_names)
         at = following
     return _rooted(at, makers, labels, network), names
-
-
-def _names_after(name: str, step: Any, before: Sequence[str], width: int) -> tuple[str, ...]:
-    """Return the names that a step gives its columns."""
-    for names in (before, None):
-        try:
-            found = tuple(map(str, step.get_feature_names_out(names)))
-        except (AttributeError, ValueError, TypeError):
-            continue
-        if len(found) == width:
-            return found
-    return tuple(f"{name}{place}" for place in range(width))
 
 
 def _rooted(
     at: list[tuple[int, Source]], makers: Makers, labels: Sequence[Sequence[str]], network: Network
 ) -> list[tuple[Root, Source]]:
     """Return the root of every column of a network; each has a name of its own."""
-    roots, found = dict[tuple[int, int], tuple[Root, Any]](), list[tuple[Root, Source]]()
+    roots, rooted = dict[tuple[int, int], tuple[Root, Any]](), list[tuple[Root, Source]]()
     taken = {labels[0][source.column] for stage, source in at if stage == 0}
     for j, (stage, source) in enumerate(at):
         key = stage, source.column
-        if key in roots and roots[key][1] != source.filled:  # a gap would have to count as two things
+        if key in roots and roots[key][1] != source.filled:  # a missing value would have to count as two things
             key, source = (len(labels) - 1, j), Source(j)
         if key not in roots:
             (by, category), name = makers.get(key, ("'all'" * bool(key[0]), None)), labels[key[0]][key[1]]
@@ -104,8 +102,8 @@ def _rooted(
             column = column_from(network.schema.columns[j], source, name)
             column = column if category is None else replace(column, category_of=category)
             roots[key] = Root(key[0], key[1], column, by), source.filled
-        found.append((roots[key][0], source))
-    return found
+        rooted.append((roots[key][0], source))
+    return rooted
 
 
 def column_at(table: Any, root: Root) -> Floats:
@@ -163,7 +161,11 @@ class SeenThrough:
         if X is None or isinstance(X, str) or (self.whole and (_by_name(X) or np.shape(X)[-1:] == (len(self.roots),))):
             return X
         if isinstance(X, Mapping) or np.ndim(X) == 1:
-            return self.rows(_one_row(X))[0]
+            if not _by_name(X):
+                return self.rows(np.reshape(np.asarray(X), (1, -1)))[0]
+            import pandas as pd
+
+            return self.rows(pd.DataFrame([dict(X)]))[0]
         stages, wanted = [X], [root.stage for root in self.roots]
         for _, step in self.steps[: max(wanted, default=0)]:
             stages.append(step.transform(stages[-1]))
@@ -271,7 +273,8 @@ def see_through(model: Any) -> SeenThrough:
     estimator, steps, targets = _unwrapped(model)
     network: Network = estimator if isinstance(estimator, Network) else estimator.network_
     traced, names = roots_of(steps, network)
-    read = [j for j in range(network.n_inputs) if network.layers[0].reads[:, j].any() or _slopes(network, j)]
+    linear = {term.column for term in network.linear}
+    read = [j for j in range(network.n_inputs) if network.layers[0].reads[:, j].any() or j in linear]
     # A network is about the columns of the table that reach it, and those of the steps that it reads.
     kept = {root for j, (root, _) in enumerate(traced) if not root.made_by or j in read} or {traced[0][0]}
     roots = sorted(kept, key=lambda root: (root.stage, root.place))
@@ -285,7 +288,7 @@ def see_through(model: Any) -> SeenThrough:
         schema = replace(network.schema, columns=columns, named=names is not None or bool(made))
         # Columns that nothing reads may come from any.
         places = {root: place for place, root in enumerate(roots)}
-        undone = rescaled(network, [replace(each, column=places.get(root, 0)) for root, each in traced], schema)
+        undone = rescaled(network, [replace(source, column=places.get(root, 0)) for root, source in traced], schema)
     undone, lost = _undone_output(undone, targets)
     scaled = any(traced[j][1].arithmetic for j in read) or bool(targets and not lost)
     note = _note(scaled, made, len(made) == len(roots), lost)
@@ -326,7 +329,7 @@ def _unwrapped(model: Any) -> tuple[Any, list[tuple[str, Any]], list[Any]]:
                 f"model must have a fitted bgn estimator inside; got {_article(outer)} around {_article(kind)}. "
                 "Fit a bgn estimator in its place."
             )
-    return model, [step for step in steps if not _idle(step[1])], targets
+    return model, [(name, step) for name, step in steps if not (step is None or isinstance(step, str))], targets
 
 
 def _article(kind: str) -> str:
@@ -335,18 +338,10 @@ def _article(kind: str) -> str:
 
 def _flat(steps: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Return the steps of nested pipelines in one list."""
-    found = []
+    flat = []
     for name, step in steps:
-        found += _flat(step.steps) if hasattr(step, "named_steps") else [(name, step)]
-    return found
-
-
-def _idle(step: Any) -> bool:
-    return step is None or isinstance(step, str)
-
-
-def _slopes(network: Network, column: int) -> bool:
-    return any(term.column == column for term in network.linear)
+        flat += _flat(step.steps) if hasattr(step, "named_steps") else [(name, step)]
+    return flat
 
 
 def _undone_output(network: Network, targets: Sequence[Any]) -> tuple[Network, str]:
@@ -368,23 +363,21 @@ def _undone_output(network: Network, targets: Sequence[Any]) -> tuple[Network, s
 def _note(scaled: bool, made: Sequence[Root], alone: bool, lost: str) -> str:
     """Say what was undone and what was not."""
     units = "Scaling" if made or lost else "Numbers are in the table's own units: scaling"
-    told = [f"{units} was undone, exact up to rounding."] if scaled else []
+    sentences = [f"{units} was undone, exact up to rounding."] if scaled else []
     for by in dict.fromkeys(root.made_by for root in made):
-        names = [_named(root.column) for root in made if root.made_by == by]
+        names = []
+        for column in (root.column for root in made if root.made_by == by):
+            raw, category = column.category_of or (column.name, "")
+            names.append(quote_name(raw))
+            if column.category_of is not None:
+                names[-1] += f" = {quote_category(category_name(category))}"
         several, listed = len(names) > 1, ", ".join(names)
         which = f"The column{'s' * several} {listed}" if not alone or len(names) < len(made) else "Columns"
         are, them = ("are", "them") if several or which == "Columns" else ("is", "it")
-        told.append(f"{which} {are} as the step {by} made {them}.")
+        sentences.append(f"{which} {are} as the step {by} made {them}.")
     if lost:
-        told.append(f"The target is {lost}: what was done to it could not be undone.")
-    return " ".join(told)
-
-
-def _named(column: Column) -> str:
-    """Name a column as questions do."""
-    if column.category_of is None:
-        return quote_name(column.name)
-    return f"{quote_name(column.category_of[0])} = {quote_category(category_name(column.category_of[1]))}"
+        sentences.append(f"The target is {lost}: what was done to it could not be undone.")
+    return " ".join(sentences)
 
 
 def _with_network(estimator: Any, network: Network, note: str, keep_history: bool) -> Any:
@@ -407,15 +400,6 @@ def _by_name(X: Any) -> bool:
     return isinstance(X, Mapping) or hasattr(X, "columns") or (hasattr(X, "to_dict") and np.ndim(X) == 1)
 
 
-def _one_row(x: Any) -> Any:
-    """Return a row as a table: by name where it has names."""
-    if not _by_name(x):
-        return np.reshape(np.asarray(x), (1, -1))
-    import pandas as pd
-
-    return pd.DataFrame([dict(x)])
-
-
 # -- Which columns of a table the steps of a scikit-learn pipeline pass on, and what they did to them.
 
 
@@ -427,8 +411,8 @@ class Made:
     ----------
     by : str
         The step in words: its name and class.
-    level : (int, level), optional
-        For a 0/1 column of a one-hot encoder: the column and the level that it stands for.
+    category : (int, category), optional
+        For a 0/1 column of a one-hot encoder: the column and the category that it stands for.
     """
 
     by: str
@@ -466,19 +450,21 @@ def trace(name: str, step: Any, n_in: int, n_out: int) -> Traced:
     """
     ours = type(step).__module__.partition(".")[0] in ("sklearn", "builtins")  # others may do anything
     readers = [_READERS[kind.__name__] for kind in type(step).__mro__ if ours and kind.__name__ in _READERS]
-    found = readers[0](name, step, n_in, n_out) if readers else None
-    return found if found is not None and len(found) == n_out else [Made(called(name, step))] * n_out
+    traced = readers[0](name, step, n_in, n_out) if readers else None
+    return traced if traced is not None and len(traced) == n_out else [Made(called(name, step))] * n_out
 
 
 def after(first: Traced, second: Traced) -> Traced:
     """Return where columns come from that two steps make, one after the other."""
-    found: Traced = []
+    traced: Traced = []
     for own in second:
         if isinstance(own, Made):
-            origin = None if own.category is None else first[own.category[0]]
-            plain = isinstance(origin, Source) and not origin.arithmetic
-            category = (origin.column, own.category[1]) if plain and own.category and isinstance(origin, Source) else None
-            found.append(replace(own, category=category))
+            category = None
+            if own.category is not None:
+                origin = first[own.category[0]]
+                plain = isinstance(origin, Source) and not origin.arithmetic
+                category = (origin.column, own.category[1]) if plain else None  # type: ignore[union-attr]
+            traced.append(replace(own, category=category))
             continue
         before = first[own.column]
         if isinstance(before, Source):
@@ -486,8 +472,8 @@ def after(first: Traced, second: Traced) -> Traced:
             if filled is None and own.filled is not None:
                 filled = before.undone(own.filled) if before.arithmetic else own.filled
             before = Source(before.column, before.arithmetic + own.arithmetic, filled)
-        found.append(before)
-    return found
+        traced.append(before)
+    return traced
 
 
 def _scaler(*operations: tuple[str, str, str]) -> Callable[..., Traced | None]:
@@ -496,76 +482,62 @@ def _scaler(*operations: tuple[str, str, str]) -> Callable[..., Traced | None]:
     def read(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
         if getattr(step, "clip", False):
             return None
-        done = [(sign, getattr(step, numbers)) for sign, numbers, asked in operations if getattr(step, asked, True)]
+        done = [(sign, getattr(step, numbers)) for sign, numbers, setting in operations if getattr(step, setting, True)]
         return [Source(j, tuple((sign, float(numbers[j])) for sign, numbers in done)) for j in range(n_in)]
 
     return read
 
 
 def _same(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    return [Source(j) for j in range(n_in)]
-
-
-def _function(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    return None if step.func is not None else _same(name, step, n_in, n_out)
+    return None if getattr(step, "func", None) is not None else [Source(j) for j in range(n_in)]
 
 
 def _imputer(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
     if str(step.missing_values) not in ("nan", "None", "<NA>"):
-        return None  # a number or a word that stands for gaps
+        return None  # a number or a text that stands for missing values
     fills = step.statistics_.tolist()
     kept = [j for j, fill in enumerate(fills) if step.keep_empty_features or fill == fill]
     passed: Traced = [Source(j, filled=fills[j]) for j in kept]
     return passed + [Made(called(name, step))] * (n_out - len(passed))
 
 
-def _selector(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    return [Source(int(j)) for j in step.get_support(indices=True)]
-
-
 def _one_hot(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    found: Traced = []
+    traced: Traced = []
     dropped = [None] * n_in if step.drop_idx_ is None else step.drop_idx_
     for j, (categories, left_out) in enumerate(zip(step.categories_, dropped, strict=True)):
         for k, category in enumerate(categories.tolist()):
             if k != left_out:
-                told = (j, float(category) if type(category) is int else category)
-                found.append(Made(called(name, step), told if isinstance(category, (str, float, int)) else None))
-    return found
+                own = (j, float(category) if type(category) is int else category)
+                traced.append(Made(called(name, step), own if isinstance(category, (str, float, int)) else None))
+    return traced
 
 
 def _pipeline(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    return trace_all([(name, each) for name, each in step.steps], n_in, n_out)
+    traced: Traced = [Source(j) for j in range(n_in)]
+    for (own, part), count in zip(step.steps, column_counts(step.steps, n_in, n_out), strict=True):
+        traced = after(traced, trace(own, part, len(traced), count))
+    return traced
 
 
-def trace_all(steps: Sequence[tuple[str, Any]], n_in: int, n_out: int) -> Traced:
-    """Trace columns through steps, one after the other."""
-    found: Traced = [Source(j) for j in range(n_in)]
-    for (name, step), width in zip(steps, widths(steps, n_in, n_out), strict=True):
-        found = after(found, trace(name, step, len(found), width))
-    return found
-
-
-def widths(steps: Sequence[tuple[str, Any]], n_in: int, n_out: int) -> list[int]:
+def column_counts(steps: Sequence[tuple[str, Any]], n_in: int, n_out: int) -> list[int]:
     """Return the number of columns after each step: what the next one read."""
-    found, last = [], n_out
-    for position in range(len(steps) - 1, -1, -1):
-        found.append(last)
-        last = getattr(steps[position][1], "n_features_in_", last)
-    return found[::-1]
+    counts = [n_out]
+    for _, step in reversed(steps[1:]):
+        counts.insert(0, getattr(step, "n_features_in_", counts[0]))
+    return counts[: len(steps)]
 
 
 def _column_transformer(name: str, step: Any, n_in: int, n_out: int) -> Traced | None:
-    found: Traced = [Made(called(name, step))] * n_out
+    traced: Traced = [Made(called(name, step))] * n_out
     for own, part, columns in step.transformers_:
         places = np.arange(n_out)[step.output_indices_[own]]
         if not len(places):
             continue
         read = [int(j) for j in _positions(columns, step, n_in)]
         inside = trace(own, part, len(read), len(places))
-        for place, each in zip(places, after([Source(j) for j in read], inside), strict=True):
-            found[place] = each
-    return found
+        for place, source in zip(places, after([Source(j) for j in read], inside), strict=True):
+            traced[place] = source
+    return traced
 
 
 def _positions(columns: Any, step: Any, n_in: int) -> Any:
@@ -576,9 +548,9 @@ def _positions(columns: Any, step: Any, n_in: int) -> Any:
         last = names.index(columns.stop) + 1 if isinstance(columns.stop, str) else columns.stop  # by name: inclusive
         return range(n_in)[first : last : columns.step]
     several = [columns] if isinstance(columns, str | int) else list(columns)
-    if several and all(isinstance(each, bool | np.bool_) for each in several):
+    if several and all(isinstance(column, bool | np.bool_) for column in several):
         return np.flatnonzero(several)
-    return [names.index(each) if isinstance(each, str) else range(n_in)[each] for each in several]
+    return [names.index(column) if isinstance(column, str) else range(n_in)[column] for column in several]
 
 
 _READERS: dict[str, Callable[..., Traced | None]] = {
@@ -589,8 +561,8 @@ _READERS: dict[str, Callable[..., Traced | None]] = {
     "MaxAbsScaler": _scaler(("/", "scale_", "")),
     "RobustScaler": _scaler(("-", "center_", "with_centering"), ("/", "scale_", "with_scaling")),
     "SimpleImputer": _imputer,
-    "SelectorMixin": _selector,
-    "FunctionTransformer": _function,
+    "SelectorMixin": lambda name, step, *_: [Source(int(j)) for j in step.get_support(indices=True)],
+    "FunctionTransformer": _same,
     "OneHotEncoder": _one_hot,
     "Pipeline": _pipeline,
     "ColumnTransformer": _column_transformer,

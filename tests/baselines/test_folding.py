@@ -47,20 +47,20 @@ def test_the_fold_is_the_trained_network(name, widths):
         network = fold(model)
         expected, margin = slow.margins(model, ROWS.X)
         away = margin > 1e-9 if name != "binaryconnect" else slice(None)
-        found = network.predict(ROWS.X)
+        predicted = network.predict(ROWS.X)
         assert np.mean(margin > 1e-9) > 0.9
-        np.testing.assert_allclose(found[away], expected[away], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(predicted[away], expected[away], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_reported_errors_are_the_folded_networks(name):
     trained = train_many([Config(name, (6, 5), max_epochs=5, batch_size=16, sharpness=2.0)], ROWS)[0]
     network = fold(trained)
-    for found, X, y in (
+    for error, X, y in (
         (trained.validation_mse, ROWS.X_validation, ROWS.y_validation),
         (trained.test_mse, ROWS.X_test, ROWS.y_test),
     ):
-        assert found == pytest.approx(np.mean((network.predict(X) - y) ** 2), rel=1e-9)
+        assert error == pytest.approx(np.mean((network.predict(X) - y) ** 2), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)

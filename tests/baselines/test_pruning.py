@@ -21,7 +21,7 @@ from bgn.baselines import (  # noqa: E402
     prune_many,
     train_many,
 )
-from bgn.baselines.pruning import PRUNINGS, batch_slopes, halve  # noqa: E402
+from bgn.baselines.pruning import PRUNINGS, batch_gradients, halve  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
 
 CLASSES = (
@@ -49,11 +49,11 @@ def test_halving_ranks_as_the_twin(data, sizes, layerwise):
     scores = np.array(data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=total, max_size=total)))
     alive = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)))
     alive[np.cumsum([0, *sizes[:-1]])] = True
-    found = halve(scores, alive, tuple(sizes), layerwise)
+    left = halve(scores, alive, tuple(sizes), layerwise)
     expected = slow.halve(scores, alive, sizes, layerwise)
-    assert (found is None) == (expected is None)
-    if found is not None:
-        np.testing.assert_array_equal(found, expected)
+    assert (left is None) == (expected is None)
+    if left is not None:
+        np.testing.assert_array_equal(left, expected)
 
 
 @pytest.mark.parametrize("method", PRUNINGS)
@@ -92,23 +92,23 @@ def test_the_first_cut_keeps_the_highest_scores(fitted, cls, method):
         scores = np.concatenate([part / np.sqrt(np.mean(part[part > 0] ** 2)) for part in parts])
     if method.endswith("gradient"):
         scores *= np.abs(slow.gradient(model.trained_, model.split_))
-    found = next(prune(model, method)).trained.mask[: sum(sizes)]
+    left = next(prune(model, method)).trained.mask[: sum(sizes)]
     edges = np.cumsum(sizes)[:-1] if method.startswith("layer") else []
-    for score, kept in zip(np.split(scores, edges), np.split(found, edges), strict=True):
+    for score, kept in zip(np.split(scores, edges), np.split(left, edges), strict=True):
         assert kept.sum() == max(1, len(kept) // 2)
         assert score[kept].min() >= score[~kept].max() - 1e-9 * score.max()  # of equal ones, rounding picks
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_slopes_for_pruning_are_autograds(fitted, cls):
+def test_gradients_for_pruning_are_autograds(fitted, cls):
     model = fitted[cls]
     expected = slow.gradient(model.trained_, model.split_)
-    np.testing.assert_allclose(batch_slopes(model.trained_, model.split_), expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(batch_gradients(model.trained_, model.split_), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_survivors_shrink_only_and_training_moves_them(fitted):
     masks = [small.trained.mask for small in prune(fitted[BNNPlusRegressor], "global_magnitude", schedule="constant")]
-    assert all((~above | below).all() for below, above in pairwise(masks))
+    assert all((~later | before).all() for before, later in pairwise(masks))
     first = next(prune(fitted[BNNPlusRegressor], "global_magnitude", schedule="constant"))
     kept = first.trained.mask
     assert not np.array_equal(first.trained.parameters[kept], fitted[BNNPlusRegressor].trained_.parameters[kept])
@@ -159,7 +159,7 @@ def test_networks_pruned_side_by_side_are_those_pruned_alone():
         assert np.array_equal(rounds[0].mask, alone[0].mask)
         assert rounds[0].config == alone[0].config
         assert rounds[0].config.learning_rate == model.config.learning_rate / 10
-        left = [int(each.mask[: each.shape.n_connections].sum()) for each in rounds]
+        left = [int(small.mask[: small.shape.n_connections].sum()) for small in rounds]
         assert left[0] == model.shape.n_connections // 2
         assert left == sorted(left, reverse=True)
     with pytest.raises(ValueError, match="method must be"):

@@ -11,9 +11,9 @@ torch = pytest.importorskip("torch", reason="the baselines need torch")
 
 from bgn.baselines import Config, Split, train_many  # noqa: E402
 from bgn.baselines import training as training_module  # noqa: E402
-from bgn.baselines.data import Scaling, automatic_batch_size, batches, shuffles  # noqa: E402
-from bgn.baselines.network import METHODS, Pieces, Running, Shape, evaluate, gradients, penalty_slope  # noqa: E402
-from bgn.baselines.training import choose_device, train_stack  # noqa: E402
+from bgn.baselines.data import Scaling, batches, shuffles  # noqa: E402
+from bgn.baselines.network import METHODS, Parameters, Running, Shape, evaluate, gradients, penalty_gradient  # noqa: E402
+from bgn.baselines.training import batch_size, choose_device, train_stack  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
 
 NAMES = tuple(METHODS)
@@ -64,34 +64,36 @@ def assert_follows_its_errors(model):
 @pytest.mark.parametrize("name", NAMES)
 @given(u=st.lists(st.floats(-50, 50), min_size=1, max_size=20), sharpness=st.floats(0.1, 200))
 @settings(max_examples=40)
-def test_slopes_equal_their_formulas(name, u, sharpness):
+def test_derivatives_equal_their_formulas(name, u, sharpness):
     u = np.array([*u, 0.0, -1.0, 1.0])
     tensor, sharp = torch.from_numpy(u)[None, :, None], torch.full((1, 1, 1), sharpness, dtype=torch.float64)
     answer = METHODS[name].forward(tensor, sharp)
-    found = METHODS[name].slope(tensor, answer, sharp).numpy().ravel()
-    np.testing.assert_allclose(found, slow.slope(name, u, sharpness), rtol=1e-9, atol=1e-12)
+    derivative = METHODS[name].derivative(tensor, answer, sharp).numpy().ravel()
+    np.testing.assert_allclose(derivative, slow.derivative(name, u, sharpness), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_slopes_are_derivatives_of_the_curves_they_stand_for(name):
+def test_derivatives_are_those_of_the_curves_they_stand_for(name):
     u = torch.linspace(-3.05, 3.1, 400, dtype=torch.float64, requires_grad=True)
     for sharpness in (1.0, 2.0, 5.0):
         (expected,) = torch.autograd.grad(slow.curve(name, u, sharpness).sum(), u)
-        np.testing.assert_allclose(expected, slow.slope(name, u.detach().numpy(), sharpness), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            expected, slow.derivative(name, u.detach().numpy(), sharpness), rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", ["bnn_plus", "quantization", "bireal"])
-def test_slopes_of_smooth_curves_are_finite_differences(name):
+def test_derivatives_of_smooth_curves_are_finite_differences(name):
     u, step = torch.linspace(-0.9, 0.91, 101, dtype=torch.float64), 1e-6
     rise = slow.curve(name, u + step, 2.0) - slow.curve(name, u - step, 2.0)
     answer = METHODS[name].forward(u, torch.tensor(2.0))
-    found = METHODS[name].slope(u, answer, torch.tensor(2.0, dtype=torch.float64))
-    np.testing.assert_allclose(found, rise / (2 * step), atol=1e-5)
+    derivative = METHODS[name].derivative(u, answer, torch.tensor(2.0, dtype=torch.float64))
+    np.testing.assert_allclose(derivative, rise / (2 * step), atol=1e-5)
 
 
-def test_the_slope_of_bnn_plus_does_not_overflow():
+def test_the_derivative_of_bnn_plus_does_not_overflow():
     u = torch.tensor([-1e30, -1e4, 1e4, 1e30])
-    np.testing.assert_array_equal(METHODS["bnn_plus"].slope(u, u, torch.tensor(5.0)), np.zeros(4))
+    np.testing.assert_array_equal(METHODS["bnn_plus"].derivative(u, u, torch.tensor(5.0)), np.zeros(4))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -101,11 +103,11 @@ def test_evaluation_is_hard_and_fires_at_zero(name):
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2"])
-def test_penalty_slopes_are_derivatives(kind):
+def test_penalty_gradients_are_autograds(kind):
     weights = torch.tensor([-1.7, -0.2, 0.3, 0.9, 2.0], dtype=torch.float64, requires_grad=True)
     config = Config("bnn_plus", penalty=kind, penalty_strength=1.0)
     (expected,) = torch.autograd.grad(slow.penalty(config, weights), weights)
-    np.testing.assert_allclose(penalty_slope(kind, weights.detach()), expected, rtol=1e-12)
+    np.testing.assert_allclose(penalty_gradient(kind, weights.detach()), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,9 +119,9 @@ def test_the_backward_pass_is_autograds(name, widths):
     x = torch.randn(2, 9, 3, generator=generator, dtype=torch.float64)
     y = torch.randn(2, 9, 1, generator=generator, dtype=torch.float64)
     sharpness = torch.tensor([1.0, 3.0], dtype=torch.float64)[:, None, None]
-    slopes = Pieces(shape, torch.zeros_like(rows))
+    into = Parameters(shape, torch.zeros_like(rows))
     running = Running(shape, Running.start(shape).double().repeat(2, 1))
-    loss = gradients(Pieces(shape, rows), slopes, running, x, y, METHODS[name], sharpness)
+    loss = gradients(Parameters(shape, rows), into, running, x, y, METHODS[name], sharpness)
     for k in range(2):
         model = slow.module(Config(name, widths), 3, rows[k])
         for layer in model:
@@ -128,11 +130,11 @@ def test_the_backward_pass_is_autograds(name, widths):
         expected.backward()
         assert loss[k].item() == pytest.approx(expected.item(), rel=1e-10)
         flat = torch.cat([parameter.grad.flatten() for parameter in slow.ordered(model)])
-        np.testing.assert_allclose(slopes.table[k], flat, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(into.table[k], flat, rtol=1e-8, atol=1e-10)
         norms = [layer for layer in model if isinstance(layer, torch.nn.BatchNorm1d)]
         moved = torch.cat([*(norm.running_mean for norm in norms), *(norm.running_var for norm in norms)])
         np.testing.assert_allclose(running.table[k], moved, rtol=1e-10, atol=1e-12)
-        hard = evaluate(Pieces(shape, rows), running, x, METHODS[name], None, 1)[k]
+        hard = evaluate(Parameters(shape, rows), running, x, METHODS[name], None, 1)[k]
         np.testing.assert_allclose(hard, model.eval()(x[k]).detach(), rtol=1e-9, atol=1e-9)
 
 
@@ -150,7 +152,7 @@ def test_training_is_torchs_own_adam_step_by_step(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stack_gives_what_each_model_gives_alone(name):
+def test_a_stack_gives_what_its_models_give_alone(name):
     configs = [
         Config(name, (7, 5), rate, seed, 32, max_epochs=1 + seed, sharpness=1.0 + seed)
         for rate in (0.1, 0.01)
@@ -263,7 +265,9 @@ def test_stacks_are_cut_to_what_pays(monkeypatch):
 
 
 def test_automatic_batch_sizes_are_the_papers():
-    assert [automatic_batch_size(rows) for rows in (442, 9000, 9001)] == [64, 64, 512]
+    for rows, size in ((442, 64), (9000, 64), (9001, 512)):
+        held = np.ones((2, 1)), np.ones(2)
+        assert batch_size(Config("bnn"), Split(np.ones((rows - 2, 1)), np.ones(rows - 2), *held)) == size
 
 
 def test_the_number_of_splits_must_fit():

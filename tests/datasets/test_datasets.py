@@ -24,8 +24,8 @@ from sklearn.datasets import load_diabetes
 
 from bgn import datasets
 from bgn.datasets import fetch
+from bgn.datasets.build import SPECS
 from bgn.datasets.fetch import DatasetError, RawFile
-from bgn.datasets.specs import SPECS
 from tests.reference import datasets as reference
 
 RAW = os.environ.get("BGN_DATA")
@@ -97,11 +97,11 @@ def test_shipped_datasets_need_nothing_else(name: str) -> None:
 def test_shipped_datasets_are_read_without_codes(name: str) -> None:
     data = datasets.load(name)
     assert (data.y.name, len(data.units)) == (data.target_name, len(data.feature_names))
-    words = [column for column in data.X if data.X[column].dtype.kind not in "if"]
-    levels = {str(level) for column in words for level in data.X[column].dropna().unique()}
-    assert all(re.fullmatch(r"[A-Za-z][a-z/ -]+", level) for level in levels), levels
+    categorical = [column for column in data.X if data.X[column].dtype.kind not in "if"]
+    categories = {str(category) for column in categorical for category in data.X[column].dropna().unique()}
+    assert all(re.fullmatch(r"[A-Za-z][a-z/ -]+", category) for category in categories), categories
     expected = {"bike_sharing": (5, 22), "mammographic": (3, 160), "penguins": (2, 19)}[name]
-    assert (len(words), int(data.X.isna().to_numpy().sum())) == expected
+    assert (len(categorical), int(data.X.isna().to_numpy().sum())) == expected
 
 
 def test_readable_rentals_are_the_hours_of_the_paper() -> None:
@@ -109,9 +109,9 @@ def test_readable_rentals_are_the_hours_of_the_paper() -> None:
     read, raw = datasets.load("bike_sharing"), datasets.load("bike")
     np.testing.assert_array_equal(read.y, raw.y)
     codes = {"season": "season", "weekday": "weekday", "day_off": "workingday", "weather": "weathersit"}
-    for word, code in codes.items():
-        pairs = set(zip(read.X[word], raw.X[code], strict=True))
-        assert len(pairs) == read.X[word].nunique() == raw.X[code].nunique()
+    for name, code in codes.items():
+        pairs = set(zip(read.X[name], raw.X[code], strict=True))
+        assert len(pairs) == read.X[name].nunique() == raw.X[code].nunique()
     np.testing.assert_array_equal(read.X["day_off"] == "yes", raw.X["workingday"] == 0)
     np.testing.assert_array_equal(read.X["holiday"] == "yes", raw.X["holiday"] == 1)
     np.testing.assert_allclose(read.X["temperature"], 47 * raw.X["temp"] - 8, atol=0.05)
@@ -129,9 +129,9 @@ def test_the_package_holds_the_files_and_says_whose_they_are() -> None:
     assert sum(path.stat().st_size for path in fetch.SHIPPED.iterdir()) < 1_000_000
     notice = (fetch.SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
     for source in sources:
-        told = notice.partition(f"## {source.file}.gz")[2].partition("## ")[0]
-        assert source.sha256 in told
-        assert "creativecommons.org" in told
+        section = notice.partition(f"## {source.file}.gz")[2].partition("## ")[0]
+        assert source.sha256 in section
+        assert "creativecommons.org" in section
     root = Path(__file__).parents[2]
     project = tomllib.loads((root / "pyproject.toml").read_text())
     assert "src/bgn/datasets/files/NOTICE.md" in project["project"]["license-files"]
@@ -176,7 +176,7 @@ def test_unknown_names_are_refused() -> None:
         datasets.load("housing", columns="all")
 
 
-def test_without_pandas_x_is_an_array_and_words_are_refused() -> None:
+def test_without_pandas_x_is_an_array_and_text_is_refused() -> None:
     code = (
         "from bgn import datasets; d = datasets.load('diabetes')\n"
         "assert type(d.X).__name__ == 'ndarray' and d.X.shape == (442, 10)\n"

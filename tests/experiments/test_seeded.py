@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bgn import BGNClassifier, BGNRegressor
-from bgn.datasets.specs import SPECS
+from bgn.datasets.build import SPECS
 from experiments import STUDIES, code, data, runner
 from experiments.store import Options
 

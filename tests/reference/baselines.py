@@ -16,8 +16,8 @@ def sigmoid(x):
     return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
 
 
-def slope(method, u, sharpness):
-    """Return the slope that stands in for the step's, from the formula of the table of methods."""
+def derivative(method, u, sharpness):
+    """Return the derivative that stands in for the step's, from the formula of the table of methods."""
     s = sigmoid(sharpness * u)
     return {
         "bnn": np.where(np.abs(u) <= 1, 1.0, 0.0),
@@ -30,7 +30,7 @@ def slope(method, u, sharpness):
 
 
 def curve(method, u, sharpness):
-    """Return the smooth curve (a tensor) whose derivative the slope is."""
+    """Return the smooth curve (a tensor) whose derivative that is."""
     s = torch.sigmoid(sharpness * u)
     return {
         "bnn": u.clamp(-1, 1),
@@ -178,5 +178,5 @@ def gradient(trained, split_rows):
     low, high = batches(len(x), batch_size(config, split_rows))[0]
     rows = shuffles(len(x), torch.tensor([config.seed]), 1)[0][low:high]
     nn.functional.mse_loss(model(x[rows]), y[rows]).backward()
-    slopes = torch.cat([parameter.grad.flatten() for parameter in ordered(model)])
-    return slopes[: trained.shape.n_connections].numpy()
+    gradients = torch.cat([parameter.grad.flatten() for parameter in ordered(model)])
+    return gradients[: trained.shape.n_connections].numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-from bgn.baselines.network import METHODS, Pieces, Running, Shape
+from bgn.baselines.network import METHODS, Parameters, Running, Shape
 from bgn.inputs.arguments import chosen, real, whole
 from bgn.model.step import Floats
 
@@ -93,16 +93,14 @@ class Scaling:
 
     @classmethod
     def of(cls, split: Split, scale_target: bool) -> Scaling:
-        """Measure the training rows of a split; raw targets have centre 0 and scale 1."""
+        """Measure the training rows of a split; raw targets have center 0 and scale 1."""
         target = (float(split.y.mean()), float(_scale(split.y))) if scale_target else (0.0, 1.0)
         return cls(split.X.mean(axis=0), _scale(split.X), *target)
 
     def inputs(self, X: Floats) -> Floats:
-        """Return rows in units of the training rows."""
         return (X - self.center) / self.scale
 
     def target(self, y: Floats) -> Floats:
-        """Return targets in units of the training targets."""
         return (y - self.target_center) / self.target_scale
 
 
@@ -120,7 +118,7 @@ class Tables:
     scalings: tuple[Scaling, ...]
     train: tuple[Tensor, Tensor]
     validation: tuple[Tensor, Tensor]
-    test: tuple[Tensor, Tensor] | None = field(default=None)
+    test: tuple[Tensor, Tensor] | None = None
 
     @classmethod
     def of(cls, splits: Sequence[Split], scale_target: bool, device: torch.device) -> Tables:
@@ -162,11 +160,6 @@ def batches(rows: int, size: int) -> list[tuple[int, int]]:
     if len(edges) > 1 and rows - edges[-1] < size / 4:
         edges.pop()
     return list(zip(edges, [*edges[1:], rows], strict=True))
-
-
-def automatic_batch_size(rows: int) -> int:
-    """Return the paper's batch size: 512 for tables of more than 9,000 rows, else 64."""
-    return 512 if rows > 9000 else 64
 
 
 def positive(name: str, value: Any) -> None:
@@ -272,11 +265,11 @@ class Trained:
     test_mse: float | None
     note: str | None
 
-    def pieces(self) -> tuple[Pieces, Running, Pieces | None]:
+    def pieces(self) -> tuple[Parameters, Running, Parameters | None]:
         """Return parameters, running statistics and mask in float64, as a stack of one."""
 
         def table(values: NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(values).double()[None]
 
-        mask = None if self.mask is None else Pieces(self.shape, table(self.mask))
-        return Pieces(self.shape, table(self.parameters)), Running(self.shape, table(self.running)), mask
+        mask = None if self.mask is None else Parameters(self.shape, table(self.mask))
+        return Parameters(self.shape, table(self.parameters)), Running(self.shape, table(self.running)), mask

@@ -83,7 +83,7 @@ def fold(
     weights = [layer[0].numpy().copy() for layer in effective_weights(pieces, surrogate, mask)]
     biases = [np.zeros(len(layer)) for layer in weights]
     output, base = pieces.output[0, 0].numpy().copy(), pieces.base.item()
-    if surrogate.levels == (0.0, 1.0):
+    if surrogate.outputs == (0.0, 1.0):
         for later, bias in zip(weights[1:], biases[1:], strict=True):
             bias += later.sum(axis=1) / 2
             later /= 2
@@ -101,7 +101,7 @@ def fold(
     weights[0] /= scaling.scale
     output *= scaling.target_scale
     base = base * scaling.target_scale + scaling.target_center
-    if surrogate.levels is None:
+    if surrogate.outputs is None:
         return ReluNetwork(tuple(zip(weights, biases, strict=True)), output, base)
     layers = [Layer(layer, bias) for layer, bias in zip(weights, biases, strict=True)]
     return Network.of_layers(layers, output, base, feature_names, target_name)
@@ -155,7 +155,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         As everywhere in scikit-learn.
     """
 
-    _method = ""
+    _method, _sharpness = "", ""
 
     def __init__(
         self,
@@ -205,23 +205,22 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        return take_over(self, unfitted(self)._fit(X, y, eval_set))
-
-    def _fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None) -> Self:
+        fresh = unfitted(self)
         target_name = getattr(y, "name", None)
-        X, y = self._table(X, y, least=2 if eval_set is None else 1)
-        seed = _seed(self.random_state)
-        config = self._config(seed)
-        self.split_ = self._split(X, y, eval_set, seed)
-        self.trained_ = train_many([config], self.split_, self.device)[0]
-        self.history_ = self.trained_.history
-        self.best_epoch_ = self.trained_.best_epoch
-        self.validation_mse_ = self.trained_.validation_mse
-        if self.trained_.note:
-            warnings.warn(f"{type(self).__name__} {self.trained_.note}.", ConvergenceWarning, stacklevel=3)
-        names = getattr(self, "feature_names_in_", None)
-        self._keep(fold(self.trained_, names, target_name if isinstance(target_name, str) else None))
-        return self
+        X, y = fresh._table(X, y, least=2 if eval_set is None else 1)
+        random_state = self.random_state
+        is_seed = isinstance(random_state, Integral) and int(random_state) >= 0
+        seed = int(random_state) if is_seed else seed_of(random_state)
+        config = fresh._config(seed)
+        fresh.split_ = fresh._split(X, y, eval_set, seed)
+        fresh.trained_ = trained = train_many([config], fresh.split_, self.device)[0]
+        fresh.history_, fresh.best_epoch_ = trained.history, trained.best_epoch
+        fresh.validation_mse_ = trained.validation_mse
+        if trained.note:
+            warnings.warn(f"{type(self).__name__} {trained.note}.", ConvergenceWarning, stacklevel=2)
+        names = getattr(fresh, "feature_names_in_", None)
+        fresh._keep(fold(trained, names, target_name if isinstance(target_name, str) else None))
+        return take_over(self, fresh)
 
     def predict(self, X: Any) -> Floats:
         """Return the folded network's value of every row.
@@ -244,9 +243,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         return X, y
 
     def _keep(self, folded: Network | ReluNetwork) -> None:
-        """Store the network that `predict` uses."""
-        self.folded_ = folded
-        self.network_ = folded
+        self.folded_ = self.network_ = folded
 
     def _split(self, X: Floats, y: Floats, eval_set: tuple[Any, Any] | None, seed: int) -> Split:
         """Return the rows to train on and the rows to stop by."""
@@ -265,19 +262,15 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         return Split(X, y, X_held, y_held)
 
     def _config(self, seed: int) -> Config:
-        """Return the parameters as training wants them, or say which is wrong."""
+        """Return the parameters as training needs them; raise an error that names a wrong one."""
         own = self.get_params(deep=False)
         named = {field.name: own[field.name] for field in fields(Config) if field.name in own}
+        if self._sharpness:
+            positive(self._sharpness, own[self._sharpness])
+            named["sharpness"] = float(own[self._sharpness])
         widths = tuple(np.atleast_1d(self.hidden_layers).tolist())
         made = {"method": self._method, "seed": seed, "hidden_layers": widths, "scale_target": bool(self.scale_target)}
         return Config(**(named | made))
-
-
-def _seed(random_state: Any) -> int:
-    """Return an integer as it is, and a draw from anything else that scikit-learn takes."""
-    if isinstance(random_state, Integral) and int(random_state) >= 0:
-        return int(random_state)
-    return seed_of(random_state)
 
 
 @inherit_parameters
@@ -287,10 +280,9 @@ class BNNRegressor(BaselineRegressor):
     Parameters
     ----------
     surrogate : {"clipped", "identity"}, default "clipped"
-        Slope that stands in for the step's: 1 between -1 and 1, or 1 everywhere (clearly worse).
-    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
-scale_target, output_init, device, random_state
-        Common to all, see :class:`BaselineRegressor`.
+        Derivative that stands in for the step's: 1 between -1 and 1, or 1 everywhere (clearly worse).
+    **common
+        As for :class:`BaselineRegressor`.
 
     Examples
     --------
@@ -316,7 +308,7 @@ scale_target, output_init, device, random_state
 
 @inherit_parameters
 class BNNPlusRegressor(BaselineRegressor):
-    """BNN+: steps of 0 and 1, the slope of the SignSwish curve, weights drawn towards -1 and 1.
+    """BNN+: steps of 0 and 1, the derivative of the SignSwish curve, weights drawn towards -1 and 1.
 
     Parameters
     ----------
@@ -326,22 +318,12 @@ class BNNPlusRegressor(BaselineRegressor):
         Penalty on the hidden weights: ``abs(1 - abs(w))`` or ``(1 - abs(w)) ** 2``.
     penalty_strength : float, default 1e-6
         Its factor.
-    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
-scale_target, output_init, device, random_state
-        Common to all, see :class:`BaselineRegressor`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.baselines import BNNPlusRegressor
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
-    >>> model = BNNPlusRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
-    True
+    **common
+        As for :class:`BaselineRegressor`.
     """
 
     _method = "bnn_plus"
+    _sharpness = "beta"
 
     def __init__(
         self,
@@ -358,29 +340,17 @@ scale_target, output_init, device, random_state
         self.penalty_strength = penalty_strength
 
     def _config(self, seed: int) -> Config:
-        positive("beta", self.beta)
         positive("penalty_strength", self.penalty_strength)
-        return replace(super()._config(seed), sharpness=float(self.beta))
+        return super()._config(seed)
 
 
 class BiRealRegressor(BaselineRegressor):
-    """Bi-real net*: steps of -1 and 1 with a triangular slope, and no real-valued shortcuts.
+    """Bi-real net*: steps of -1 and 1 with a triangular derivative, and no real-valued shortcuts.
 
     Parameters
     ----------
-    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
-scale_target, output_init, device, random_state
-        Common to all, see :class:`BaselineRegressor`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.baselines import BiRealRegressor
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
-    >>> model = BiRealRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
-    True
+    **common
+        As for :class:`BaselineRegressor`.
     """
 
     _method = "bireal"
@@ -394,30 +364,16 @@ class QuantizationNetworkRegressor(BaselineRegressor):
     ----------
     temperature : float, default 5.0
         Sharpness at the first epoch; twice that at the second, and so on.
-    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
-scale_target, output_init, device, random_state
-        Common to all, see :class:`BaselineRegressor`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.baselines import QuantizationNetworkRegressor
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
-    >>> model = QuantizationNetworkRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
-    True
+    **common
+        As for :class:`BaselineRegressor`.
     """
 
     _method = "quantization"
+    _sharpness = "temperature"
 
     def __init__(self, hidden_layers: Any = (500,), *, temperature: float = 5.0, **common: Any) -> None:
         super().__init__(hidden_layers, **common)
         self.temperature = temperature
-
-    def _config(self, seed: int) -> Config:
-        positive("temperature", self.temperature)
-        return replace(super()._config(seed), sharpness=float(self.temperature))
 
 
 class BinaryConnectRegressor(BaselineRegressor):
@@ -427,19 +383,8 @@ class BinaryConnectRegressor(BaselineRegressor):
 
     Parameters
     ----------
-    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
-scale_target, output_init, device, random_state
-        Common to all, see :class:`BaselineRegressor`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bgn.baselines import BinaryConnectRegressor
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> y = np.maximum(X[:, 0], 0) + X[:, 1]
-    >>> model = BinaryConnectRegressor((64,), random_state=0, max_epochs=40).fit(X, y)
-    >>> bool(model.score(X, y) > 0.8)
-    True
+    **common
+        As for :class:`BaselineRegressor`.
     """
 
     _method = "binaryconnect"

@@ -1,8 +1,8 @@
 """Networks of the rivals' kind: steps trained by gradients, and many networks of one shape as one.
 
-A :class:`Surrogate` says what a neuron answers and which slope stands in for the step's. All numbers of a model that
-are trained lie in one row of a matrix (models, parameters), so that the optimiser is a few passes over one tensor;
-:class:`Pieces` are the named views into such a matrix. The backward pass is written out: no tape, few passes over
+A :class:`Surrogate` says what a neuron answers and which derivative stands in for that of the step. All numbers of a
+model that are trained lie in one row of a matrix (models, parameters): the optimizer is a few passes over one tensor;
+:class:`Parameters` are the named views into such a matrix. The backward pass is written out: no tape, few passes over
 memory, no step that waits for the device. A model never sees another's numbers.
 
 A hidden layer is ``z = W a`` without bias, ``u = batch norm(z)``, ``h = answer(u)``; the output is linear.
@@ -34,21 +34,21 @@ def _sigmoid(x: Tensor) -> Tensor:
 
 
 class Surrogate:
-    """A step trained by gradients; the subclasses say with which slope."""
+    """A step trained by gradients; the subclasses say with which derivative."""
 
-    levels: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
+    outputs: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     binary_weights: ClassVar[bool] = False
 
     def hard(self, u: Tensor) -> Tensor:
-        """Return what the neuron answers in evaluation: the higher level where ``u >= 0``, else the lower."""
+        """Return what the neuron answers in evaluation: the higher output where ``u >= 0``, else the lower."""
         fires = torch.ge(u, 0, out=torch.empty_like(u))
-        return fires if self.levels == (0.0, 1.0) else fires.mul_(2).sub_(1)
+        return fires if self.outputs == (0.0, 1.0) else fires.mul_(2).sub_(1)
 
     def forward(self, u: Tensor, sharpness: Tensor) -> Tensor:
         """Return what the neuron answers in training; the hard answer but for methods that say otherwise."""
         return self.hard(u)
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         """Return the stand-in for d answer / d u, a new tensor; `answer` is what :meth:`forward` gave."""
         raise NotImplementedError
 
@@ -57,29 +57,29 @@ class Surrogate:
         return start
 
 
-class StraightThrough(Surrogate):
-    """BNN*: the slope of the line, 1 everywhere."""
+class IdentityStep(Surrogate):
+    """BNN*, the straight-through estimator: derivative 1 everywhere."""
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return 1."""
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         return torch.ones_like(u)
 
 
-class ClippedStraightThrough(Surrogate):
-    """BNN*: the slope of the line between -1 and 1, nothing outside."""
+class ClippedStep(Surrogate):
+    """BNN*, the clipped straight-through estimator: derivative 1 where ``abs(u) <= 1``, else 0."""
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return 1 where ``abs(u) <= 1``, else 0."""
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         return u.abs().le_(1)
 
 
 class SwishStep(Surrogate):
-    """BNN+: answers 0 and 1, with the slope of the SignSwish curve; `sharpness` is the paper's beta."""
+    """BNN+: answers 0 and 1, with the derivative of the SignSwish curve; `sharpness` is the paper's beta.
 
-    levels = (0.0, 1.0)
+    The derivative is ``b s (1 - s) (2 + b u (1 - 2 s))`` with ``s = sigmoid(b u)``.
+    """
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return ``b s (1 - s) (2 + b u (1 - 2 s))`` with ``s = sigmoid(b u)``."""
+    outputs = (0.0, 1.0)
+
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         scaled = u * sharpness
         s = _sigmoid(scaled)
         bend = torch.addcmul(scaled, scaled, s, value=-2).add_(2)
@@ -87,49 +87,43 @@ class SwishStep(Surrogate):
 
 
 class QuadraticStep(Surrogate):
-    """Bi-real*: the slope of a parabola on either side of 0, a triangle."""
+    """Bi-real*: the derivative of a parabola on either side of 0, ``max(0, 2 - 2 abs(u))``."""
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return ``max(0, 2 - 2 abs(u))``."""
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         return u.abs().mul_(-2).add_(2).clamp_(min=0)
 
 
 class SharpeningSigmoid(Surrogate):
     """Quantization networks: a sigmoid in training, sharper every epoch, and the step it tends to in evaluation."""
 
-    levels = (0.0, 1.0)
+    outputs = (0.0, 1.0)
 
     def forward(self, u: Tensor, sharpness: Tensor) -> Tensor:
-        """Return ``sigmoid(T u)``."""
         return _sigmoid(u * sharpness)
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return ``T s (1 - s)`` with ``s`` the answer."""
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         return torch.addcmul(answer, answer, answer, value=-1).mul_(sharpness)
 
     def sharpness(self, start: Tensor, epoch: int) -> Tensor:
-        """Return the temperature, `start` times the number of the epoch."""
         return start * epoch
 
 
 class BinaryWeightRelu(Surrogate):
-    """BinaryConnect: an ordinary ReLU, over weights of which only the sign is used."""
+    """BinaryConnect: an ordinary ReLU, without a step, over weights of which only the sign is used."""
 
-    levels = None
+    outputs = None
     binary_weights = True
 
     def hard(self, u: Tensor) -> Tensor:
-        """Return ``max(0, u)``: there is no step here."""
         return u.clamp(min=0)
 
-    def slope(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
-        """Return 1 where ``u > 0``, else 0."""
+    def derivative(self, u: Tensor, answer: Tensor, sharpness: Tensor) -> Tensor:
         return torch.gt(u, 0, out=torch.empty_like(u))
 
 
 METHODS: dict[str, Surrogate] = {
-    "bnn": ClippedStraightThrough(),
-    "bnn_identity": StraightThrough(),
+    "bnn": ClippedStep(),
+    "bnn_identity": IdentityStep(),
     "bnn_plus": SwishStep(),
     "bireal": QuadraticStep(),
     "quantization": SharpeningSigmoid(),
@@ -137,7 +131,7 @@ METHODS: dict[str, Surrogate] = {
 }
 
 
-def penalty_slope(kind: str, weights: Tensor) -> Tensor:
+def penalty_gradient(kind: str, weights: Tensor) -> Tensor:
     """Return dR/dw for R1 = abs(1 - abs(w)) (``"l1"``) or R2 = (1 - abs(w))^2 (``"l2"``)."""
     if kind == "l1":
         return weights.abs().sub_(1).mul_(weights).sign_()
@@ -150,7 +144,7 @@ MOMENTUM = 0.1
 
 @dataclass(frozen=True)
 class Shape:
-    """Inputs and widths of a network, and where its numbers lie in a row of parameters.
+    """Inputs and widths of a network, (width, inputs) of its layers, and where its numbers lie in a row of parameters.
 
     The order is: weights of every hidden layer, output weights, then gammas, betas (layer by layer) and the base.
     Everything that pruning may touch comes first.
@@ -161,7 +155,6 @@ class Shape:
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:
-        """(width, inputs) of every hidden layer."""
         return tuple(zip(self.widths, (self.n_inputs, *self.widths), strict=False))
 
     @property
@@ -171,28 +164,19 @@ class Shape:
 
     @property
     def n_hidden(self) -> int:
-        """Connections of the hidden layers."""
         return sum(self.sizes[:-1])
 
     @property
     def n_connections(self) -> int:
-        """Connections, hidden and output."""
         return sum(self.sizes)
 
     @property
     def n_neurons(self) -> int:
-        """Hidden neurons."""
         return sum(self.widths)
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are trained."""
         return self.n_connections + 2 * self.n_neurons + 1
-
-    @property
-    def row_length(self) -> int:
-        """Length of a row in training: padded, so that every model's matrices start on a 64-byte boundary."""
-        return -(-self.n_parameters // 16) * 16
 
     def start(self, seed: int, output: str) -> Tensor:
         """Return first parameters: Kaiming-uniform weights; the output layer at zero, or as the rest."""
@@ -207,7 +191,7 @@ class Shape:
         return values
 
 
-class Pieces:
+class Parameters:
     """Named views into a table of parameters, of their gradients, or of a mask; rows may be padded."""
 
     def __init__(self, shape: Shape, table: Tensor) -> None:
@@ -233,11 +217,10 @@ class Running:
 
     @staticmethod
     def start(shape: Shape) -> Tensor:
-        """Return means 0 and variances 1."""
         return torch.cat([torch.zeros(shape.n_neurons), torch.ones(shape.n_neurons)])
 
 
-def effective_weights(pieces: Pieces, surrogate: Surrogate, mask: Pieces | None) -> Sequence[Tensor]:
+def effective_weights(pieces: Parameters, surrogate: Surrogate, mask: Parameters | None) -> Sequence[Tensor]:
     """Return the hidden weights that the forward pass uses: the signs, for binary weights that are not pruned."""
     if not surrogate.binary_weights:
         return pieces.weights
@@ -245,7 +228,7 @@ def effective_weights(pieces: Pieces, surrogate: Surrogate, mask: Pieces | None)
     return signs if mask is None else [sign * kept for sign, kept in zip(signs, mask.weights, strict=True)]
 
 
-def _output(pieces: Pieces, answer: Tensor) -> Tensor:
+def _output(pieces: Parameters, answer: Tensor) -> Tensor:
     """Return the linear output, (models, rows, 1).
 
     A product and a sum rather than a matrix-vector product, which rounds differently for one model and for many.
@@ -254,31 +237,19 @@ def _output(pieces: Pieces, answer: Tensor) -> Tensor:
 
 
 def gradients(
-    pieces: Pieces,
-    into: Pieces,
+    pieces: Parameters,
+    into: Parameters,
     running: Running,
     x: Tensor,
     y: Tensor,
     surrogate: Surrogate,
     sharpness: Tensor,
-    mask: Pieces | None = None,
+    mask: Parameters | None = None,
 ) -> Tensor:
-    """Write the gradient of every model's mean squared error on its batch, and return the errors.
+    """Write the gradient of every model's mean squared error on its batch to `into`, and return the errors.
 
-    Parameters
-    ----------
-    pieces, into : Pieces
-        Read: the parameters. Written: their gradients.
-    running : Running
-        Updated with the batch's means and variances.
-    x, y : Tensor, shapes (models, rows, inputs) and (models, rows, 1)
-        A batch per model.
-    surrogate, sharpness, mask
-        The method, its sharpness per model, and which connections are left (only binary weights need to know).
-
-    Returns
-    -------
-    Tensor, shape (models,)
+    `running` is updated with the batch's means and variances; `x` and `y` hold a batch per model. Only binary weights
+    need the mask.
     """
     rows = x.shape[1]
     weights = effective_weights(pieces, surrogate, mask)
@@ -292,7 +263,7 @@ def gradients(
     back = error * pieces.output
     for k in reversed(range(len(weights))):
         below, normal, scale, u, answer = kept.pop()
-        du = surrogate.slope(u, answer, sharpness).mul_(back)
+        du = surrogate.derivative(u, answer, sharpness).mul_(back)
         torch.sum(du, 1, keepdim=True, out=into.beta[k])
         torch.sum(torch.mul(du, normal, out=u), 1, keepdim=True, out=into.gamma[k])
         du.sub_(into.beta[k] / rows).addcmul_(normal, into.gamma[k], value=-1 / rows)
@@ -304,7 +275,7 @@ def gradients(
 
 
 def _forward(
-    weights: Sequence[Tensor], pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, sharpness: Tensor
+    weights: Sequence[Tensor], pieces: Parameters, running: Running, x: Tensor, surrogate: Surrogate, sharpness: Tensor
 ) -> list[tuple[Tensor, ...]]:
     """Return what the way back needs of every layer: its input, normalised sums, their scale, `u` and the answer."""
     rows = x.shape[1]
@@ -325,7 +296,7 @@ def _forward(
 
 
 def evaluate(
-    pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, mask: Pieces | None, most: int
+    pieces: Parameters, running: Running, x: Tensor, surrogate: Surrogate, mask: Parameters | None, most: int
 ) -> Tensor:
     """Return every model's hard output on its rows, shape (models, rows, 1).
 

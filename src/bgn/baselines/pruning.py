@@ -1,6 +1,6 @@
 """Halve a trained network again and again, fine-tuning after every cut.
 
-A connection's score is its magnitude, its magnitude relative to its layer's, its magnitude times its slope on one
+A connection's score is its magnitude, its magnitude relative to its layer's, its magnitude times its gradient on one
 training batch, or chance. Ranking all connections together is global, each layer by itself layerwise. Biases and batch
 norms are neither counted nor cut.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.baselines.data import Config, Split, Tables, Trained, batches, shuffles
+from bgn.baselines.data import Split, Tables, Trained, batches, shuffles
 from bgn.baselines.estimators import BaselineRegressor, Floats, ReluNetwork, fold
-from bgn.baselines.network import METHODS, Pieces, gradients
+from bgn.baselines.network import METHODS, Parameters, gradients
 from bgn.baselines.training import batch_size, choose_device, train_stack
 from bgn.inputs.arguments import chosen
 from bgn.model.network import Network
@@ -111,20 +111,13 @@ def prune(
 
 def _rounds(estimator: BaselineRegressor, method: str, schedule: str, seed: int) -> Iterator[Round]:
     """Cut, fine-tune, fold, until nothing can be cut."""
-    trained, split = estimator.trained_, estimator.split_
-    device = choose_device(estimator.device)
     names, target = getattr(estimator, "feature_names_in_", None), getattr(estimator.folded_, "target_name", None)
-    first_rate = trained.config.learning_rate
-    number = 0
-    while True:
-        number += 1
-        start = _cut(trained, split, method, number, seed)
-        if start is None:
-            return
-        config = _slower(trained, first_rate, schedule, number, seed)
-        trained = train_stack([config], [split], device, start=[start])[0]
-        folded = fold(trained, names, target)
-        yield Round(number, folded.n_weights, trained.validation_mse, config.learning_rate, trained, folded)
+    device, ways = choose_device(estimator.device), [(method, schedule)]
+    cuts = _cuts([estimator.trained_], [estimator.split_], ways, [seed], device)
+    for number, pruned in enumerate(cuts, start=1):
+        trained = pruned[0]
+        folded, rate = fold(trained, names, target), trained.config.learning_rate
+        yield Round(number, folded.n_weights, trained.validation_mse, rate, trained, folded)
 
 
 def prune_many(
@@ -161,21 +154,35 @@ def prune_many(
     for method, schedule in ways:
         chosen("method", method, PRUNINGS)
         chosen("schedule", schedule, SCHEDULES)
-    where = choose_device(device)
-    rates = [model.config.learning_rate for model in models]
     rounds: list[list[Trained]] = [[] for _ in models]
-    going, number = list(range(len(models))), 0
-    while going:
-        number += 1
-        last = {i: rounds[i][-1] if rounds[i] else models[i] for i in going}
-        cut = {i: _cut(last[i], splits[i], ways[i][0], number, models[i].config.seed) for i in going}
-        going = [i for i in going if cut[i] is not None]
-        if going:
-            start = [place for i in going if (place := cut[i]) is not None]
-            configs = [_slower(last[i], rates[i], ways[i][1], number, models[i].config.seed) for i in going]
-            for i, trained in zip(going, train_stack(configs, [splits[i] for i in going], where, start), strict=True):
-                rounds[i].append(trained)
+    for pruned in _cuts(models, splits, ways, [model.config.seed for model in models], choose_device(device)):
+        for i, trained in pruned.items():
+            rounds[i].append(trained)
     return rounds
+
+
+def _cuts(
+    models: Sequence[Trained],
+    splits: Sequence[Split],
+    ways: Sequence[tuple[str, str]],
+    seeds: Sequence[int],
+    device: torch.device,
+) -> Iterator[dict[int, Trained]]:
+    """Yield the networks with half the connections of the round before, fine-tuned, without those that are done."""
+    left = dict(enumerate(models))
+    for number in count(1):
+        starts: dict[int, Trained] = {}
+        for i, model in left.items():
+            method, schedule = ways[i]
+            start = _cut(model, splits[i], method, number, seeds[i])
+            if start is not None:
+                rate = models[i].config.learning_rate / 10 ** (number if schedule == "paper" else 1)
+                starts[i] = replace(start, config=replace(model.config, learning_rate=rate, seed=seeds[i]))
+        if not starts:
+            return
+        configs, rows = [start.config for start in starts.values()], [splits[i] for i in starts]
+        left = dict(zip(starts, train_stack(configs, rows, device, list(starts.values())), strict=True))
+        yield left
 
 
 def _cut(trained: Trained, split: Split, method: str, number: int, seed: int) -> Trained | None:
@@ -189,12 +196,6 @@ def _cut(trained: Trained, split: Split, method: str, number: int, seed: int) ->
     mask = np.ones(trained.shape.n_parameters, dtype=bool)
     mask[:connections] = left
     return replace(trained, mask=mask)
-
-
-def _slower(trained: Trained, first_rate: float, schedule: str, number: int, seed: int) -> Config:
-    """Return how a round is fine-tuned."""
-    rate = first_rate / 10 ** (number if schedule == "paper" else 1)
-    return replace(trained.config, learning_rate=rate, seed=seed)
 
 
 def halve(
@@ -224,20 +225,15 @@ def _scores(trained: Trained, split: Split, method: str, generator: np.random.Ge
     if method == "random":
         return generator.random(len(weights))
     if method == "global_scaled":
-        return np.abs(weights) / np.repeat(_sizes(trained, weights), trained.shape.sizes)
+        parts = [part[part != 0] for part in np.split(weights, np.cumsum(trained.shape.sizes)[:-1])]
+        sizes = [np.sqrt(np.mean(part**2)) if len(part) else 1.0 for part in parts]
+        return np.abs(weights) / np.repeat(sizes, trained.shape.sizes)
     if method.endswith("magnitude"):
         return np.abs(weights)
-    return np.abs(weights * batch_slopes(trained, split))
+    return np.abs(weights * batch_gradients(trained, split))
 
 
-def _sizes(trained: Trained, weights: Floats) -> Floats:
-    """Return the root mean square of the weights that are left, layer by layer."""
-    edges = np.cumsum(trained.shape.sizes)[:-1]
-    parts = [part[part != 0] for part in np.split(weights, edges)]
-    return np.array([np.sqrt(np.mean(part**2)) if len(part) else 1.0 for part in parts])
-
-
-def batch_slopes(trained: Trained, split: Split) -> Floats:
+def batch_gradients(trained: Trained, split: Split) -> Floats:
     """Return d error / d weight of every connection on the first batch of the first epoch, in float64.
 
     The sharpness is that of a first epoch, from which fine-tuning starts again.
@@ -249,7 +245,7 @@ def batch_slopes(trained: Trained, split: Split) -> Floats:
     x, y = (tensor[:, rows[low:high]] for tensor in tables.train)
     surrogate = METHODS[config.method]
     pieces, running, mask = trained.pieces()
-    slopes = Pieces(shape, torch.zeros_like(pieces.table))
+    derivatives = Parameters(shape, torch.zeros_like(pieces.table))
     sharpness = torch.tensor(config.sharpness, dtype=torch.float64).reshape(1, 1, 1)
-    gradients(pieces, slopes, running, x, y, surrogate, surrogate.sharpness(sharpness, 1), mask)
-    return np.asarray(slopes.table[0, : shape.n_connections].numpy())
+    gradients(pieces, derivatives, running, x, y, surrogate, surrogate.sharpness(sharpness, 1), mask)
+    return np.asarray(derivatives.table[0, : shape.n_connections].numpy())

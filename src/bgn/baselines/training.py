@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bgn.baselines import network
-from bgn.baselines.data import Config, Epoch, Split, Tables, Trained, automatic_batch_size, batches, shuffles
-from bgn.baselines.network import METHODS, Pieces, Running, Shape, penalty_slope
+from bgn.baselines.data import Config, Epoch, Split, Tables, Trained, batches, shuffles
+from bgn.baselines.network import METHODS, Parameters, Running, Shape, penalty_gradient
 
 
 def most_numbers(device: torch.device) -> int:
@@ -50,11 +50,6 @@ class _State:
     seed: Tensor
     table: Tensor
     mask: Tensor | None = None
-
-    def take(self, models: Tensor) -> _State:
-        """Return the state of some of the models."""
-        taken: dict[str, Any] = {name: tensor[models] for name, tensor in vars(self).items() if tensor is not None}
-        return _State(**taken)
 
 
 class Stack:
@@ -86,7 +81,7 @@ class Stack:
         else:
             parameters = torch.stack([torch.from_numpy(model.parameters) for model in start])
             running = torch.stack([torch.from_numpy(model.running) for model in start])
-        padding = (0, self.shape.row_length - self.shape.n_parameters)
+        padding = (0, -self.shape.n_parameters % 16)  # every model's matrices start on a 64-byte boundary
         parameters, running = nn.functional.pad(parameters, padding).to(device, dtype), running.to(device, dtype)
         mask, kept = None, masks(start)
         if kept is not None:
@@ -115,10 +110,10 @@ class Stack:
     def _arrange(self) -> None:
         """Lay out views and the rows of every model that is left."""
         state = self.state
-        self.pieces = Pieces(self.shape, state.parameters)
-        self.slopes = Pieces(self.shape, torch.zeros_like(state.parameters))
+        self.pieces = Parameters(self.shape, state.parameters)
+        self.gradients = Parameters(self.shape, torch.zeros_like(state.parameters))
         self.running = Running(self.shape, state.running)
-        self.mask = None if state.mask is None else Pieces(self.shape, state.mask)
+        self.mask = None if state.mask is None else Parameters(self.shape, state.mask)
         self.watched = tuple(tensor[state.table] for tensor in self.validation)
 
     def epoch(self, number: int) -> NDArray[np.float64]:
@@ -131,7 +126,7 @@ class Stack:
         for low, high in self.bounds:
             batch = x[:, low:high], y[:, low:high]
             loss = network.gradients(
-                self.pieces, self.slopes, self.running, *batch, self.surrogate, sharpness, self.mask
+                self.pieces, self.gradients, self.running, *batch, self.surrogate, sharpness, self.mask
             )
             total.add_(loss, alpha=high - low)
             self._descend()
@@ -142,19 +137,19 @@ class Stack:
 
     def _descend(self, first: float = 0.9, second: float = 0.999, epsilon: float = 1e-8) -> None:
         """One step of Adam for every model at its own rate."""
-        state, slope = self.state, self.slopes.table
-        hidden = slope[:, : self.shape.n_hidden]
+        state, gradient = self.state, self.gradients.table
+        hidden = gradient[:, : self.shape.n_hidden]
         weights = state.parameters[:, : self.shape.n_hidden]
         if self.penalty is not None:
-            hidden.addcmul_(penalty_slope(self.penalty, weights), state.strength)
+            hidden.addcmul_(penalty_gradient(self.penalty, weights), state.strength)
         if state.mask is not None:
-            slope.mul_(state.mask)
+            gradient.mul_(state.mask)
         self.steps += 1
-        state.first_moment.lerp_(slope, 1 - first)
-        state.second_moment.mul_(second).addcmul_(slope, slope, value=1 - second)
+        state.first_moment.lerp_(gradient, 1 - first)
+        state.second_moment.mul_(second).addcmul_(gradient, gradient, value=1 - second)
         correction = (1 - second**self.steps) ** 0.5
-        deviation = torch.sqrt(state.second_moment, out=slope).add_(epsilon * correction)
-        move = torch.div(state.first_moment, deviation, out=slope)
+        deviation = torch.sqrt(state.second_moment, out=gradient).add_(epsilon * correction)
+        move = torch.div(state.first_moment, deviation, out=gradient)
         state.parameters.addcmul_(move, state.rate, value=-correction / (1 - first**self.steps))
         if self.surrogate.binary_weights:
             weights.clamp_(-1, 1)
@@ -166,14 +161,12 @@ class Stack:
             self.state.best[models] = self.state.parameters[models]
             self.state.best_running[models] = self.state.running[models]
 
-    def leave(self, staying: Sequence[int]) -> None:
+    def keep_only(self, models: Sequence[int]) -> None:
         """Go on with some of the models."""
-        self.state = self.state.take(torch.tensor(staying, dtype=torch.int64, device=self.state.best.device))
+        places = torch.tensor(models, dtype=torch.int64, device=self.state.best.device)
+        kept: dict[str, Any] = {name: tensor[places] for name, tensor in vars(self.state).items() if tensor is not None}
+        self.state = _State(**kept)
         self._arrange()
-
-    def rates(self, rates: Sequence[float]) -> None:
-        """Set every model's learning rate."""
-        self.state.rate.copy_(torch.tensor(rates, dtype=torch.float64)[:, None])
 
 
 _ALONE = 1 << 20  # products in a batch's largest matrix product, above which a second thread pays
@@ -237,9 +230,9 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
 
 
 def batch_size(config: Config, split: Split) -> int:
-    """Return the number of rows in a batch."""
+    """Return the number of rows in a batch: by default the paper's."""
     if config.batch_size == "auto":
-        return automatic_batch_size(len(split.X) + len(split.X_validation))
+        return 512 if len(split.X) + len(split.X_validation) > 9000 else 64
     return int(config.batch_size)
 
 
@@ -292,19 +285,6 @@ class _Progress:
         return self.note is not None or late or epoch >= self.config.max_epochs
 
 
-@torch.no_grad()
-def train_stack(
-    configs: Sequence[Config],
-    splits: Sequence[Split],
-    device: torch.device,
-    start: Sequence[Trained] = (),
-    dtype: torch.dtype = torch.float32,
-) -> list[Trained]:
-    """Train models of one shape together, from scratch or each from the weights (and mask) of a trained one."""
-    with _threads(configs, splits, device):
-        return _train(configs, splits, device, start, dtype)
-
-
 @contextmanager
 def _threads(configs: Sequence[Config], splits: Sequence[Split], device: torch.device) -> Iterator[None]:
     """Train small models on one thread: more would wait for each other, for very long on a busy machine."""
@@ -317,6 +297,19 @@ def _threads(configs: Sequence[Config], splits: Sequence[Split], device: torch.d
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@torch.no_grad()
+def train_stack(
+    configs: Sequence[Config],
+    splits: Sequence[Split],
+    device: torch.device,
+    start: Sequence[Trained] = (),
+    dtype: torch.dtype = torch.float32,
+) -> list[Trained]:
+    """Train models of one shape together, from scratch or each from the weights (and mask) of a trained one."""
+    with _threads(configs, splits, device):
+        return _train(configs, splits, device, start, dtype)
 
 
 def _train(
@@ -347,8 +340,8 @@ def _train(
         staying = [k for k, i in enumerate(active) if i not in best]
         if len(staying) < len(active):
             active = [active[k] for k in staying]
-            stack.leave(staying)
-        stack.rates([progress[i].rate for i in active])
+            stack.keep_only(staying)
+        stack.state.rate.copy_(torch.tensor([progress[i].rate for i in active], dtype=torch.float64)[:, None])
     parameters, running = (torch.stack([best[i][part] for i in range(len(configs))]) for part in (0, 1))
     validation, test = _final_errors(configs[0], tables, table, parameters, running, start)
     return [
@@ -379,10 +372,10 @@ def _final_errors(
     errors_by_part: tuple[list[float], list[float]] = ([], [])
     for low in range(0, len(table), at_once):
         where = torch.tensor(table[low : low + at_once], device=device)
-        pieces = Pieces(shape, parameters[low : low + at_once].double())
+        pieces = Parameters(shape, parameters[low : low + at_once].double())
         norms = Running(shape, running[low : low + at_once].double())
         kept = masks(start[low : low + at_once])
-        mask = None if kept is None else Pieces(shape, kept.to(device, torch.float64))
+        mask = None if kept is None else Parameters(shape, kept.to(device, torch.float64))
         for errors, part in zip(errors_by_part, (tables.validation, tables.test), strict=True):
             if part is not None:
                 x, y = (tensor[where] for tensor in part)

@@ -2,20 +2,19 @@
 
 ``load("bike_sharing")`` reads a file of this package. ``load("parking")`` looks in the folder named by the environment
 variable ``BGN_DATA``, then in the cache, then downloads. Every file is checked against a known SHA-256 before it is
-read. Each dataset is one entry of ``specs.SPECS``; ``fetch`` finds the bytes and ``build`` makes the columns.
+read. Each dataset is one entry of ``specs.toml``; ``fetch`` finds the bytes and ``build`` makes the columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bgn.datasets import fetch
-from bgn.datasets.build import Columns
+from bgn.datasets.build import SPECS, Spec
 from bgn.datasets.fetch import DatasetError
-from bgn.datasets.specs import SPECS, Spec
-from bgn.model.step import Floats
 from bgn.require import require
 
 __all__ = ["Dataset", "DatasetError", "load", "names", "path"]
@@ -109,21 +108,18 @@ def load(name: str, *, columns: str | None = None) -> Dataset:
         raise ValueError(f"columns of {name!r} must be one of {', '.join(map(repr, spec.features))}; got {columns!r}.")
     built = spec.build(fetch.read(spec.source) if spec.source else b"", chosen)
     feature_names, units = zip(*spec.features[chosen], strict=True)
-    X, y, shape = _columns(built, feature_names) if isinstance(built, dict) else _matrix(built, feature_names)
+    X: Any
+    if isinstance(built, dict):
+        frame = require("pandas", extra="cli").DataFrame(built)
+        X, y, shape = frame[list(feature_names)], frame[spec.target[0]], frame.shape
+    else:
+        X, y, shape = built[:, :-1].copy(), built[:, -1].copy(), built.shape
+        if find_spec("pandas"):
+            X = require("pandas", extra="cli").DataFrame(X, columns=list(feature_names))
     if shape != (spec.rows, len(feature_names) + 1):
         raise DatasetError(f"{name!r} came out with shape {shape}; the table has changed.")
-    return Dataset(
-        name=name,
-        X=X,
-        y=y,
-        feature_names=feature_names,
-        target_name=spec.target[0],
-        units=units,
-        target_unit=spec.target[1],
-        description=spec.description,
-        citation=spec.citation,
-        license=spec.license,
-    )
+    (target_name, target_unit), about = spec.target, (spec.description, spec.citation, spec.license)
+    return Dataset(name, X, y, feature_names, target_name, units, target_unit, *about)
 
 
 def path(name: str) -> Path | None:
@@ -143,20 +139,3 @@ def _spec(name: str) -> Spec:
     if name not in SPECS:
         raise ValueError(f"name must be one of {', '.join(map(repr, SPECS))}; got {name!r}.")
     return SPECS[name]
-
-
-def _matrix(matrix: Floats, feature_names: tuple[str, ...]) -> tuple[Any, Floats, tuple[int, ...]]:
-    """Split a matrix into features, as a frame when pandas is installed, and target; its shape."""
-    X, y = matrix[:, :-1].copy(), matrix[:, -1].copy()
-    try:
-        import pandas as pd
-    except ModuleNotFoundError:
-        return X, y, matrix.shape
-    return pd.DataFrame(X, columns=list(feature_names)), y, matrix.shape
-
-
-def _columns(columns: Columns, feature_names: tuple[str, ...]) -> tuple[Any, Any, tuple[int, ...]]:
-    """Split columns by name into features and target; how many rows and columns there are."""
-    frame = require("pandas", extra="cli").DataFrame(columns)
-    *_, target = columns
-    return frame[list(feature_names)], frame[target], frame.shape

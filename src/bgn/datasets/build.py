@@ -9,11 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
+from bgn.datasets.fetch import RawFile
 from bgn.model.step import Floats
 from bgn.require import require
 
@@ -76,16 +82,16 @@ def chickenpox(content: bytes, columns: str) -> Floats:
 def housing(content: bytes, columns: str) -> Floats:
     """Income in thousands of dollars, value in hundreds of thousands; or scikit-learn's averages."""
     table = _columns(csv.reader(io.StringIO(content.decode("ascii"))))
-    longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
+    longitude, latitude, age, total, bedrooms, people, households, income, value = table.T
     if columns == "averaged":
-        averaged = (income, age, rooms / households, bedrooms / households, people, people / households)
+        averaged = (income, age, total / households, bedrooms / households, people, people / households)
         return np.column_stack([*averaged, latitude, longitude, value / 100_000])
-    counts = (longitude, latitude, age, rooms, bedrooms, people, households)
+    counts = (longitude, latitude, age, total, bedrooms, people, households)
     return np.column_stack([*counts, income * 10, value / 100_000])
 
 
 def power_plant(content: bytes, columns: str) -> Floats:
-    """Return the fifth shuffle, as it stands."""
+    """Return the fifth shuffle."""
     return _columns(_sheet(content, 4)[1:])
 
 
@@ -132,8 +138,8 @@ def bike_sharing(content: bytes, columns: str) -> Columns:
             "month": int(row["mnth"]),
             "hour": int(row["hr"]),
             "weekday": _WEEKDAYS[int(row["weekday"])],
-            "holiday": _yes_or_no(row["holiday"] == "1"),
-            "day_off": _yes_or_no(row["workingday"] == "0"),
+            "holiday": "yes" if row["holiday"] == "1" else "no",
+            "day_off": "yes" if row["workingday"] == "0" else "no",
             "weather": _WEATHER[int(row["weathersit"]) - 1],
             "temperature": round(47 * float(row["temp"]) - 8, 1),
             "feels_like": round(66 * float(row["atemp"]) - 16, 1),
@@ -151,9 +157,9 @@ def mammographic(content: bytes, columns: str) -> Columns:
     def readable(row: dict[str, str]) -> dict[str, object]:
         return {
             "age": _number(row["age"]),
-            "shape": _word(row["shape"], _SHAPES),
-            "margin": _word(row["margin"], _MARGINS),
-            "density": _word(row["density"], _DENSITIES),
+            "shape": _category(row["shape"], _SHAPES),
+            "margin": _category(row["margin"], _MARGINS),
+            "density": _category(row["density"], _DENSITIES),
             "mass": ("benign", "malignant")[int(row["malignant"])],
         }
 
@@ -176,14 +182,48 @@ def _by_column(rows: Iterable[dict[str, object]]) -> Columns:
     return {name: [record[name] for record in records] for name in records[0]}
 
 
-def _yes_or_no(true: bool) -> str:
-    return "yes" if true else "no"
-
-
 def _number(cell: str) -> float | None:
     return None if cell in ("", "?") else float(cell)
 
 
-def _word(code: str, words: tuple[str, ...]) -> str | None:
-    """Return the word that a code from 1 on stands for."""
-    return None if code == "?" else words[int(code) - 1]
+def _category(code: str, categories: tuple[str, ...]) -> str | None:
+    """Return the category that a code from 1 on stands for."""
+    return None if code == "?" else categories[int(code) - 1]
+
+
+# -- Every dataset as data: where it comes from, what its columns are, and which of these functions builds it.
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that is known of a dataset before its bytes are read.
+
+    `features` maps each choice of columns (the first is the default) to (name, unit) pairs in order. `build` makes a
+    matrix of them and the target, or columns by name where some hold text.
+    """
+
+    source: RawFile | None
+    build: Callable[[bytes, str], Floats | Columns]
+    features: dict[str, tuple[tuple[str, str], ...]]
+    target: tuple[str, str]
+    rows: int
+    description: str
+    citation: str
+    license: str
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    """Read ``name (unit), name, ...``; no unit is the empty string."""
+    cells = [cell.strip().rstrip(")").partition(" (") for cell in text.split(",")]
+    return tuple((name, unit) for name, _, unit in cells)
+
+
+def _spec(name: str, entry: dict[str, Any]) -> Spec:
+    places = {key: entry.pop(key, None) for key in ("file", "url", "member", "sha256")}
+    features = {choice: _pairs(text) for choice, text in entry.pop("features").items()}
+    source = RawFile(**places) if places["file"] else None
+    return Spec(source, globals()[name], features, tuple(entry.pop("target")), **entry)
+
+
+_ENTRIES = tomllib.loads((Path(__file__).parent / "specs.toml").read_text(encoding="utf-8"))
+SPECS = MappingProxyType({name: _spec(name, entry) for name, entry in _ENTRIES.items()})

@@ -1,6 +1,6 @@
 """Find a raw table: in this package, in the folder named by ``BGN_DATA``, in the cache, in the archive it comes from.
 
-Whatever the raw, the bytes are hashed before anybody parses them, and a download reaches its final name only
+Wherever they come from, the bytes are hashed before anybody parses them, and a download reaches its final name only
 after it has been checked.
 """
 
@@ -83,7 +83,14 @@ def read(raw: RawFile) -> bytes:
     """Return the checked bytes of a raw file; one that is nowhere on this machine is downloaded into the cache."""
     path = find(raw)
     if path is not None:
-        return _check(_uncompressed(path), raw, path)
+        try:
+            with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+                content = file.read(_MOST_BYTES + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DatasetError(f"{path} is damaged ({error}); delete it or put a whole copy there.") from error
+        if len(content) > _MOST_BYTES:
+            raise DatasetError(f"{path} holds more than {_MOST_BYTES} bytes, so it is not the table expected there.")
+        return _check(content, raw, path)
     if raw.url is None:
         raise DatasetError(f"{raw.file} should be in {SHIPPED} and is not: install bgn again.")
     content = _check(_member(_archive(raw), raw), raw, raw.url)
@@ -93,25 +100,13 @@ def read(raw: RawFile) -> bytes:
     return content
 
 
-def _uncompressed(path: Path) -> bytes:
-    """Return the content of a plain or gzipped file, refusing one that is damaged or far too large."""
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DatasetError(f"{path} is damaged ({error}); delete it or put a whole copy there.") from error
-    if len(content) > _MOST_BYTES:
-        raise DatasetError(f"{path} holds more than {_MOST_BYTES} bytes, so it is not the table expected there.")
-    return content
-
-
 def _check(content: bytes, raw: RawFile, origin: Path | str) -> bytes:
     """Return `content` if it is the very file the spec was written for."""
-    found = hashlib.sha256(content).hexdigest()
-    if found != raw.sha256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != raw.sha256:
         raise DatasetError(
-            f"{origin} does not hold {raw.member!r} as published: SHA-256 {found}, expected {raw.sha256}. "
-            f"Delete it, or put a whole copy there."
+            f"{origin} does not hold {raw.member!r} as published: SHA-256 {digest}, expected {raw.sha256}. "
+            "Delete it, or put a whole copy there."
         )
     return content
 
