@@ -29,7 +29,6 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.rows import DataFile  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402
@@ -38,6 +37,7 @@ from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.errors import InputError  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.model.layer import Oblique, Projection  # noqa: E402
+from bgn.model_rows import DataFile  # noqa: E402
 from bgn.training_rows import Clustered, TrainingRequest  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -234,7 +234,7 @@ def test_conventions(two):
     while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
         assert time.monotonic() < deadline, "the workers still hold rows"
         time.sleep(0.1)
-    model.set_params(callbacks=lambda record: record.width == 2, max_terms=9).fit(dX, dy)
+    model.set_params(callbacks=lambda record: record.n_terms == 2, max_terms=9).fit(dX, dy)
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"
