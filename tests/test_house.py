@@ -48,7 +48,8 @@ PAPER = (
 PICTURES = tuple(f"src/bgn/{folder}" for folder in ("plots", "show", "report", "export", "serve", "cli"))
 EXCEPTIONS = {
     "neuron": PAPER,  # its word for the units of its networks
-    "width": (*PAPER, *PICTURES, "experiments/tables.py"),  # how wide layers are; columns of text, strokes, figures
+    # How wide layers are; columns of text, strokes, figures.
+    "width": (*PAPER, *PICTURES, "src/bgn/model/network.py", "experiments/tables.py"),
 }
 # Names of others, which we only override or pass on.
 NOT_OURS = {"average_precision", "compresslevel", "loglevel", "linewidth", "line_width"}
@@ -61,21 +62,15 @@ NOT_YET = {
     "src/bgn/export",
     "src/bgn/grow",
     "src/bgn/inputs",
-    "src/bgn/model",
-    "src/bgn/persist",
     "src/bgn/plots",
-    "src/bgn/show",
     "tests",
     "tests/engines",
     "tests/explain",
     "tests/export",
     "tests/grow",
     "tests/inputs",
-    "tests/model",
-    "tests/persist",
     "tests/plots",
     "tests/reference",
-    "tests/show",
 }
 FRAGMENTS_NOT_YET: set[str] = set()
 

@@ -24,15 +24,6 @@ RARE = 10
 class KeptCategories:
     """What a file keeps of the columns that lose something.
 
-    Attributes
-    ----------
-    numbers : mapping of int to (int, tuple of int)
-        By column, how many categories there are, and the numbers of those that are kept.
-    nameless : frozenset of int
-        Columns of 0 and 1 whose category loses its name.
-    typical : tuple of float or None
-        What a missing value counts as, column by column; of a category that is left out, too.
-
     Examples
     --------
     >>> import bgn
@@ -43,9 +34,9 @@ class KeptCategories:
     ('Bob',)
     """
 
-    numbers: Mapping[int, tuple[int, tuple[int, ...]]]
-    nameless: frozenset[int] = frozenset()
-    typical: tuple[float | None, ...] = ()
+    numbers: Mapping[int, tuple[int, tuple[int, ...]]]  # by column, how many categories, and which are kept
+    nameless: frozenset[int] = frozenset()  # columns of 0 and 1 whose category loses its name
+    typical: tuple[float | None, ...] = ()  # what a missing value counts as; of a category that is left out, too
 
     @classmethod
     def of(cls, network: Network) -> KeptCategories:
