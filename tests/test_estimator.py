@@ -2,9 +2,11 @@
 
 import pickle
 import re
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import bgn
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load
 from bgn.engines.raw_rows import row_hashes
 from bgn.inputs.splits import edge_of, is_test
@@ -542,3 +545,33 @@ def test_growth_settings_are_one_value(tmp_path):
     assert load(tmp_path / "m.json").growth == growth
     with pytest.raises(ValueError, match="growth must be a bgn.GrowthSettings, or None for its defaults; got {'patience"):
         BGNRegressor(growth={"patience": 3}).fit(X, y)
+
+
+DEEPEST = 34
+"""Frames of the library from `fit` to a kernel, both counted. The aim is ten; this number only shrinks."""
+
+
+def test_from_fit_to_a_kernel_the_stack_is_no_deeper(diabetes):
+    deepest, package = [], str(Path(bgn.__file__).parent)
+
+    def walk(frame, event, _):
+        places = []
+        while event == "call" and frame is not None and "fit" not in places:
+            file = frame.f_code.co_filename
+            if file.startswith(package):
+                name = frame.f_code.co_name
+                at_fit = name == "fit" and file.endswith("estimator_base.py")
+                places.append("fit" if at_fit else f"{file.removeprefix(package)}:{name}")
+            frame = frame.f_back
+        if len(places) > len(deepest) and places[-1] == "fit":
+            deepest[:] = places
+
+    model = BGNRegressor(max_terms=2, random_state=0, n_jobs=1)
+    X, y = diabetes
+    sys.setprofile(walk)
+    try:
+        model.fit(X[:100], y[:100])
+    finally:
+        sys.setprofile(None)
+    assert "engines" in deepest[0]
+    assert len(deepest) <= DEEPEST, " < ".join(deepest)

@@ -442,7 +442,6 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         return Classes(labels, class_weights(self.class_weight, labels, counts))
 
     def _numbered(self, given: RowArguments, classes: Classes, name: str) -> RowArguments:
-        """The rows with numbers of classes for labels, where these are in memory."""
         if given.target is not None and on_disk(given.X):
             return replace(given, classes=classes)
         given = given if on_disk(given.X) or on_gpu(given.X) else given.in_memory()
@@ -462,7 +461,6 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
 
 
 def _labels(y: Any) -> Any:
-    """Labels, one per row, in memory."""
     y = to_array(_loaded(y, "y"))
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y

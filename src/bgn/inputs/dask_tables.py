@@ -19,12 +19,10 @@ class Layout:
     names: tuple[Any, ...] | None
 
     def name(self, column: int) -> Any:
-        """How to speak of a column."""
         return column if self.names is None else self.names[column]
 
 
 def is_collection(value: Any) -> bool:
-    """True for a Dask array, frame or series."""
     return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
 
 

@@ -76,7 +76,6 @@ class OpenedData:
 
 
 def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
-    """Open a path, or a table of any library; also what to call it."""
     check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
     check_format(form.date_format)
     if isinstance(data, str | os.PathLike):
@@ -97,7 +96,6 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
 
 
 def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a column of a frame as Arrow has it, NaN as a missing value."""
     try:
         if hasattr(column, "to_arrow"):
             return column.to_arrow()
@@ -270,7 +268,6 @@ def _read_sheet(path: str, form: FileFormat) -> tuple[dict[str, Sequence[Any]], 
 
 
 def _is_blank(cells: Collection[Any]) -> bool:
-    """Return whether cells hold nothing that is seen."""
     return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
 
 

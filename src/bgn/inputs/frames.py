@@ -121,7 +121,6 @@ def pick_known_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def check_row_count(rows: int, least: int = 2) -> None:
-    """Refuse fewer rows than a fit needs."""
     if rows < least:
         raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
 
