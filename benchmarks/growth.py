@@ -32,7 +32,7 @@ from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
 from bgn.grow.refit import Stagewise
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -127,7 +127,7 @@ def grown(rows: int, size: int, threads: int) -> LayerGrowth:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 8))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
-    engines, _ = assign_roles(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
+    engines, _ = assign_rows(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
     growth = LayerGrowth(
         engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(size, 0, None),
         np.random.default_rng(0), Monitor(), 0,
@@ -138,12 +138,12 @@ def grown(rows: int, size: int, threads: int) -> LayerGrowth:
 
 def attempts(growth: LayerGrowth) -> None:
     """Look for a replacement of each neuron; what is found is not put in."""
-    for slot in range(growth.state.width):
-        output = growth.rule.without(growth.state, slot)
-        directions = growth.finder.propose(output, growth.rule.others(growth.rows.train, growth.state, slot))
+    for slot in range(growth.state.n_rules):
+        output = growth.fitter.without(growth.state, slot)
+        directions = growth.finder.propose(output, growth.fitter.others(growth.rows.train, growth.state, slot))
         for cut in growth.rows.train.cuts(directions):
             if cut is not None:
-                growth.rule.judge(growth.rows.train, growth.state, slot, cut)
+                growth.fitter.step(growth.rows.train, growth.state, slot, cut)
 
 
 def speed() -> None:
@@ -154,7 +154,7 @@ def speed() -> None:
         z = np.random.default_rng(1).normal(size=rows)
         repeats = max(10, 2_000_000 // rows)
         sort = fastest(lambda z=z: np.argsort(z, kind="stable"), repeats)
-        per_attempt[rows] = fastest(lambda g=growth: attempts(g), repeats) / growth.state.width
+        per_attempt[rows] = fastest(lambda g=growth: attempts(g), repeats) / growth.state.n_rules
         ratio = per_attempt[rows] / sort
         wanted = "" if limit is None else f", wanted {limit}"
         print(f"replacement attempt, {rows:>9,} rows: {ratio:.3f} of numpy's stable argsort{wanted}", flush=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bgn import BGNRegressor, GrowthSettings
-from bgn.engines.protocol import Output, Question
+from bgn.engines.protocol import CutRequest, Output
 from bgn.model.term import Projection
 from bgn.whole_file import write_whole
 
@@ -92,8 +92,8 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     z = project(engine.part.columns, direction)
     seconds = {
         "sort": fastest(lambda: torch.sort(z)),
-        "cut": fastest(lambda: list(engine.cuts([Question(EMPTY, direction)]))),
-        "cut in a window": fastest(lambda: list(engine.cuts([Question(EMPTY, direction, (-0.1, 0.1))]))),
+        "cut": fastest(lambda: list(engine.cuts([CutRequest(EMPTY, direction)]))),
+        "cut in a window": fastest(lambda: list(engine.cuts([CutRequest(EMPTY, direction, (-0.1, 0.1))]))),
     }
     for name, value in seconds.items():
         print(f"{name}, {number:,} rows: {1e3 * value:.1f} ms, {value / seconds['sort']:.2f} of the sort", flush=True)

@@ -31,9 +31,9 @@ X.loc[random.random(n) < 0.05, "charges"] = np.nan  # as tables have them
 print(bgn.check(X.assign(customer=y), target="customer"))
 
 # %%
-# Eight questions
-# ---------------
-# Words and gaps go in as they are. Two promises are asked for: the risk never rises with the time somebody has been
+# Eight rules
+# -----------
+# Words and missing values go in as they are. Two promises are asked for: the risk never rises with the time somebody has been
 # with us, and
 # never falls with what they pay.
 
@@ -75,6 +75,6 @@ bgn.plots.decision_curve(model, X_test, y_test)
 # %%
 # Into the database
 # -----------------
-# The same predictions as SQL; in a shell ``bgn export model.json --to sql --dialect duckdb``.
+# The same predictions as SQL; on the command line ``bgn export model.json --to sql --dialect duckdb``.
 
 print(bgn.export.to_sql(model, table="customers")[:600], "...")

@@ -23,7 +23,7 @@ print(f"\nR2 on the test rows: {model.score(X_test, y_test):.2f}")
 ax = bgn.plots.growth(model)
 
 # %%
-# Which questions matter, and which features.
+# Which rules matter, and which features.
 
 ax = bgn.plots.importance(model, X_train, of="terms")
 

@@ -2,7 +2,7 @@
 A million rows inside a database
 ================================
 
-A model that is a list of questions needs no Python to predict: here it becomes a query, and DuckDB answers it where the
+A model that is a list of rules needs no Python to predict: here it becomes a query, and DuckDB answers it where the
 rows are. The numbers that come back are those of ``predict``, bit for bit.
 """
 
@@ -23,7 +23,7 @@ print(bgn.equation(model))
 ax = bgn.plots.network(model, known)
 
 # %%
-# The whole query. Every question is a CASE; the amounts are whole numbers, divided once.
+# The whole query. Every rule is a CASE; the weights are whole numbers, divided once.
 
 query = bgn.export.to_sql(model, dialect="duckdb", table="patients", keep=["patient"])
 print(query[:800], "...")

@@ -2,7 +2,7 @@
 Diabetes: what would have to change?
 ====================================
 
-A small model of disease progression, and for one patient the questions that follow a prediction: why, how near is a
+A small model of disease progression, and for one patient the rules that follow a prediction: why, how near is a
 measurement that gives another answer, and what would have to change.
 """
 

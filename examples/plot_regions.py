@@ -17,7 +17,7 @@ east, north = X.T
 y = 2.0 * (east + 0.5 * north >= 0.2) + 1.0 * (north >= -0.3) + rng.normal(0, 0.2, 400)
 
 # %%
-# A network by hand: one question about both columns, one about the second alone.
+# A network by hand: one rule about both columns, one about the second alone.
 
 network = bgn.Network.of_layers(
     [bgn.Layer([[1.0, 0.5], [0.0, 1.0]], [-0.2, 0.3])],
@@ -35,7 +35,7 @@ for pattern, count in zip(layer.patterns, layer.counts, strict=True):
     print(pattern, count)
 
 # %%
-# The bound of the hidden layer, then the error of this network. The second question's weight was set to 0.4 by
+# The bound of the hidden layer, then the error of this network. The second rule's weight was set to 0.4 by
 # hand; the means of the regions would do better, and the gap says by how much at most.
 
 bound, error = bgn.theory.lower_bounds(network, X, y)

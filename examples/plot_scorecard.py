@@ -2,7 +2,7 @@
 A risk score on one page
 ========================
 
-569 tumours, measured on images, benign or malignant (the table ships with scikit-learn). Five questions about single
+569 tumours, measured on images, benign or malignant (the table ships with scikit-learn). Five rules about single
 columns, whole points from 1 to 5, and what a total means. The card is the model: who adds up the points gets the
 probability that ``predict`` returns.
 """

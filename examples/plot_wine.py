@@ -2,8 +2,8 @@
 Wine: three classes in one table
 ================================
 
-178 wines of three growers, thirteen chemical measurements. A network of a few questions tells the growers apart; each
-question is asked once and has its amount for every class.
+178 wines of three growers, thirteen chemical measurements. A network of a few rules tells the growers apart; each
+rule stands once and has a weight for every class.
 """
 
 from sklearn.datasets import load_wine

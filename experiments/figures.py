@@ -202,7 +202,7 @@ def _paths(records: list[Any]) -> list[list[Any]]:
     """Return the layers at every width, as far as their records tell: what a width came to."""
     paths = []
     for layer in sorted({record.layer for record in records}):
-        reached = {record.width: record for record in records if record.layer == layer}
+        reached = {record.n_terms: record for record in records if record.layer == layer}
         paths.append([reached.get(width, reached[min(reached)]) for width in range(max(reached) + 1)])
     return paths
 

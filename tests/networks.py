@@ -293,7 +293,7 @@ def grown() -> History:
             records.append(Record(0, size, "replacement", 0, 1.0 / size, 2.0 / size, 0.5 / size, 0.1 * size))
     schema = Schema.of_numbers(2, ("a", "b"), "demand")
     records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
-    second = path[0], Snapshot(path[1].neurons, (1.0,), 2.5, 0.2, 0.6)
+    second = path[0], Snapshot(path[1].rules, (1.0,), 2.5, 0.2, 0.6)
     return History(tuple(records), (tuple(path), second), (), 2, 0, 3, "patience", 1.0, 10, schema)
 
 

@@ -171,7 +171,7 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
         thorough = rule._refitted(rows, state, thoroughly=True)
         for _ in range(20):
             thorough = rule._refitted(rows, thorough, thoroughly=True)
-        scores = loss.grid.value(-rows.part._gap(thorough.output))
+        scores = loss.grid.value(-rows.part._diff(thorough.output))
         models.append(scores if loss.outputs == 1 else scores[1] - scores[0])
     np.testing.assert_allclose(1 / (1 + np.exp(-models[0])), 1 / (1 + np.exp(-models[1])), atol=1e-6)
 

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.syspath_prepend(tmp_path)
     cache_at(monkeypatch, tmp_path / "cache")
-    monkeypatch.setattr(bgn.compiling, "_told", False)
+    monkeypatch.setattr(bgn.compiling, "_warned", False)
     return tmp_path
 
 

@@ -234,7 +234,7 @@ def test_conventions(two):
     while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
         assert time.monotonic() < deadline, "the workers still hold rows"
         time.sleep(0.1)
-    model.set_params(callbacks=lambda record: record.width == 2, max_terms=9).fit(dX, dy)
+    model.set_params(callbacks=lambda record: record.n_terms == 2, max_terms=9).fit(dX, dy)
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"

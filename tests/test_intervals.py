@@ -16,7 +16,7 @@ from bgn.engines.disk.engine import Scratch
 from bgn.engines.raw_rows import row_hashes
 from bgn.engines.sources import RowArguments, source_of
 from bgn.estimator_base import validating
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 
 LINE = Network.of_layers([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
 
@@ -49,7 +49,7 @@ def test_the_rows_that_validate_are_known_again(seed, weighted, share):
     chosen = validating(weight, row_hashes(X.T, y, seed), share)
     with Scratch(1) as scratch:
         source, schema = source_of(BGNRegressor(), RowArguments(X, y, weight), scratch, seed)
-        parts, _ = assign_roles(source, None, share, seed, 1, columns=schema.columns)
+        parts, _ = assign_rows(source, None, share, seed, 1, columns=schema.columns)
         counts = np.ones(120) if weight is None else weight
         held = 0 if parts.validation is None else parts.validation.total / parts.unit
         assert counts[chosen].sum() == pytest.approx(held, rel=1e-6)

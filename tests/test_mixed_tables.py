@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 import bgn
 import bgn.engines.disk.engine as disk
 from bgn import BGNRegressor, GrowthSettings
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 from tests.every_engine import in_blocks, in_tensors, local_cluster
 
 QUICK = {"max_terms": 4, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
@@ -185,7 +185,7 @@ def test_hundreds_of_categories_need_no_matrix_of_0_and_1(monkeypatch):
     import bgn.grow.network as growth
 
     kept = []
-    monkeypatch.setattr(growth, "assign_roles", lambda *a, **k: kept.append(assign_roles(*a, **k)) or kept[-1])
+    monkeypatch.setattr(growth, "assign_rows", lambda *a, **k: kept.append(assign_rows(*a, **k)) or kept[-1])
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"street": [f"street {k}" for k in rng.integers(0, 400, 4000)], "x": rng.normal(size=4000)})
     y = X["street"].str.endswith("7") * 2.0 + X["x"]

@@ -43,7 +43,7 @@ def test_every_size_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[A
 
 def test_size_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:
     most = len(model.history_.paths[0]) - 1
-    with pytest.raises(ValueError, match=f"width must be one that was grown, 0 to {most}; got 99"):
+    with pytest.raises(ValueError, match=f"size must be one that was grown, 0 to {most}; got 99"):
         model.with_terms(99)
     for wrong in (-1, 2.0, "2", None, True):
         with pytest.raises(ValueError, match="n_terms must be a whole number, at least 0; got"):

@@ -95,11 +95,11 @@ class _Cache(FunctionCache):
 
     def load_overload(self, types: Any, context: Any) -> Any:
         try:
-            found = super().load_overload(types, context)
+            result = super().load_overload(types, context)
         except Exception:  # whatever a damaged file makes pickle raise
             return None
         # Two processes that write at once may give one file's name to code for different types.
-        return found if found is None or found.signature.args == tuple(types) else None
+        return result if result is None or result.signature.args == tuple(types) else None
 
     def save_overload(self, types: Any, result: Any) -> None:
         try:
@@ -119,14 +119,14 @@ class _NoCache(NullCache):
         _warn("")
 
 
-_told = False
+_warned = False
 
 
 def _warn(reason: str) -> None:
     """Say once per process that compiled code is not kept."""
-    global _told
-    if not _told:
-        _told = True
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             "bgn compiles its loops anew in every process, some 20 seconds at the first fit, because the compiled code "
             f"cannot be stored{reason}. Set the environment variable NUMBA_CACHE_DIR to a folder one can write to.",
@@ -149,7 +149,7 @@ def _sources() -> bytes:
 _LIST = Path(__file__).with_name("loops.txt")
 _MOST_HELPERS = 3
 _ARRAY = re.compile(r"(\w+)\[(\d)([CFA])(r?)\]")
-_WORD = re.compile(r"\w+\[\w+\]|[\w.]+|[(),]")
+_TOKEN = re.compile(r"\w+\[\w+\]|[\w.]+|[(),]")
 
 
 def compile_ahead(kind: str) -> None:
@@ -195,9 +195,9 @@ def _cores() -> int:
 
 def _loop(line: str) -> tuple[Any, tuple[Any, ...]]:
     """A line of the list as a loop and the types of its arguments."""
-    place, *words = line.split(" ")
+    place, *tokens = line.split(" ")
     module, name = place.rsplit(".", 1)
-    return getattr(import_module(module), name), tuple(read_type(word) for word in words)
+    return getattr(import_module(module), name), tuple(read_type(token) for token in tokens)
 
 
 def _kept(line: str) -> bool:
@@ -315,28 +315,28 @@ def write_type(kind: Any) -> str:
     return str(kind)
 
 
-def read_type(word: str) -> Any:
+def read_type(text: str) -> Any:
     """Return the type that a word stands for; see :func:`write_type`."""
-    words = iter(_WORD.findall(word))
-    return _read(next(words), words)[0]
+    tokens = iter(_TOKEN.findall(text))
+    return _read(next(tokens), tokens)[0]
 
 
-def _read(word: str, words: Iterator[str]) -> tuple[Any, str]:
+def _read(token: str, tokens: Iterator[str]) -> tuple[Any, str]:
     """A type that begins with a word, and the word after it."""
-    if match := _ARRAY.fullmatch(word):
+    if match := _ARRAY.fullmatch(token):
         dtype, ndim, fixed = match[1], match[2], bool(match[4])
         layout: Any = match[3]
-        return types.Array(getattr(types, dtype), int(ndim), layout, readonly=fixed), next(words, "")
-    name = "" if word == "(" else word
-    after = "(" if word == "(" else next(words, "")
+        return types.Array(getattr(types, dtype), int(ndim), layout, readonly=fixed), next(tokens, "")
+    name = "" if token == "(" else token
+    after = "(" if token == "(" else next(tokens, "")
     if after != "(":
         return getattr(types, name), after
-    parts, following = [], "," if (first := next(words)) != ")" else ")"
+    parts, following = [], "," if (first := next(tokens)) != ")" else ")"
     while following == ",":
-        part, following = _read(first, words)
+        part, following = _read(first, tokens)
         parts.append(part)
-        first = next(words) if following == "," else ""
+        first = next(tokens) if following == "," else ""
     if not name:
-        return types.BaseTuple.from_types(parts), next(words, "")
+        return types.BaseTuple.from_types(parts), next(tokens, "")
     module, cls = name.rsplit(".", 1)
-    return types.BaseTuple.from_types(parts, getattr(import_module(module), cls)), next(words, "")
+    return types.BaseTuple.from_types(parts, getattr(import_module(module), cls)), next(tokens, "")

@@ -128,7 +128,9 @@ class OnClusterEstimator(GrownEstimator):
         given = RowArguments(X, y, sample_weight, target, None if target is None else names_of(self)).in_memory()
         gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
         # One after the other: arrays and frames in one go Dask warns of.
-        known, predicted, weight = (gather(each)[0] for each in (given.y, self.predict(given.X), given.weight))
+        known, predicted, weight = (
+            gather(collection)[0] for collection in (given.y, self.predict(given.X), given.weight)
+        )
         return known, np.asarray(predicted), weight
 
     def shap_values(self, X: Any, background: Any, **options: Any) -> Any:
@@ -217,19 +219,19 @@ class OnClusterEstimator(GrownEstimator):
 
 def _check_surveys(surveys: Sequence[Survey], least: int) -> None:
     """Refuse too few rows, and targets whose squares no float64 can hold."""
-    rows = sum(each.n_rows for each in surveys)
+    rows = sum(survey.n_rows for survey in surveys)
     check_row_count(rows, least)
     if rows:
-        check_representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
+        check_representable([], min(survey.low for survey in surveys), max(survey.high for survey in surveys), None)
 
 
 def _applied(part: Any, model: Any, method: str, like: NDArray[Any]) -> Any:
     """What a method says of one partition, which may be empty."""
-    found = getattr(model, method)(part) if len(part) else like
+    values = getattr(model, method)(part) if len(part) else like
     if not hasattr(part, "columns"):
-        return found
+        return values
     pandas = require("pandas", extra="dask")
-    return (pandas.Series if found.ndim == 1 else pandas.DataFrame)(found, index=part.index)
+    return (pandas.Series if values.ndim == 1 else pandas.DataFrame)(values, index=part.index)
 
 
 def _explain(part: Any, network: Network, background: Any, **options: Any) -> Any:
@@ -458,9 +460,9 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
             raise ValueError("This DaskBGNClassifier estimator requires y to be passed, but the target y is None.")
         counts: Counter[Any] = sum(labels_on_cluster(self._calls, y), Counter())
         labels = sorted_labels(counts)
-        classes = self._known_classes(labels, np.array([float(counts[each]) for each in labels]))
-        told = None if held_out is None else replace(held_out, classes=Classes(labels))
-        return replace(given, classes=classes), told, labels
+        classes = self._known_classes(labels, np.array([float(counts[label]) for label in labels]))
+        held_out_codes = None if held_out is None else replace(held_out, classes=Classes(labels))
+        return replace(given, classes=classes), held_out_codes, labels
 
 
 def _no_interval(interval: float | None, return_std: bool = False) -> None:

@@ -187,7 +187,7 @@ def summarize(
         ends = bgn.extremes(network, "seen", max_seconds=_SECONDS)
         negative = negative_note(ends, rows.y, "--at-least 0")
     best = history.paths[history.best_layer][history.best_size]
-    bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_size)]
+    bounds = [r.bound for r in history.records if (r.layer, r.n_terms) == (history.best_layer, history.best_size)]
     return FitSummary(
         data=data,
         target=network.target_name,

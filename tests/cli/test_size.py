@@ -158,7 +158,7 @@ def test_a_saved_model_is_requested_at_another_size(folder: Path, tmp_path: Path
     np.testing.assert_allclose(np.array(done.out.split()[1:], float), wide.predict(rows))
     call("report", path, table, "--size", 2, "-o", tmp_path / "r.html")
     err = call("show", path, "--size", 99, code=1).err
-    assert re.search(r"width must be one that was grown, 0 to \d+; got 99", err)
+    assert re.search(r"size must be one that was grown, 0 to \d+; got 99", err)
     bgn.save(model.network_, tmp_path / "n.json")
     assert "was saved without a history" in call("show", tmp_path / "n.json", "--size", 3, code=1).err
 

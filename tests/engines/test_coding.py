@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bgn.engines.coding import Coding, coding_of
 from bgn.engines.kernels.cuts import best_subsets
 from bgn.engines.memory import MemoryEngine, Part, line_of
-from bgn.engines.protocol import Question
+from bgn.engines.protocol import CutRequest
 from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.pairs import SingleLines, bins_of
 from bgn.grow.losses import Squared
@@ -68,7 +68,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
     columns, loss = coding.columns(x[None]), Squared.over(y.min(), y.max(), rows)
     engine = MemoryEngine(Part(columns, loss.targets.steps(y), None, loss), loss)
     lines = SingleLines(bins_of(engine, coding), coding, engine, NO_CONSTRAINTS).lines
-    cuts = [cut for cut in engine.cuts([Question(EMPTY, line) for line in lines]) if cut is not None]
+    cuts = [cut for cut in engine.cuts([CutRequest(EMPTY, line) for line in lines]) if cut is not None]
     found = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
     tried = [missing]
     for threshold in np.unique(x[~missing]):
@@ -76,11 +76,11 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
             tried += [x >= threshold, (x >= threshold) | missing]
     assert found == pytest.approx(max(gain(yes, y, np.ones(rows)) for yes in tried), rel=1e-6, abs=1e-9)
     for cut in cuts:  # the same rows answer yes in the table's words
-        told = coding.neuron(cut.neuron, engine.seen())
+        told = coding.rule(cut.rule, engine.seen())
         z = np.empty(rows)
-        line = line_of(columns, cut.neuron.projection)
+        line = line_of(columns, cut.rule.projection)
         z = (line[0][line[1]] * line[2][:, None]).sum(axis=0)
-        assert (told.holds(x[:, None]) == (z >= cut.neuron.threshold)).all()
+        assert (told.holds(x[:, None]) == (z >= cut.rule.threshold)).all()
 
 
 CODING = Coding(
@@ -117,7 +117,7 @@ def test_a_question_in_the_table_s_words_is_answered_alike(asked, seed):
     answers = (line[0][line[1]] * line[2][:, None]).sum(axis=0) >= asked.threshold
     if len(asked.projection.columns) == 1 and asked.projection.columns[0] >= 4 and asked.threshold > 1:
         return  # asks for nothing
-    told = CODING.neuron(asked, seen)
+    told = CODING.rule(asked, seen)
     if len(told.projection.columns) == 1 and len(asked.projection.columns) == 2 and answers.all() | ~answers.any():
         return  # no cut
     assert (told.holds(raw.T) == answers).all()

@@ -10,7 +10,7 @@ import bgn.engines.memory as shared_rows
 from bgn.engines.kernels import cuts as kernels
 from bgn.engines.kernels.rows import both_fire
 from bgn.engines.memory import Part
-from bgn.engines.protocol import Grid, Output, Question
+from bgn.engines.protocol import CutRequest, Grid, Output
 from bgn.engines.raw_rows import RowsInMemory, weight_exponent
 from bgn.model.term import Oblique, Projection
 from tests.growing import EMPTY, engine_of, tables
@@ -18,7 +18,7 @@ from tests.reference.growth import best_split, split_variance
 
 
 def assert_best_cut(engine, direction, weight=None):
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     pairs = zip(direction.columns, direction.coefficients, strict=True)
     z = sum(c * engine.part.columns[j].astype(float) for j, c in pairs)
     best = best_split(z, engine.part.target, weight)
@@ -27,7 +27,7 @@ def assert_best_cut(engine, direction, weight=None):
         return
     gain, n, s, below, above = best
     assert (cut.gain, cut.silent, cut.silent_sum) == (gain, n, s)
-    assert below < cut.neuron.threshold <= above
+    assert below < cut.rule.threshold <= above
     assert cut.fired == engine.total - n
 
 
@@ -61,10 +61,10 @@ def test_cut_on_larger_tables(rows, shape):
 def test_cut_minimises_the_paper_objective(table):
     X, y, _ = table
     engine = engine_of(X, y)
-    (cut,) = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)))])
     if cut is None:
         return
-    left = split_variance(engine.part.target, X[:, 0] >= cut.neuron.threshold)
+    left = split_variance(engine.part.target, X[:, 0] >= cut.rule.threshold)
     everything = split_variance(engine.part.target, np.ones(len(y)))
     assert float(everything - left) == pytest.approx(cut.gain, rel=1e-9, abs=1e-3)
     for threshold in X[:, 0]:
@@ -75,7 +75,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
-    question = [Question(EMPTY, Projection((0, 1), (1.0, -1.7))), Question(EMPTY, Projection((2,), (1.0,)))]
+    question = [CutRequest(EMPTY, Projection((0, 1), (1.0, -1.7))), CutRequest(EMPTY, Projection((2,), (1.0,)))]
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
     neuron = Oblique(Projection((0, 2), (1.0, 0.3)), 0.1)
@@ -100,7 +100,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
 def test_a_window_bounds_the_cut(table, low, width):
     X, y, _ = table
     engine = engine_of(X, y)
-    free, kept = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
+    free, kept = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
     if kept is not None:
         # The rows next to the cut are neighbours of the window, and nothing inside it does better.
         assert kept.gain <= free.gain
@@ -108,7 +108,7 @@ def test_a_window_bounds_the_cut(table, low, width):
         for threshold in inside[1:]:  # cuts between two projections of the window
             fires = X[:, 0] >= threshold
             if 0 < fires.sum() < len(y):
-                left = split_variance(engine.part.target, X[:, 0] >= kept.neuron.threshold)
+                left = split_variance(engine.part.target, X[:, 0] >= kept.rule.threshold)
                 assert float(left) <= float(split_variance(engine.part.target, fires)) * (1 + 1e-9)
 
 
@@ -165,7 +165,7 @@ def test_grid_is_fine_and_safe(y):
     assert np.abs(steps).max() <= 1 << grid.bits
     half = y.max() / 2 - y.min() / 2
     if half > 1e-290:
-        back = grid.centre / half + grid.value(steps) / half
+        back = grid.center / half + grid.value(steps) / half
         np.testing.assert_allclose(back, y / half, atol=2.0**-35)
 
 
@@ -185,7 +185,7 @@ def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, 
     rng = np.random.default_rng(seed)
     engine, neurons, weight = layer(rows, width, weighted, rng)
     with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
-        for module, name in [(shared_rows, "_ROWS_FOR_SHARING"), (shared_rows, "_ROWS_FOR_THREADS"), (parts, "_ROOM")]:
+        for module, name in [(shared_rows, "_ROWS_FOR_SHARING"), (shared_rows, "_ROWS_FOR_THREADS"), (parts, "_CAPACITY")]:
             patch.setattr(module, name, 1)
         part = Part(engine.part.columns, engine.part.target, weight, engine.loss, threads)
         for slot, neuron in enumerate(neurons):

@@ -15,7 +15,7 @@ from bgn import BGNRegressor, Layer, Network, shap_values
 from bgn.engines.gpu import tensors
 from bgn.engines.gpu.engine import TensorEngine, TensorPart, _reaching
 from bgn.engines.gpu.tensors import RawTensors
-from bgn.engines.protocol import Output, Question
+from bgn.engines.protocol import CutRequest, Output
 from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.shap import games
 from bgn.explain.shap_gpu import exact_shares
@@ -54,7 +54,7 @@ windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(
 @settings(max_examples=150)
 def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
-    questions = [Question(EMPTY, direction, window), Question(Output(EMPTY.weights, 77), direction)]
+    questions = [CutRequest(EMPTY, direction, window), CutRequest(Output(EMPTY.weights, 77), direction)]
     memory, *devices = tensor_engines(X, y, weight)
     expected = list(memory.cuts(questions))
     for least, device in product((1, len(y) + 1), devices):
@@ -79,7 +79,7 @@ def test_cuts_of_many_rows(shape, weighted):
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
     memory, *devices = tensor_engines(X, y, rng.integers(1, 4, rows) if weighted else None)
     directions = Projection((0,), (1.0,)), Projection((0, 1), (0.25, 1.0))
-    questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
+    questions = [CutRequest(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
     expected = list(memory.cuts(questions))
     for least, device in product((rows, rows + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
@@ -116,8 +116,10 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
         answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]
         answers += [engine.loss_deviation(), engine.describe().deviation.tolist()]
-        below = engine.next_layer([Oblique(Projection((0, 1), (1.0, 0.5)), 0.2), Oblique(Projection((2,), (1.0,)), -9.0)])
-        answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Projection((0,), (1.0,)))]))]
+        below = engine.next_layer(
+            [Oblique(Projection((0, 1), (1.0, 0.5)), 0.2), Oblique(Projection((2,), (1.0,)), -9.0)]
+        )
+        answers += [below.gram(0).tolist(), list(below.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)))]))]
         told.append(answers)
     assert all(each == told[0] for each in told)
 

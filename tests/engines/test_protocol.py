@@ -19,7 +19,7 @@ KINDS = [
 def missing(kind, protocol):
     """Return the requests that a class took over from the protocol, or gave other arguments."""
     requests = {name for base in protocol.__mro__ for name, value in vars(base).items() if isfunction(value)}
-    left = {"ask", "beside", "close"}  # of which there is one for all
+    left = {"ask", "for_threads", "close"}  # of which there is one for all
     for name in sorted(name for name in requests - left if not name.startswith("_")):
         own, asked = getattr(kind, name), getattr(protocol, name)
         wanted = list(signature(asked).parameters)

@@ -22,13 +22,13 @@ def test_every_item_is_done_once_and_answers_keep_their_order(threads, items):
     pool = ThreadPool(threads)
     for _ in range(3):
         done.clear()
-        assert pool.each(work, range(items)) == [k * k for k in range(items)]
+        assert pool.map(work, range(items)) == [k * k for k in range(items)]
         assert sorted(done) == list(range(items))
 
 
 def test_threads_work_side_by_side():
     both = threading.Barrier(2)
-    assert ThreadPool(2).each(lambda item: both.wait(timeout=30) >= 0, [1, 2]) == [True, True]
+    assert ThreadPool(2).map(lambda item: both.wait(timeout=30) >= 0, [1, 2]) == [True, True]
 
 
 @pytest.mark.parametrize("bad", [0, 3])
@@ -41,15 +41,15 @@ def test_what_goes_wrong_is_raised_and_the_crew_goes_on(bad):
 
     pool = ThreadPool(3)
     with pytest.raises(ValueError, match=f"item {bad}"):
-        pool.each(work, range(4))
-    assert pool.each(abs, [-1, -2, -3]) == [1, 2, 3]
+        pool.map(work, range(4))
+    assert pool.map(abs, [-1, -2, -3]) == [1, 2, 3]
 
 
 def test_several_threads_may_ask_one_pool():
     pool, answers = ThreadPool(3), {}
 
     def ask(name):
-        answers[name] = [pool.each(lambda item: item + name, range(7)) for _ in range(20)]
+        answers[name] = [pool.map(lambda item: item + name, range(7)) for _ in range(20)]
 
     asking = [threading.Thread(target=ask, args=(name,)) for name in range(4)]
     for thread in asking:
@@ -62,7 +62,7 @@ def test_several_threads_may_ask_one_pool():
 def test_threads_end_with_the_pool():
     before = set(threading.enumerate())
     pool = ThreadPool(4)
-    pool.each(abs, range(9))
+    pool.map(abs, range(9))
     own = set(threading.enumerate()) - before
     assert len(own) == 3
     del pool

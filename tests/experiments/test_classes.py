@@ -15,8 +15,9 @@ from bgn.datasets import DatasetError
 from experiments import STUDIES, classes, classrivals, data, runner
 from experiments.classrivals import EQUAL, FREE, SURE, Answer, within_reason
 from experiments.data import ClassRows, as_numbers, as_stumps, stratified_split
-from experiments.store import Options, Run, Store, Task
+from experiments.store import Options, Store, Task
 from experiments.tables import Figure
+from tests.experiments.made_up import run_of
 
 pd = pytest.importorskip("pandas")
 needs_peers = pytest.mark.skipif(
@@ -236,7 +237,7 @@ def made(name, key, error=None, **within):
         }
     }
     task = Task("classes", name, key, {"sizes": [int(size) for size in within]}, 0, stratified_split())
-    return Run(task, "0" * 64, {} if error else figures, error, 1.0, "2026-01-01 00:00:00", {})
+    return run_of(task, error, **({} if error else figures))
 
 
 def test_rivals_are_the_best_by_every_figure():
@@ -269,7 +270,7 @@ def test_cards_are_timed_in_one_process():
     runs = [made("titanic", "bgn", **{"5": (0.83, 0.46)}), made("titanic", "bgn_points", **{"5": (0.82, 0.47)})]
     task = Task("classes", "titanic", "bgn_cards", {"sizes": [5]}, 0, stratified_split())
     figures = {"within": {"5": {"bgn_points_seconds": 0.5, "fasterrisk_seconds": 6.0}}}
-    runs.append(Run(task, "0" * 64, figures, None, 1.0, "2026-01-01 00:00:00", {}))
+    runs.append(run_of(task, **figures))
     (table,) = (part for part in classes.show(runs) if part.name == "classes-points")
     assert table.rows == [["titanic", 5, 0.83, 0.82, "missing", 0.5, 6.0, 12.0]]
 

@@ -13,6 +13,7 @@ from experiments.__main__ import main
 from experiments.published import RESULTS
 from experiments.runner import chosen, execute
 from experiments.store import Options, Run, Task
+from tests.experiments.made_up import run_of
 
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
 GROWN = Task("trees", "diabetes", "bgn", {"max_terms": 3}, 0, "paper, 200 rows")
@@ -27,10 +28,6 @@ def test_no_page_cites_figures_older_than_the_code_that_they_measure(name):
         f"{name}: {counts} were made with other code. `python -m experiments recheck {name}` computes some again; "
         f"if all agree, commit experiments/results/{name}.code.json, otherwise run the study again and publish it."
     )
-
-
-def run_of(task, **figures):
-    return Run(task, "0" * 64, figures, None, 1.0, "2026-01-01 00:00:00", {"numpy": "2.0"})
 
 
 def test_what_explains_code_does_not_change_its_hash(tmp_path):

@@ -11,8 +11,9 @@ from sklearn.tree import DecisionTreeRegressor
 from bgn import Layer, Network, importance
 from experiments import figures, housing_model, overview, pruning, trees
 from experiments.data import paper_split
-from experiments.store import Options, Run, Task
+from experiments.store import Options, Task
 from experiments.tables import Figure, Table, write
+from tests.experiments.made_up import run_of
 
 errors = st.lists(st.integers(1, 9).map(float), min_size=2, max_size=6)
 
@@ -20,7 +21,7 @@ errors = st.lists(st.integers(1, 9).map(float), min_size=2, max_size=6)
 def done(study, dataset, method, figures, seed=0, error=None, **parameters):
     """A run with made-up figures."""
     task = Task(study, dataset, method, parameters, seed, paper_split())
-    return Run(task, "0" * 64, figures, error, 1.0, "2026-01-01 00:00:00", {})
+    return run_of(task, error, **figures)
 
 
 # -- tables and methods ------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def test_figures_are_drawn_from_their_runs_alone(tmp_path):
         Task("figures", "diabetes", "building", {"max_layers": 2, "max_terms": 2}, 0, paper_split()),
         Task("figures", "diabetes", "growth", {"max_layers": 1, "max_terms": 3}, 0, paper_split()),
     ]
-    runs = [Run(task, "0" * 64, figures.run(task), None, 1.0, "", {}) for task in tasks]
+    runs = [run_of(task, **figures.run(task)) for task in tasks]
     shown = figures.show([*runs, done("figures", "diabetes", "growth", {}, error="ValueError: no")])
     assert isinstance(shown[0], Table)
     assert shown[0].rows == [["growth", "ValueError: no"]]

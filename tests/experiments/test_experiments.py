@@ -25,16 +25,8 @@ GROWN = ("accuracy", "--smoke", "--methods", "bgn", "bgn_paper", "--datasets", "
 
 def start(*arguments, folder, without=""):
     """Start a study that keeps everything in a folder, as if some packages were not installed."""
-    command = [
-        sys.executable,
-        "-m",
-        "experiments",
-        *arguments,
-        "--store",
-        str(folder / "runs"),
-        "--output",
-        str(folder),
-    ]
+    store = ("--store", str(folder / "runs"), "--output", str(folder))
+    command = [sys.executable, "-m", "experiments", *arguments, *store]
     path = os.pathsep.join([str(ROOT / "tests" / "without"), os.environ.get("PYTHONPATH", "")])
     env = os.environ | ({"BGN_WITHOUT": without, "PYTHONPATH": path} if without else {})
     return subprocess.Popen(

@@ -12,7 +12,8 @@ from sklearn.tree import DecisionTreeRegressor, export_text
 from experiments import peers, rivals
 from experiments.data import Rows, paper_split
 from experiments.rivals import Candidate, RuleTable, parse_rule
-from experiments.store import Run, Task
+from experiments.store import Task
+from tests.experiments.made_up import run_of
 
 NEEDED = ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist", "pilot", "pymars")
 needs_peers = pytest.mark.skipif(
@@ -155,7 +156,7 @@ def made(name, key, error=None, **within):
     """A run of a family at equal size with made-up errors by budget."""
     figures = {"within": {b: {"test_mse": value} for b, value in within.items()}} if error is None else {}
     task = Task("peers", name, f"equal {key}", {"most": 40}, 0, paper_split())
-    return Run(task, "0" * 64, figures, error, 1.0, "2026-01-01 00:00:00", {})
+    return run_of(task, error, **figures)
 
 
 def test_rivals_with_thresholds_and_with_lines_are_separate():

@@ -1,5 +1,7 @@
 """What is disturbed is what the study says, and alike is what parts the rows alike."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 from experiments import robustness
 from experiments.peers import ranking
 from experiments.robustness import DISTURBANCES, METHODS, Conditions, Disturbed
-from experiments.store import Options, Run, Task
+from experiments.store import Options, Task
+from tests.experiments.made_up import run_of
 
 pd = pytest.importorskip("pandas")
 # Other people's packages warn of their own future.
@@ -84,9 +87,9 @@ def test_tables_show_what_is_missing_and_what_failed():
     kinds = ["10 noise columns", "half of the rows"]
     task = Task("robustness", "housing", "bgn", {"size": 10, "disturbances": kinds}, 0, "a quarter, 4000 rows")
     figures = {"error": 0.5, "same_columns": 0.8, "same_questions": 0.7, "noise": 0.1}
-    run = Run(task, "0" * 64, {"error": 0.4, "disturbed": dict.fromkeys(kinds, figures)}, None, 1.0, "", {})
-    bad = Run(Task("robustness", "housing", "tree", task.parameters, 0, task.split), "0" * 64, {}, "no", 1.0, "", {})
-    shown = {part.name: part for part in robustness.show([run, bad])}
+    runs = [run_of(task), run_of(replace(task, method="tree"), "no")]
+    runs[0].figures.update(error=0.4, disturbed=dict.fromkeys(kinds, figures))
+    shown = {part.name: part for part in robustness.show(runs)}
     assert shown["robustness"].rows[0] == ["10 noise columns", 1.25, "missing", "missing", "failed"]
     assert len(shown["robustness-noise"].rows) == 1
     assert shown["robustness-errors"].rows[0] == ["BGN", "none", 0.4]

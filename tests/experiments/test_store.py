@@ -16,17 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import code, runner, tables
+from experiments import code, published, runner, tables
 from experiments.__main__ import main
-from experiments.store import Run, Store, Task, merge
+from experiments.store import Store, merge
+from tests.experiments.made_up import CHECKSUM, TASK, run_of
 
 ROOT = Path(__file__).parents[2]
-TASK = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [100], "learning_rate": 0.1}, 0, "paper")
-CHECKSUM = "0" * 64
-
-
-def run_of(task, error=None, seconds=1.0, **figures):
-    return Run(task, CHECKSUM, figures, error, seconds, "2026-01-01 00:00:00", {"numpy": "2.0"})
 
 
 def test_a_key_is_what_it_was_in_every_version():
@@ -126,53 +121,54 @@ TABLE = tables.Table(
 )  # fmt: skip
 
 
-def test_a_table_as_text():
-    assert tables.text(TABLE) == (
-        "Test MSE & more\n\n"
-        "method       MSE    width\n"
-        "-------  -------  -------\n"
-        "BNN*       3,574    1,000\n"
-        "a_b | c  0.03200\n"
-        "bad       failed  missing\n\n"
-        "Mean of 3.\n"
-    )
+TEXT = """\
+Test MSE & more
+
+method       MSE    width
+-------  -------  -------
+BNN*       3,574    1,000
+a_b | c  0.03200
+bad       failed  missing
+
+Mean of 3.
+"""
+MARKDOWN = r"""**Test MSE & more**
+
+| method | MSE | width |
+| :--- | ---: | ---: |
+| BNN\* | 3,574 | 1,000 |
+| a_b \| c | 0.03200 |  |
+| bad | failed | missing |
+
+Mean of 3.
+"""
+LATEX = r"""% Test MSE & more
+\begin{tabular}{lrr}
+\toprule
+method & MSE & width \\
+\midrule
+BNN* & 3,574 & 1,000 \\
+a\_b | c & 0.03200 &  \\
+bad & failed & missing \\
+\bottomrule
+\end{tabular}
+% Mean of 3.
+"""
+EVERY_DIGIT = "method,MSE,width\nBNN*,3573.67,1000\na_b | c,0.031996,\nbad,failed,missing\n"
 
 
-def test_a_table_as_markdown():
-    assert tables.markdown(TABLE) == (
-        "**Test MSE & more**\n\n"
-        "| method | MSE | width |\n"
-        "| :--- | ---: | ---: |\n"
-        "| BNN\\* | 3,574 | 1,000 |\n"
-        "| a_b \\| c | 0.03200 |  |\n"
-        "| bad | failed | missing |\n\n"
-        "Mean of 3.\n"
-    )
-
-
-def test_a_table_as_latex():
-    assert tables.latex(TABLE) == (
-        "% Test MSE & more\n"
-        "\\begin{tabular}{lrr}\n\\toprule\n"
-        "method & MSE & width \\\\\n\\midrule\n"
-        "BNN* & 3,574 & 1,000 \\\\\n"
-        "a\\_b | c & 0.03200 &  \\\\\n"
-        "bad & failed & missing \\\\\n"
-        "\\bottomrule\n\\end{tabular}\n% Mean of 3.\n"
-    )
-
-
-def test_a_table_as_csv_keeps_every_digit():
-    assert (
-        tables.comma_separated(TABLE) == "method,MSE,width\nBNN*,3573.67,1000\na_b | c,0.031996,\nbad,failed,missing\n"
-    )
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [(tables.text, TEXT), (tables.markdown, MARKDOWN), (tables.latex, LATEX), (tables.comma_separated, EVERY_DIGIT)],
+)
+def test_a_table_is_written_in_every_form(form, expected):
+    assert form(TABLE) == expected
 
 
 def test_a_table_for_the_documentation():
-    assert tables.restructured(TABLE).startswith(
-        ".. list-table:: Test MSE & more\n   :header-rows: 1\n\n   * - method\n"
-    )
-    assert "   * - a\\_b \\| c\n     - 0.03200\n     -\n" in tables.restructured(TABLE)
+    lines = tables.restructured(TABLE)
+    assert lines.startswith(".. list-table:: Test MSE & more\n   :header-rows: 1\n\n   * - method\n")
+    assert "   * - a\\_b \\| c\n     - 0.03200\n     -\n" in lines
 
 
 @pytest.mark.parametrize("cell", ["+ 1.27", "- x", "-5", "--long", "1. x", "a) x", "(i) x", ":x: y", ".. x", ">>> x"])
@@ -212,7 +208,7 @@ def test_a_figure_is_the_same_bytes_every_time(tmp_path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
-@pytest.mark.parametrize("module", [tables, runner, code])
+@pytest.mark.parametrize("module", [tables, runner, code, published])
 def test_examples_run(module):
     tried = doctest.testmod(module)
     assert tried.attempted > 0 == tried.failed

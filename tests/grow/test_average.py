@@ -126,7 +126,7 @@ def test_widths_of_an_average() -> None:
     parts = [member.network(min(2, member.best_size)).predict(X) for member in model.history_.members]
     assert np.allclose(small.predict(X), np.mean(parts, axis=0), atol=1e-12)
     assert bits(small.with_terms(model.history_.best_size).network_) == bits(model.network_)
-    with pytest.raises(ValueError, match="width must be one that was grown"):
+    with pytest.raises(ValueError, match="size must be one that was grown"):
         model.with_terms(7)
 
 
@@ -135,7 +135,7 @@ def test_stopping_keeps_what_has_grown() -> None:
 
     def stop(record: Any) -> bool:
         told.append(record.member)
-        return record.member == 1 and record.width == 2
+        return record.member == 1 and record.n_terms == 2
 
     model = BGNRegressor(ensemble=4, callbacks=stop, n_jobs=2, **SMALL).fit(X, Y)
     assert told == sorted(told)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn.engines.kernels import rows as row_kernels
-from bgn.engines.kernels.rows import ramps_fired
+from bgn.engines.kernels.rows import linear_fired
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow import rows as roles
@@ -46,16 +46,16 @@ def test_bins_of_many_columns_are_those_of_each(table):
         together = Binned.of(table, different_values(table))
         for k, (column, values) in enumerate(zip(table, different_values(table), strict=True)):
             alone = Binned.of(column[None], [values])
-            for name in ("codes", "centres", "bins", "spread", "reach"):
+            for name in ("codes", "centers", "bins", "scale", "reach"):
                 np.testing.assert_array_equal(getattr(together, name)[k], getattr(alone, name)[0])
-            assert 0 < together.spread[k] < math.inf
+            assert 0 < together.scale[k] < math.inf
             centres = [
                 np.mean((values - values[(len(values) - 1) // 2])[codes_of(values, values, COARSE) == b])
                 for b in range(together.bins[k])
             ]
-            if np.abs(values).max() < 1e200 and together.spread[k] > 1e-200:
-                near = np.clip(np.array(centres) / together.spread[k], -3, 3)
-                np.testing.assert_allclose(together.centres[k, : together.bins[k]], near, rtol=1e-6, atol=1e-6)
+            if np.abs(values).max() < 1e200 and together.scale[k] > 1e-200:
+                near = np.clip(np.array(centres) / together.scale[k], -3, 3)
+                np.testing.assert_allclose(together.centers[k, : together.bins[k]], near, rtol=1e-6, atol=1e-6)
 
 
 @given(st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=300), st.integers(1, 12))
@@ -82,7 +82,7 @@ def test_sums_over_columns_are_whole_numbers_from_the_definition(seed, rows, wei
     codes, bit, place = rng.integers(0, 256, rows).astype(np.uint8), 5, np.array([[-1.0, 0.75, 0.0, 1024.0]] * 2)
     fired = np.zeros(2, np.int64)
     for span in ((0, cut), (cut, rows)):
-        ramps_fired(table, np.array([2, 0]), place, (codes, bit), weight, *span, fired)
+        linear_fired(table, np.array([2, 0]), place, (codes, bit), weight, *span, fired)
     yes = (codes >> bit) & 1
     clipped = [np.rint(np.clip(table[j], -1.0, 0.75) * 1024.0).astype(np.int64) for j in (2, 0)]
     assert fired.tolist() == [int((each * heavy * yes).sum()) for each in clipped]
@@ -99,10 +99,10 @@ def test_bins_are_worked_out_once_for_a_sample():
 def test_tables_of_many_values_have_fewer_folds(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.normal(size=60)
-    few, _ = roles.assign_roles(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
+    few, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
     assert (len(few.folds), few.wide) == (5, False)
     monkeypatch.setattr(roles, "_MANY_VALUES", 299)
-    many, _ = roles.assign_roles(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
+    many, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
     assert (len(many.folds), many.wide) == (3, True)
-    told, _ = roles.assign_roles(RowsInMemory(X, y), None, 0.2, 0, cv=4)
+    told, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv=4)
     assert len(told.folds) == 4

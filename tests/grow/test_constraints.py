@@ -152,7 +152,7 @@ def test_the_same_network_from_mixed_tables():
 
 
 def asked_together(model):
-    return {neuron.projection.columns for snapshot in model.history_.paths[0] for neuron in snapshot.neurons}
+    return {neuron.projection.columns for snapshot in model.history_.paths[0] for neuron in snapshot.rules}
 
 
 @pytest.mark.parametrize(

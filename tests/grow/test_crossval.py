@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNRegressor, GrowthSettings
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow.rows import FEW_ROWS, assign_roles
+from bgn.grow.rows import FEW_ROWS, assign_rows
 from bgn.inputs.arguments import seed_of
 from tests.growing import same, table
 from tests.networks import linear_coef_of
@@ -24,7 +24,7 @@ def test_every_row_is_held_out_once(seed, rows, folds, weighted):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 3, (rows, 2)).astype(float), rng.integers(0, 2, rows).astype(float)
     weight = rng.integers(1, 4, rows).astype(float) if weighted else None
-    found, _ = assign_roles(RowsInMemory(X, y, weight), None, 0.2, 0, cv=folds)
+    found, _ = assign_rows(RowsInMemory(X, y, weight), None, 0.2, 0, cv=folds)
     if len(np.unique(np.column_stack([X, y]), axis=0)) == 1 or not found.folds:
         return
     assert found.validation is None
@@ -41,7 +41,7 @@ def test_every_row_is_held_out_once(seed, rows, folds, weighted):
 def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     """Grown fold by fold, with `eval_set` for the rows left out."""
     X, y = table(200)
-    folds = assign_roles(RowsInMemory(X, y), None, 0.2, seed_of(0), cv=3)[0].folds
+    folds = assign_rows(RowsInMemory(X, y), None, 0.2, seed_of(0), cv=3)[0].folds
     setting = {"max_terms": 3, "max_features": 1, "shrinkage": 1.0, "random_state": 0}
     model = BGNRegressor(**setting, growth=GrowthSettings(max_replacements=0), cv=3).fit(X, y)
     held = [np.isin(X[:, 0], fold.validation.part.columns[0]) for fold in folds]

@@ -10,8 +10,8 @@ from sklearn.linear_model import lars_path_gram
 from bgn import BGNRegressor
 from bgn.engines.protocol import BITS, Output
 from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso, lasso_path, solve_small, weighted_sum
-from bgn.grow.directions.pairs import ANGLES, BINS, WIDTH, Binned, Pairs, different
-from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
+from bgn.grow.directions.pairs import ANGLE_STEP, ANGLES, BINS, Binned, Pairs, different
+from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, rate_directions
 from bgn.grow.directions.search import AnswerPairs
 from bgn.model.term import Oblique, Projection
 from experiments.timing import lasso_direction
@@ -185,10 +185,10 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted, signed)
         found = asked.best(pairs, *told)
         near = asked.near(found, *told[1:])
         for (a, b), gain, angle, turned in zip(pairs, found.gains, found.angles, near, strict=True):
-            centres = table.centres[a, : table.bins[a]], table.centres[b, : table.bins[b]]
+            centres = table.centers[a, : table.bins[a]], table.centers[b, : table.bins[b]]
             about = table.codes[[a, b]], centres
-            all_round = (np.arange(ANGLES) + 0.5) * WIDTH
-            nearby = angle + WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
+            all_round = (np.arange(ANGLES) + 0.5) * ANGLE_STEP
+            nearby = angle + ANGLE_STEP * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
             best, place = best_angle(*about, all_round, residual, weight, BINS, wanted[[a, b]])
             assert (gain, angle) == (best, all_round[place])
             assert turned == nearby[best_angle(*about, nearby, residual, weight, BINS, wanted[[a, b]])[1]]
@@ -235,7 +235,7 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
         codes[slot >> 3] |= (each > 0).astype(np.uint8) << (slot & 7)
     z = columns[0] - 0.5 * columns[1]
     out = np.empty((1, 3))
-    judge_directions(
+    rate_directions(
         SampledRows(columns, residual, weight if weighted else np.zeros(0, np.int64), codes, BITS),
         Lines(*map(np.array, ([[0, 1]], [[1.0, -0.5]], [2], [[-reach, reach]], [wanted]))),
         width,

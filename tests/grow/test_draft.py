@@ -56,7 +56,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
     X, y = made_up(60, data.draw(st.integers(0, 1000)))
     weight = np.random.default_rng(1).integers(1, 4, len(y)) if data.draw(st.booleans()) else None
     rows, rule = engine_of(X, y, weight), Full(1.0)
-    lines = [rows.ramp_of(0, -1.0, 1.0), rows.ramp_of(3, -2.0, 2.5)][: data.draw(st.integers(0, 2))]
+    lines = [rows.linear_of(0, -1.0, 1.0), rows.linear_of(3, -2.0, 2.5)][: data.draw(st.integers(0, 2))]
     state = rule.start(rows)
     layers = [(tuple(first), ()), (tuple([*then, *first][: max(len(first), len(then))]), tuple(lines))]
     for asked, ramps in layers:
@@ -65,7 +65,7 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
         columns = [np.where(each.holds(X), 1.0, -1.0) for each in asked]
         for ramp in ramps:
             between = np.clip(X[:, ramp.column], ramp.low, ramp.high)
-            columns.append(np.rint((between - ramp.centre) * ramp.scale) * ramp.unit)
+            columns.append(np.rint((between - ramp.center) * ramp.scale) * ramp.unit)
         design = np.column_stack([np.ones(len(y)), *columns])
         heavy = np.ones(len(y)) if weight is None else weight
         gram = (design.T * heavy) @ design + np.diag([0.0] + [1.0] * len(columns))
@@ -77,11 +77,11 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
             assert rows.settle(before.output) == before.loss
             return
         state = found
-        assert state.neurons == asked
+        assert state.rules == asked
         assert rows.loss.mean(state.loss, rows.total) == pytest.approx(wanted, rel=1e-5, abs=1e-9)
         output, grid = state.output, rows.loss.grid
-        steps = np.concatenate([[output.base], output.weights, output.slopes])
-        predicted = design @ grid.value(steps) + grid.centre
+        steps = np.concatenate([[output.base], output.weights, output.linear_coef])
+        predicted = design @ grid.value(steps) + grid.center
         np.testing.assert_allclose(predicted, design @ weights, atol=1e-4 * np.ptp(y))
         np.testing.assert_allclose(np.linalg.inv(gram), state.inverse, rtol=1e-6, atol=1e-9)
 
@@ -129,13 +129,13 @@ def test_every_snapshot_says_what_its_network_does(drafts, linear):
     ).fit(X, y)
     path = model.history_.paths[0]
     assert sum(drafts) >= 8
-    assert [len(each.neurons) + len(each.linear) for each in path] == [*range(9)]
+    assert [len(each.rules) + len(each.linear) for each in path] == [*range(9)]
     for width in range(1, 9):
         network = model.history_.network(width)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(path[width].train_loss)
     losses = [record.train_loss for record in model.history_.records]
     assert all(after < before for before, after in pairwise(losses))
-    assert [record.width for record in model.history_.records] == [*range(1, 9)]
+    assert [record.n_terms for record in model.history_.records] == [*range(1, 9)]
 
 
 @pytest.mark.parametrize("classes", [0, 3])
@@ -154,7 +154,7 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
     setting = {"max_terms": 7, "max_linear": 0, "growth": GrowthSettings(2, sweeps=0), "shrinkage": 1.0}
     model = kind(**setting, validation_fraction=0, random_state=0).fit(X, y)
     assert max(asked) == 4  # after which they are not asked again
-    assert [len(each.neurons) for each in model.history_.paths[0]] == [*range(8)]
+    assert [len(each.rules) for each in model.history_.paths[0]] == [*range(8)]
     assert {"replacement", "addition"} == {record.kind for record in model.history_.records[3:]}
     losses = [record.train_loss for record in model.history_.records]
     assert all(after < before for before, after in pairwise(losses))
@@ -183,7 +183,7 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
     kept, refused = Full.take_over, []
 
     def nested(self, rows, state, neurons, *parts):
-        if len(neurons) == 4 and neurons[:3] != state.neurons:
+        if len(neurons) == 4 and neurons[:3] != state.rules:
             refused.append(neurons)
             return None
         return kept(self, rows, state, neurons, *parts)
@@ -193,8 +193,8 @@ def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(draf
     path = BGNRegressor(**setting, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0]
     assert refused
     assert all(drafts[:6])
-    assert path[4].neurons[:3] == path[3].neurons
-    assert path[4].neurons[3] == refused[0][3]
+    assert path[4].rules[:3] == path[3].rules
+    assert path[4].rules[3] == refused[0][3]
 
 
 def test_signs_hold(drafts):
@@ -229,7 +229,7 @@ def test_what_is_found_stays_where_somebody_interrupts(drafts, monkeypatch):
     advance = draft.Draft.advance
 
     def interrupted(self):
-        if self.state.width == 3:
+        if self.state.n_rules == 3:
             raise KeyboardInterrupt
         return advance(self)
 

@@ -14,7 +14,7 @@ import bgn.engines.memory as shared_rows
 import bgn.grow.rows as grow_rows
 import bgn.grow.search as grow_tries
 from bgn import BGNRegressor, GrowthSettings, theory
-from bgn.engines.protocol import Output, Question
+from bgn.engines.protocol import CutRequest, Output
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
 from experiments.timing import literal_neuron
@@ -43,12 +43,12 @@ def test_propositions_1_and_2(seed, rows, ties):
     engine = engine_of(X, y)
     rule = Stagewise(1.0)
     before = rule.start(engine)
-    (cut,) = engine.cuts([Question(before.output, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(before.output, Projection((0,), (1.0,)))])
     if cut is None:
         return
     residual = engine.residual(before.output).astype(float)
     after = rule.admit(engine, before, 0, cut)
-    fires = X[:, 0] >= cut.neuron.threshold
+    fires = X[:, 0] >= cut.rule.threshold
     design = np.column_stack([np.where(fires, 1.0, -1.0), np.ones(rows)])
     best, *_ = np.linalg.lstsq(design, residual, rcond=None)
     step = 2.0**8  # a grid step is 2**-38 of the range of y
@@ -93,7 +93,7 @@ def test_training_error_falls_and_bounds_hold(setting, engine):
         assert errors == sorted(errors, reverse=True)
         assert len(set(errors)) == len(errors)
         assert all(record.bound <= record.train_mse * (1 + 1e-12) for record in records)
-    assert [r.width for r in records if r.kind == "addition"] == list(range(1, len(model.history_.paths[layer])))
+    assert [r.n_terms for r in records if r.kind == "addition"] == list(range(1, len(model.history_.paths[layer])))
     bounds = theory.lower_bounds(model.network_, X, y)
     assert np.all(np.diff(bounds) >= -1e-9 * bounds[-1])
 
@@ -188,7 +188,7 @@ def test_history_gives_every_width():
         snapshot = history.paths[0][width]
         assert np.isfinite(network.predict(X)).all()
         assert snapshot.train_mse >= history.paths[0][min(width + 1, 6)].train_mse
-    with pytest.raises(ValueError, match="width must be one that was grown, 0 to 6; got 7"):
+    with pytest.raises(ValueError, match="size must be one that was grown, 0 to 6; got 7"):
         history.network(7)
 
 
@@ -226,7 +226,7 @@ def test_replacement_helps_and_is_capped(engine):
         )
         model = engine(model, X, y)
         errors[attempts] = model.history_.records[-1].train_mse
-        replaced = [r.width for r in model.history_.records if r.kind == "replacement"]
+        replaced = [r.n_terms for r in model.history_.records if r.kind == "replacement"]
         assert attempts is None or all(replaced.count(width) <= attempts for width in range(11))
     assert errors[None] < errors[0]
     assert errors[2] < errors[0]
@@ -240,14 +240,14 @@ def test_stops_in_time_on_request_and_on_interrupt():
     assert model.network_.widths[0] < 1000
 
     seen = []
-    stop_at_three = [lambda record: seen.append(record) or np.equal(record.width, 3)]
+    stop_at_three = [lambda record: seen.append(record) or np.equal(record.n_terms, 3)]
     model = BGNRegressor(callbacks=stop_at_three, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "callback"
-    assert seen[-1].width == 3
+    assert seen[-1].n_terms == 3
     assert model.network_.widths[0] <= 3
 
     def interrupt(record):
-        if record.width == 4:
+        if record.n_terms == 4:
             raise KeyboardInterrupt
 
     growth = GrowthSettings(patience=None)
@@ -269,7 +269,7 @@ def test_a_refused_neuron_leaves_no_trace():
     engine = engine_of(X, y)
     rule = Full(0.0)
     state = rule.start(engine)
-    (cut,) = engine.cuts([Question(state.output, Projection((0,), (1.0,)))])
+    (cut,) = engine.cuts([CutRequest(state.output, Projection((0,), (1.0,)))])
     state = rule.admit(engine, state, 0, cut)
     residual = engine.residual(state.output).copy()
     assert rule.admit(engine, state, 1, cut) is None
@@ -330,7 +330,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
         )
         fires = (
             np.stack(
-                [X[:, list(n.projection.columns)] @ n.projection.coefficients >= n.threshold for n in snapshot.neurons],
+                [X[:, list(n.projection.columns)] @ n.projection.coefficients >= n.threshold for n in snapshot.rules],
                 axis=1,
             )
             if width

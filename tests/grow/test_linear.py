@@ -7,7 +7,7 @@ import pytest
 
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load, save
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 from tests.every_engine import ENGINES
 
 
@@ -43,8 +43,8 @@ def test_classes_grow_lines_where_told():
 def test_ramps_are_added_up_exactly():
     X, y = table(200)
     weight = np.arange(1, 201) % 3 + 1.0
-    rows = assign_roles(RowsInMemory(X, y, weight), None, 0.0, 0)[0].train
-    one, other = rows.ramp_of(0, -1.0, 2.0), rows.ramp_of(1, -20.0, 20.0)
+    rows = assign_rows(RowsInMemory(X, y, weight), None, 0.0, 0)[0].train
+    one, other = rows.linear_of(0, -1.0, 2.0), rows.linear_of(1, -20.0, 20.0)
     part = rows.part
 
     def answers(ramp):
@@ -53,7 +53,7 @@ def test_ramps_are_added_up_exactly():
 
     heavy = [int(each) for each in part.weight] if len(part.weight) else [1] * part.n_rows
     wholes = answers(one), answers(other)
-    found = rows.ramp_products(one, (other,))
+    found = rows.linear_products(one, (other,))
     expected = [
         sum(w * a for w, a in zip(heavy, wholes[0], strict=True)) * one.unit,
         sum(w * a * b for w, a, b in zip(heavy, *wholes, strict=True)) * one.unit * other.unit,
@@ -95,7 +95,7 @@ def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     model = BGNRegressor(max_terms=6, max_linear=3, random_state=0).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
-        assert len(snapshot.neurons) + len(snapshot.linear) == width
+        assert len(snapshot.rules) + len(snapshot.linear) == width
         assert len(network.linear) == len(snapshot.linear)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(snapshot.train_loss, rel=1e-5)
     save(model, tmp_path / "model.json")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNRegressor
-from bgn.engines.protocol import Question
+from bgn.engines.protocol import CutRequest
 from bgn.grow.rounding import Shortener
 from bgn.model.term import Projection
 from tests.growing import EMPTY, engine_of, table, tables
@@ -51,14 +51,14 @@ def test_short_thresholds_answer_alike_or_nearly(seed, rows, digits, pair):
     X = np.round(rng.normal(size=(rows, 2)) * 10.0 ** rng.integers(-3, 4), rng.integers(0, 6))
     engine = engine_of(X, X[:, 0] + rng.normal(size=rows))
     direction = Projection((0, 1), (1.0, -0.372)) if pair else Projection((0,), (1.0,))
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     if cut is None:
         return
-    neuron, otherwise = Shortener(digits, 1.0).neuron(engine, None, EMPTY, cut)
+    neuron, otherwise = Shortener(digits, 1.0).rule(engine, None, EMPTY, cut)
     z = X[:, 0] + (-0.372 * X[:, 1] if pair else 0.0)
-    moved = np.count_nonzero((z >= neuron.threshold) != (z >= cut.neuron.threshold))
+    moved = np.count_nonzero((z >= neuron.threshold) != (z >= cut.rule.threshold))
     assert moved <= 0.02 * rows if otherwise else moved == 0
-    assert digits_of(neuron.threshold) <= digits_of(cut.neuron.threshold)
+    assert digits_of(neuron.threshold) <= digits_of(cut.rule.threshold)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([2.2, 31.7, 484.0]), st.booleans())
@@ -70,10 +70,10 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     x = np.round(rng.normal(1, 1, 300) + np.where(city < 2, 0, value), 2)
     engine = engine_of(np.column_stack([x, city]), (x + np.where(city < 2, value, 0) > value + 1) + 0.0)
     direction = Projection((0, 1), (1.0, (value, value, 0.0) if first else (0.0, 0.0, -value)))
-    (cut,) = engine.cuts([Question(EMPTY, direction)])
-    neuron, _ = Shortener(3, 1.0).neuron(engine, None, EMPTY, cut)
+    (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
+    neuron, _ = Shortener(3, 1.0).rule(engine, None, EMPTY, cut)
     rows = np.column_stack([x, city])
-    assert np.count_nonzero(neuron.holds(rows) != cut.neuron.holds(rows)) <= 0.02 * len(rows)
+    assert np.count_nonzero(neuron.holds(rows) != cut.rule.holds(rows)) <= 0.02 * len(rows)
     for added in {*neuron.projection.coefficients[1]}:
         exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
         category = neuron.projection.coefficients[1].index(added)
@@ -88,7 +88,7 @@ def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
     model = engine(BGNRegressor(**settings), X, y)
     plain = BGNRegressor(**settings, digits=None).fit(X, y)
     first, other = (each.history_.paths[0][-1] for each in (model, plain))
-    assert [neuron.projection for neuron in first.neurons] == [neuron.projection for neuron in other.neurons]
+    assert [neuron.projection for neuron in first.rules] == [neuron.projection for neuron in other.rules]
     for path in model.history_.paths:
         for width in range(len(path)):
             network = model.history_.network(width, model.history_.paths.index(path))

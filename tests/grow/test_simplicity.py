@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNRegressor, GrowthSettings
-from bgn.engines.protocol import Question
+from bgn.engines.protocol import CutRequest
 from bgn.grow.refit import Full, Stagewise
 from bgn.model.term import Projection
 from tests.growing import engine_of, table
@@ -33,9 +33,9 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
     rule = Stagewise(1.0) if ridge is None else Full(ridge)
     start = rule.start(engine)
     lines = [Projection((0,), (1.0,)), Projection((0, 1), (1.0, 0.5))]
-    old, new = engine.cuts([Question(start.output, line) for line in lines])
+    old, new = engine.cuts([CutRequest(start.output, line) for line in lines])
     state = rule.admit(engine, start, 0, old)
-    left = [squares(cut.neuron.holds(X), y, ridge or 0.0) for cut in (old, new)]
+    left = [squares(cut.rule.holds(X), y, ridge or 0.0) for cut in (old, new)]
     gained = [float(((y - y.mean()) ** 2).sum()) - each for each in left]
     if abs(share * gained[1] - gained[0]) < 1e-6 * gained[0] or abs(gained[1] - gained[0]) < 1e-6 * gained[0]:
         return

@@ -14,7 +14,7 @@ from bgn.engines.raw_rows import RowsInMemory
 from bgn.grow import network as crossval
 from bgn.grow.losses import loss_of
 from bgn.grow.out_of_fold import FoldScores, stretches
-from bgn.grow.rows import assign_roles
+from bgn.grow.rows import assign_rows
 from tests.growing import same
 
 
@@ -22,7 +22,7 @@ def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: boo
     X = rng.integers(-2, 3, (rows, 2)).astype(float)
     y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)]).astype(float)
     weight = rng.integers(1, 5, rows) / 2.0 if weighted else None
-    return assign_roles(RowsInMemory(X, y, weight), None, 0.2, 0, loss=loss_of(range(classes)), cv=3)[0]
+    return assign_rows(RowsInMemory(X, y, weight), None, 0.2, 0, loss=loss_of(range(classes)), cv=3)[0]
 
 
 @given(st.integers(0, 2**31), st.sampled_from([2, 3]), st.sampled_from([0.25, 1.0, 4.0]))
@@ -48,7 +48,7 @@ def test_scores_too_near_to_each_other_are_stretched():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 1))
     y = rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    roles = assign_roles(RowsInMemory(X, y.astype(float)), None, 0.2, 0, loss=loss_of((0, 1)), cv=5)[0]
+    roles = assign_rows(RowsInMemory(X, y.astype(float)), None, 0.2, 0, loss=loss_of((0, 1)), cv=5)[0]
     parts = [(each.validation.part, each.validation.loss) for each in roles.folds]
     folds = [FoldScores(part, loss, (part.columns[0],) * 2, 0.0) for part, loss in parts]
     assert stretches(folds, 2)[1] == pytest.approx(2.0, abs=0.15)

@@ -13,7 +13,7 @@ from bgn.grow import rows as roles
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
 from bgn.grow.refit import Full
-from bgn.grow.rows import Roles
+from bgn.grow.rows import RowSets
 from bgn.grow.search import Sweeper, how_many
 from tests.growing import engine_of, same
 
@@ -26,7 +26,7 @@ def made_up(rows, seed=0):
 
 def sweeper(X, y, width=6, ridge=1.0, seed=0):
     engine = engine_of(X, y)
-    rows = Roles(engine, None, engine)
+    rows = RowSets(engine, None, engine)
     limits = LayerSettings(width, 3, None)
     return Sweeper(rows, Search(rows, 2), Full(ridge), limits, np.random.default_rng(seed), Monitor(), 0)
 
@@ -38,19 +38,19 @@ def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     X, y = made_up(80, seed)
     growth = sweeper(X, y, 4, ridge)
     growth._up()
-    if growth.state.width < 4:
+    if growth.state.n_rules < 4:
         return
-    left = [*growth.state.neurons]
+    left = [*growth.state.rules]
     left[slot] = left[-1]
     left.pop()
     growth._take_out(slot)
-    assert [*growth.state.neurons] == left
+    assert [*growth.state.rules] == left
     design = np.column_stack([np.ones(len(y)), *(np.where(each.holds(X), 1.0, -1.0) for each in left)])
     gram = design.T @ design + np.diag([0.0] + [ridge] * len(left))
     weights = np.linalg.lstsq(gram, design.T @ y, rcond=None)[0]
     grid = growth.rows.train.loss.grid
     output = growth.state.output
-    predicted = design @ np.append(grid.value(output.base) + grid.centre, grid.value(output.weights))
+    predicted = design @ np.append(grid.value(output.base) + grid.center, grid.value(output.weights))
     np.testing.assert_allclose(predicted, design @ weights, atol=1e-4 * np.ptp(y))
     squares = growth.rows.train.loss.mean(growth.state.loss, len(y))
     assert squares == pytest.approx(np.mean((y - predicted) ** 2), rel=1e-6)
@@ -64,7 +64,7 @@ def test_no_width_gets_worse_and_wider_is_better(seed):
     for sweeps in (0, 2):
         growth = sweeper(X, y, seed=seed)
         growth.plan(sweeps)
-        losses.append([growth.rule.objective(growth._best[width]) for width in range(len(growth._best))])
+        losses.append([growth.fitter.objective(growth._best[width]) for width in range(len(growth._best))])
     assert len(losses[0]) <= len(losses[1])
     assert all(after <= before for before, after in zip(*losses, strict=False))
     assert all(wider < narrower for narrower, wider in pairwise(losses[1]))
@@ -78,11 +78,11 @@ def test_all_rows_grow_what_the_sweeps_found():
     growth = GrowthSettings(sweeps=2, max_replacements=3)
     model = BGNRegressor(max_terms=5, growth=growth, shrinkage=1.0, validation_fraction=0, digits=None)
     path = model.set_params(random_state=0).fit(X, y).history_.paths[0]
-    assert [len(each.neurons) for each in path] == [*range(6)]
+    assert [len(each.rules) for each in path] == [*range(6)]
     plain = model.set_params(growth=replace(growth, sweeps=0)).fit(X, y).history_.paths[0]
     assert path[5].train_loss < plain[5].train_loss
     records = model.set_params(growth=replace(growth, sweeps=1)).fit(X, y).history_.records
-    assert [each.width for each in records] == [1, 2, 3, 4, 5]
+    assert [each.n_terms for each in records] == [1, 2, 3, 4, 5]
     assert np.mean((model.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][-1].train_loss)
 
 
@@ -149,7 +149,7 @@ def test_time_and_callbacks():
     told = []
     swept = {"max_terms": 5, "growth": GrowthSettings(sweeps=2), "max_linear": 0, "validation_fraction": 0}
     model = BGNRegressor(**swept, random_state=0)
-    model.set_params(callbacks=lambda record: told.append(record.width)).fit(X, y)
+    model.set_params(callbacks=lambda record: told.append(record.n_terms)).fit(X, y)
     assert told == [1, 2, 3, 4, 5]
 
 

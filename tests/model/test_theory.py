@@ -207,7 +207,7 @@ def test_growth_records_the_bounds_of_the_networks_it_makes(direction, output):
     kind = {"direction": direction, "output": output, "digits": None}
     model = bgn.BGNRegressor(max_layers=3, max_terms=6, random_state=0, **kind)
     history = model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:])).history_
-    records = {(record.layer, record.width): record for record in history.records}  # the last of each width
+    records = {(record.layer, record.n_terms): record for record in history.records}  # the last of each width
     assert {layer for layer, _ in records} == {0, 1, 2}
     for (layer, width), record in records.items():
         bounds = lower_bounds(history.network(width, layer), X[:300], y[:300])

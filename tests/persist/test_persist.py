@@ -237,13 +237,13 @@ def test_a_changed_network_is_saved_without_its_history(fitted: Any, tmp_path: P
 def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> None:
     history = fitted.history_
     record = history.records[-1]
-    many = tuple(replace(record, width=width, kind="replacement") for width in range(100) for _ in range(300))
+    many = tuple(replace(record, n_terms=size, kind="replacement") for size in range(100) for _ in range(300))
     long = clone(fitted)
     long.network_, long.history_ = fitted.network_, replace(history, records=history.records + many)
     bgn.save(long, tmp_path / "m.json")
     found = bgn.load(tmp_path / "m.json").history_
-    assert len(found.records) == len({(r.layer, r.width, r.kind) for r in long.history_.records})
-    last = replace(history.paths[0][-1], neurons=history.paths[0][-1].neurons * 1000)
+    assert len(found.records) == len({(r.layer, r.n_terms, r.kind) for r in long.history_.records})
+    last = replace(history.paths[0][-1], rules=history.paths[0][-1].rules * 1000)
     long.history_ = replace(history, paths=((*history.paths[0], *[last] * 300),))
     bgn.save(long, tmp_path / "m.json")
     assert not hasattr(bgn.load(tmp_path / "m.json"), "history_")

@@ -74,7 +74,7 @@ def best_pair(columns, values, weight):
     return best
 
 
-def best_angle(codes, centres, angles, residual, weight, bins, wanted=(0, 0)):
+def best_angle(codes, centers, angles, residual, weight, bins, wanted=(0, 0)):
     """Gain and number of the first best of several angles, as a table of two binned columns sees them.
 
     Every row stands at the centres of its two bins; along each angle `bins` equal bins span what the centres span.
@@ -87,7 +87,7 @@ def best_angle(codes, centres, angles, residual, weight, bins, wanted=(0, 0)):
         if len(signs) == 2:
             gains.append(-1.0)
             continue
-        x, y = centres[0] * cos, centres[1] * sin
+        x, y = centers[0] * cos, centers[1] * sin
         low, high = x.min() + y.min(), x.max() + y.max()
         scale = bins / (high - low) if high > low else 0.0
         place = np.minimum(((x[codes[0]] + y[codes[1]] - low) * scale).astype(int), bins - 1)

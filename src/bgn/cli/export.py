@@ -12,7 +12,7 @@ from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
-from bgn.export.programs.sql_check import count_differing_rows
+from bgn.export.programs.sql import count_differing_rows
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_first_positive

@@ -1,7 +1,7 @@
 """Rows on the workers of a Dask cluster: tasks and waiting for them, the engine, and collections as partitions.
 
 The rows are divided among the threads of the workers. A share is the result of a task, so that Dask makes it again
-elsewhere when its worker is lost. The network so far travels with every request; what the neurons answer is kept
+elsewhere when its worker is lost. The network so far travels with every request; what the rules answer is kept
 beside the rows, where the next request finds it, and is worked out again wherever it is missing. Waiting never lasts
 for ever, and an error says what it waited for.
 """
@@ -235,7 +235,7 @@ class RawRowsOnCluster(RawRows):
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a layer has grown: the layers below, the neuron in every slot, the current output."""
+    """How far a layer has grown: the layers below, the rule in every slot, the current output."""
 
     below: tuple[tuple[Oblique, ...], ...] = ()
     slots: tuple[Oblique | None, ...] = ()
@@ -284,7 +284,7 @@ class HeldRows:
             return reply
 
     def _part(self, standing: Standing, grown: tuple[Standing, Part] | None) -> Part:
-        """The part with the answers of every neuron as it stands."""
+        """The part with the answers of every rule as it stands."""
         if grown is None or grown[0].below != standing.below:
             part = part_of(*self._rows)
             for rules in standing.below:
@@ -444,7 +444,7 @@ def rows_on_cluster(
 
     `given` has `X`, `y`, `weight` and, where targets are labels, `classes`.
 
-    With a schema, columns may hold all that it can encode, and gaps; without, they must hold finite numbers.
+    With a schema, columns may hold all that it can encode, and missing values; without, they must hold finite numbers.
     """
     X, classes = whole_rows(given.X), given.classes
     layout = layout_of(X, numbers=schema is None)

@@ -26,14 +26,14 @@ from bgn.engines.protocol import (
     NO_OUTPUT,
     CellPart,
     Cut,
+    CutRequest,
     Floats,
     Integers,
+    LinearTerm,
     Loss,
     Measures,
     Output,
     Parts,
-    Question,
-    Ramp,
     Reply,
     Request,
     RowPart,
@@ -70,7 +70,7 @@ class ThreadPool:
 
     Examples
     --------
-    >>> ThreadPool(2).each(abs, [-1, 2, -3])
+    >>> ThreadPool(2).map(abs, [-1, 2, -3])
     [1, 2, 3]
     """
 
@@ -81,7 +81,7 @@ class ThreadPool:
             threading.Thread(target=_serve, args=(self._jobs,), daemon=True).start()
         weakref.finalize(self, _dismiss, self._jobs, self._others)
 
-    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run `work` on every item; the answers in the order of the items."""
         job = _Job(work, items)
         for _ in range(min(self._others, len(items) - 1)):
@@ -180,12 +180,12 @@ class SharedRows:
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self._lines: list[tuple[Projection, Line]] = []
 
-    def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
+    def map(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
         """Run `work` on every item, on the threads there are."""
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [work(item) for item in items]
-        return self._pool.each(work, items)
+        return self._pool.map(work, items)
 
     def _gathered(self, empty: Callable[[], Any], add: Callable[[tuple[int, int], Any], Any]) -> list[Any]:
         """Have every span of rows added to what its thread holds, `empty` at first; return what each thread holds."""
@@ -202,7 +202,7 @@ class SharedRows:
                 add(span, held)
             return held
 
-        return [held for held in self.each(share, range(min(self.threads, len(left)))) if held is not None]
+        return [held for held in self.map(share, range(min(self.threads, len(left)))) if held is not None]
 
     def _sum(self, shape: int | tuple[int, ...], kernel: Callable[..., Any], *arguments: Any) -> Integers:
         """Run a kernel that adds to sums on every span of rows; return the sums."""
@@ -210,109 +210,109 @@ class SharedRows:
         return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
 
     def _by_column(
-        self, shape: int | tuple[int, ...], kernel: Callable[..., Any], centre: Floats, scale: Floats, *arguments: Any
+        self, shape: int | tuple[int, ...], kernel: Callable[..., Any], center: Floats, scale: Floats, *arguments: Any
     ) -> Integers:
         """Run one that adds to sums of every column, centred and scaled; threads share columns where these are many."""
         columns = self.columns
         if self._pool is None or self.n_columns < _COLUMNS_FOR_SHARING:
-            return self._sum(shape, kernel, columns, centre, scale, *arguments)
+            return self._sum(shape, kernel, columns, center, scale, *arguments)
         out, edges = np.zeros(shape, np.int64), np.linspace(0, len(columns), _PIECES * self.threads + 1).astype(int)
 
         def part(some: slice) -> None:
-            kernel(columns[some], centre[some], scale[some], *arguments, 0, self.n_rows, out[some])
+            kernel(columns[some], center[some], scale[some], *arguments, 0, self.n_rows, out[some])
 
-        self.each(part, [slice(*ends) for ends in pairwise(edges.tolist())])
+        self.map(part, [slice(*ends) for ends in pairwise(edges.tolist())])
         return out
 
     def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
         """Run a kernel that writes one integer per row."""
         out = np.empty(self.n_rows, np.int64)
-        self.each(lambda span: kernel(*arguments, *span, out), self._spans)
+        self.map(lambda span: kernel(*arguments, *span, out), self._spans)
         return out
 
     def _total(self, values: Integers) -> int:
         """The weighted sum of `values`, one per row."""
         return int(values @ self.weight if len(self.weight) else values.sum())
 
-    def _column_sums(self, centre: Floats, scale: Floats, values: Integers) -> Integers:
+    def _column_sums(self, center: Floats, scale: Floats, values: Integers) -> Integers:
         """Sum of every integer column times `values`."""
         if self.below is None:
-            return self._by_column(self.n_columns, kernels.column_sums, centre, scale, values)
-        return self._signed_sums(values) * signs(centre, scale)
+            return self._by_column(self.n_columns, kernels.column_sums, center, scale, values)
+        return self._signed_sums(values) * signs(center, scale)
 
     def _signed_sums(self, values: Integers) -> Integers:
         """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
         return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
 
-    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        return self._by_column((self.n_columns, 2), kernels.column_squares, centre, scale, self.weight)
+    def column_squares(self, center: Floats, scale: Floats) -> Integers:
+        return self._by_column((self.n_columns, 2), kernels.column_squares, center, scale, self.weight)
 
-    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+    def gram(self, column: int, center: Floats, scale: Floats) -> Integers:
         if self.below is None:
-            return self._products(centre, scale, self._column(column, centre, scale))
+            return self._products(center, scale, self._column(column, center, scale))
         values = self.columns[column].astype(np.int64)
         sums = self._signed_sums(values * self.weight if len(self.weight) else values)
-        sign = signs(centre, scale)
+        sign = signs(center, scale)
         whole = sums.astype(object) * sign.astype(object) * int(sign[column])
         return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
 
-    def _column(self, j: int, centre: Floats, scale: Floats) -> Integers:
+    def _column(self, j: int, center: Floats, scale: Floats) -> Integers:
         """One column as integers."""
-        return np.rint((self.columns[j].astype(np.float64) - centre[j]) * scale[j]).astype(np.int64)
+        return np.rint((self.columns[j].astype(np.float64) - center[j]) * scale[j]).astype(np.int64)
 
-    def _products(self, centre: Floats, scale: Floats, other: Integers) -> Integers:
+    def _products(self, center: Floats, scale: Floats, other: Integers) -> Integers:
         """Limbs of every integer column times another."""
-        return self._by_column((self.n_columns, 2), kernels.column_products, centre, scale, other, self.weight)
+        return self._by_column((self.n_columns, 2), kernels.column_products, center, scale, other, self.weight)
 
     def line(self, projection: Projection) -> Line:
         """What kernels need to project the rows; where categories are looked up, the last few are remembered."""
         if projection.numeric:
             return self.columns, *projection.arrays
-        found = next((line for known, line in self._lines if known is projection or known == projection), None)
-        if found is None:
-            found = line_of(self.columns, projection)
-            self._lines = [*self._lines[1 - _LINES :], (projection, found)]
-        return found
+        line = next((kept for known, kept in self._lines if known is projection or known == projection), None)
+        if line is None:
+            line = line_of(self.columns, projection)
+            self._lines = [*self._lines[1 - _LINES :], (projection, line)]
+        return line
 
-    def answers(self, neurons: Sequence[Oblique]) -> NDArray[np.int8]:
-        """The +-1 answers of `neurons`, one row per neuron."""
-        columns = np.empty((len(neurons), self.n_rows), np.int8)
+    def answers(self, rules: Sequence[Oblique]) -> NDArray[np.int8]:
+        """The +-1 answers of `rules`, one row per rule."""
+        columns = np.empty((len(rules), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
-        for row, neuron in zip(columns, neurons, strict=True):
-            kernels.project(*line_of(self.columns, neuron.projection), 0, self.n_rows, z)
-            row[:] = np.where(z >= neuron.threshold, 1, -1)
+        for row, rule in zip(columns, rules, strict=True):
+            kernels.project(*line_of(self.columns, rule.projection), 0, self.n_rows, z)
+            row[:] = np.where(z >= rule.threshold, 1, -1)
         return columns
 
 
-def signs(centre: Floats, scale: Floats) -> Integers:
+def signs(center: Floats, scale: Floats) -> Integers:
     """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
-    return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
+    return np.where(center == 0.0, scale, 0.0).astype(np.int64)
 
 
-def told_of(column: NDArray[Any]) -> tuple[float, float, bool]:
+def extremes_of(column: NDArray[Any]) -> tuple[float, float, bool]:
     """The least and the greatest value of a column, and whether all are whole numbers."""
     if len(column) == 0:
         return np.inf, -np.inf, True
     return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())
 
 
-class RampRows(SharedRows):
-    """Rows and their ramps (what has no docstring: :class:`~bgn.engines.protocol.RowPart`)."""
+class LinearRows(SharedRows):
+    """Rows and their linear terms (what has no docstring: :class:`~bgn.engines.protocol.RowPart`)."""
 
     output: Output
     residual: Callable[[Output], Integers]
     fired_sums: Callable[[Integers, int], Integers]
     codes: NDArray[np.uint8]
 
-    def _ramp(self, ramp: Ramp) -> Integers:
-        """The whole numbers of a ramp, one per row."""
-        return self._fill(kernels.fill_ramp, self.columns, ramp.column, np.array(ramp.place))
+    def _linear_values(self, linear_term: LinearTerm) -> Integers:
+        """The whole numbers of a linear term, one per row."""
+        return self._fill(kernels.fill_linear, self.columns, linear_term.column, np.array(linear_term.place))
 
     def _descended(self, start: Integers, output: Output) -> Integers:
-        """Gaps less what the ramps of an output add."""
-        if not output.ramps:
+        """Differences less what the linear terms of an output add."""
+        if not output.linear:
             return start
-        return self._fill(kernels.descend, start, self.columns, *places(output.ramps), output.rates)
+        return self._fill(kernels.descend, start, self.columns, *places(output.linear), output.rates)
 
     def _heavy(self, values: Integers) -> Integers:
         return values * self.weight if len(self.weight) else values
@@ -320,36 +320,39 @@ class RampRows(SharedRows):
     def _limbs_of(self, values: Integers, other: Integers) -> Integers:
         return self._sum(2, kernels.product_limbs, values, other, self.weight)
 
-    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
-        own = self._ramp(ramp)
+    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm], n_rules: int) -> Integers:
+        own = self._linear_values(linear_term)
         heavy = self._heavy(own)
-        limbs = [self._limbs_of(own, own if each == ramp else self._ramp(each)) for each in (*others, ramp)]
-        return np.concatenate([[heavy.sum()], self.fired_sums(heavy, width), *limbs])
+        limbs = [
+            self._limbs_of(own, own if other == linear_term else self._linear_values(other))
+            for other in (*others, linear_term)
+        ]
+        return np.concatenate([[heavy.sum()], self.fired_sums(heavy, n_rules), *limbs])
 
-    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
+    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Integers:
         fires = self.codes[slot >> 3], slot & 7
-        return self._sum(len(ramps), kernels.ramps_fired, self.columns, *places(ramps), fires, self.weight)
+        return self._sum(len(linear), kernels.linear_fired, self.columns, *places(linear), fires, self.weight)
 
     def _residuals(self) -> Sequence[Any]:
         """The current residual, once per output."""
         return [self.residual(self.output)]
 
-    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
+    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
         residuals = self._residuals()
-        wholes = [self._ramp(ramp) for ramp in ramps]
-        return np.array([[self._limbs_of(own, each) for each in residuals] for own in wholes], np.int64)
+        wholes = [self._linear_values(linear_term) for linear_term in linear]
+        return np.array([[self._limbs_of(own, residual) for residual in residuals] for own in wholes], np.int64)
 
 
 _CHUNK = 1 << 18
-_ROOM = 1 << 8
+_CAPACITY = 1 << 8
 _FEW_REGIONS = 1 << 13
-# A gap; and what to add where a slot, a bit of a row of codes, fires and where it does not.
+# A difference; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 
 
-class Part(RampRows, CellPart):
-    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
+class Part(LinearRows, CellPart):
+    """Some rows and the answers of the rules of the layer being grown, one slot per rule.
 
     What has no docstring is a request of :class:`~bgn.engines.protocol.CellPart`.
     """
@@ -361,20 +364,20 @@ class Part(RampRows, CellPart):
         super().__init__(columns, target, weight, loss, threads, below)
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = NO_OUTPUT
-        self._start = loss.gap(target)
-        # Gaps; the current output's first.
+        self._start = loss.diff(target)
+        # Differences; the current output's first.
         self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (self._start, *_NO_SHIFT))]
-        self._residual: tuple[Output, Integers] | None = None  # where it is not the gap
+        self._residual: tuple[Output, Integers] | None = None  # where it is not the difference
         self._losses: tuple[Output, Integers] | None = None  # the limbs that came with it
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
         self._correlations: dict[int, list[int]] = {}
-        self._room = _ROOM  # for regions
+        self._capacity = _CAPACITY  # for regions
 
     def measure(self) -> Measures:
         n = min(self.n_rows, PROBES)
         probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
-        low, high, whole = np.array(self.each(told_of, self.columns), np.float64).reshape(-1, 3).T
+        low, high, whole = np.array(self.map(extremes_of, self.columns), np.float64).reshape(-1, 3).T
         total = int(self.weight.sum()) if len(self.weight) else self.n_rows
         return Measures(
             self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole > 0, probes
@@ -382,15 +385,15 @@ class Part(RampRows, CellPart):
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def _each_sieve(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    def _map_sieves(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run `work` on every item, side by side when rows are too few to share."""
-        return self.each(work, items) if len(self._spans) == 1 else [work(item) for item in items]
+        return self.map(work, items) if len(self._spans) == 1 else [work(item) for item in items]
 
     def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
         self._cells = []
         for sieve in sieves:
             self._leftover(sieve.output)
-        return self._each_sieve(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
+        return self._map_sieves(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
         leftover, cells = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16)
@@ -399,9 +402,9 @@ class Part(RampRows, CellPart):
         def fill(span: tuple[int, int], sums: CellSums) -> None:
             cuts.fill_cells(line, leftover, self.weight, place, span, cells, sums)
 
-        found = self._gathered(lambda: cuts.empty_cells(sieve.size), fill)
+        parts = self._gathered(lambda: cuts.empty_cells(sieve.size), fill)
         self._cells.append((sieve, cells))
-        return merge(found)
+        return merge(parts)
 
     def _finer_cells(self, sieve: Sieve) -> CellSums:
         sums = cuts.empty_cells(sieve.n_cells)
@@ -411,7 +414,7 @@ class Part(RampRows, CellPart):
         return sums
 
     def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
-        """The rows that pass a sieve of several levels, and their cells."""
+        """The rows that pass a sieve of several categories, and their cells."""
         columns, index, coefficients = self.line(sieve.projection)
         line = columns[index, start:stop], np.arange(len(index)), coefficients
         residual = self.residual(sieve.output)[start:stop]
@@ -427,12 +430,12 @@ class Part(RampRows, CellPart):
         return rows
 
     def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
-        answer = self._each_sieve(self._inside, list(zip(sieves, survives, strict=True)))
+        answer = self._map_sieves(self._inside, list(zip(sieves, survives, strict=True)))
         self._cells = []
         return answer
 
-    def _inside(self, asked: tuple[Sieve, NDArray[np.uint8]]) -> RowsInCells:
-        sieve, survives = asked
+    def _inside(self, survivors: tuple[Sieve, NDArray[np.uint8]]) -> RowsInCells:
+        sieve, survives = survivors
         if sieve.finer:
             chunks = [(k, min(k + _CHUNK, self.n_rows)) for k in range(0, max(self.n_rows, 1), _CHUNK)]
             rows = [self._sieved(sieve, *chunk) for chunk in chunks]
@@ -446,11 +449,16 @@ class Part(RampRows, CellPart):
         def part(span: tuple[int, int]) -> RowsInCells:
             n = span[1] - span[0]
             heavy = np.empty(min(n, len(self.weight)), np.int64)
-            room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
-            found = cuts.gather(line, leftover, self.weight, cells, survives, span, room)
-            return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()  # few
+            out = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
+            n_chosen = cuts.gather(line, leftover, self.weight, cells, survives, span, out)
+            return (
+                out[0][:n_chosen].copy(),
+                out[1][:n_chosen].copy(),
+                out[2][:n_chosen].copy(),
+                out[3][:n_chosen].copy(),
+            )  # few
 
-        return joined_rows(self.each(part, self._spans))
+        return joined_rows(self.map(part, self._spans))
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         line, residual = self.line(projection), self.residual(output)
@@ -461,7 +469,7 @@ class Part(RampRows, CellPart):
             cuts.split_rows(line, residual, self.weight, thresholds, span, sums, nearest)
             return sums, nearest
 
-        sums, nearest = zip(*self.each(part, self._spans), strict=True)
+        sums, nearest = zip(*self.map(part, self._spans), strict=True)
         return np.sum(sums, axis=0), np.min(nearest, axis=0)
 
     # -- answers and outputs -------------------------------------------------------------------------------
@@ -471,12 +479,12 @@ class Part(RampRows, CellPart):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
         line, row = self.line(rule.projection), self.codes[slot >> 3]
-        told = self._sum(3, kernels.fire, line, rule.threshold, self.weight, self.target, row, slot & 7)
+        counts = self._sum(3, kernels.fire, line, rule.threshold, self.weight, self.target, row, slot & 7)
         self._last, self._correlations = None, {}
-        if told[2]:
+        if counts[2]:
             self._take_back(slot, before)
             self._drop_residual(slot)
-        return told
+        return counts
 
     def _drop_residual(self, slot: int) -> None:
         """Forget the residual if it depends on the answers in a slot."""
@@ -491,52 +499,52 @@ class Part(RampRows, CellPart):
 
     @staticmethod
     def _without(known: tuple[Output, Leftover], slot: int, before: NDArray[np.uint8]) -> tuple[Output, Leftover]:
-        """A known gap with what the answers that were in a slot `before` took from it given back."""
+        """A known difference with what the answers that were in a slot `before` took from it given back."""
         output, weight = known[0].without(slot)
         return (output, (known[1][0], before, slot & 7, weight, -weight)) if weight else known
 
     def move(self, source: int, target: int) -> None:
         fires, row = (self.codes[source >> 3] >> (source & 7)) & 1, self.codes[target >> 3]
         row[:] = (row & (255 - (1 << (target & 7)))) | (fires << (target & 7))
-        known = [each for each in self._known if not each[0].weights[target : target + 1].any()]
-        self._known, self._last, self._correlations = [each for each in known if not any(each[1][3:])], None, {}
+        known = [entry for entry in self._known if not entry[0].weights[target : target + 1].any()]
+        self._known, self._last, self._correlations = [entry for entry in known if not any(entry[1][3:])], None, {}
         self._drop_residual(target)
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row."""
         if self.loss.quadratic:
-            return self._gap(output)
+            return self._diff(output)
         known = self._residual
         if known is None or not known[0].same(output):
-            known = self._remember(output, *self._with_losses(self._gap(output)))
+            known = self._remember(output, *self._with_losses(self._diff(output)))
         return known[1]
 
-    def _with_losses(self, gap: Integers) -> tuple[Integers, Integers]:
-        """The residuals that gaps amount to, and the limbs of the sum of the losses."""
-        residual = np.empty_like(gap)
+    def _with_losses(self, diff: Integers) -> tuple[Integers, Integers]:
+        """The residuals that differences amount to, and the limbs of the sum of the losses."""
+        residual = np.empty_like(diff)
 
         def part(span: tuple[int, int]) -> Integers:
             limbs = np.zeros(4, np.int64)
-            self.loss.fill_residual(gap, self.target, self.weight, span[0], span[1], residual, limbs)
+            self.loss.fill_residual(diff, self.target, self.weight, span[0], span[1], residual, limbs)
             return limbs
 
-        return residual, np.sum(self.each(part, self._spans), axis=0)
+        return residual, np.sum(self.map(part, self._spans), axis=0)
 
-    def _gap(self, output: Output) -> Integers:
-        """The gaps that `output` leaves; the current output's and the last ones are remembered."""
-        leftover = self._leftover_gap(output)
+    def _diff(self, output: Output) -> Integers:
+        """The differences that `output` leaves; the current output's and the last ones are remembered."""
+        leftover = self._leftover_diff(output)
         if not any(leftover[3:]):
             return leftover[0]
-        gap = self._made(leftover)
-        self._known, self._last = [*self._known[:1], (output, (gap, *_NO_SHIFT))], None
-        return gap
+        diff = self._made(leftover)
+        self._known, self._last = [*self._known[:1], (output, (diff, *_NO_SHIFT))], None
+        return diff
 
     def _leftover(self, output: Output) -> Leftover:
-        """The residual that `output` leaves; where it is the gap, a known one and what turns it into this."""
-        return self._leftover_gap(output) if self.loss.quadratic else (self.residual(output), *_NO_SHIFT)
+        """The residual that `output` leaves; where it is the difference, a known one and what turns it into this."""
+        return self._leftover_diff(output) if self.loss.quadratic else (self.residual(output), *_NO_SHIFT)
 
-    def _leftover_gap(self, output: Output) -> Leftover:
-        """A known gap, and what turns it into the one that `output` leaves; asked for several times in a row."""
+    def _leftover_diff(self, output: Output) -> Leftover:
+        """A known difference, and what turns it into the one that `output` leaves; asked for several times in a row."""
         last = self._last  # threads may ask about different outputs
         if last is None or last[0] is not output:
             last = self._last = output, self._find_leftover(output)
@@ -550,22 +558,22 @@ class Part(RampRows, CellPart):
             if (change := known.change_to(output)) is not None:
                 slot, up, down = change
                 return self._made(leftover), self.codes[slot >> 3], slot & 7, up, down
-        gap = self._fill(kernels.look_up, self._descended(self._start, output), self.codes, tables_of(output))
-        self._known = [*self._known[:1], (output, (gap, *_NO_SHIFT))]
-        return gap, *_NO_SHIFT
+        diff = self._fill(kernels.look_up, self._descended(self._start, output), self.codes, tables_of(output))
+        self._known = [*self._known[:1], (output, (diff, *_NO_SHIFT))]
+        return diff, *_NO_SHIFT
 
     def _made(self, leftover: Leftover) -> Integers:
         return self._fill(kernels.shift, *leftover) if any(leftover[3:]) else leftover[0]
 
     def settle(self, output: Output) -> Integers:
-        gap = self._gap(output)
-        self.output, self._known, self._last = output, [(output, (gap, *_NO_SHIFT))], None
+        diff = self._diff(output)
+        self.output, self._known, self._last = output, [(output, (diff, *_NO_SHIFT))], None
         self._correlations = {}
         if self.loss.quadratic:
-            return self._limbs(gap)
+            return self._limbs(diff)
         known, losses = self._residual, self._losses
         if known is None or losses is None or known[0] is not losses[0] or not known[0].same(output):
-            residual, limbs = self._with_losses(gap)
+            residual, limbs = self._with_losses(diff)
             self._remember(output, residual, limbs)
             return limbs
         return losses[1]
@@ -580,17 +588,17 @@ class Part(RampRows, CellPart):
         self._known, self._last, self._residual, self._losses, self._correlations = [], None, None, None, {}
         self._cells, self._lines = [], []
 
-    def _limbs(self, gap: Integers) -> Integers:
-        return self._sum(4, self.loss.add_limbs, gap, self.target, self.weight)
+    def _limbs(self, diff: Integers) -> Integers:
+        return self._sum(4, self.loss.add_limbs, diff, self.target, self.weight)
 
     def limbs(self, output: Output) -> Integers:
-        return self._limbs(self._gap(output))
+        return self._limbs(self._diff(output))
 
     def largest(self) -> int:
-        return int(np.abs(self._gap(self.output)).max(initial=0))
+        return int(np.abs(self._diff(self.output)).max(initial=0))
 
     def loss_powers(self, unit: float) -> int:
-        return int(self._sum(1, self.loss.add_powers, self._gap(self.output), self.target, self.weight, unit)[0])
+        return int(self._sum(1, self.loss.add_powers, self._diff(self.output), self.target, self.weight, unit)[0])
 
     def correlation(self, slot: int) -> int:
         group = slot >> 3  # the eight of a group are found in one pass
@@ -599,32 +607,32 @@ class Part(RampRows, CellPart):
             self._correlations[group] = sums.tolist()
         return self._correlations[group][slot & 7]
 
-    def pulls(self, width: int) -> Integers:
+    def pulls(self, n_rules: int) -> Integers:
         residual = self.residual(self.output)
         values = residual * self.weight if len(self.weight) else residual
-        return np.append(values.sum(), self.fired_sums(values, width))[:, None]
+        return np.append(values.sum(), self.fired_sums(values, n_rules))[:, None]
 
-    def overlaps(self, slot: int, width: int) -> Integers:
+    def overlaps(self, slot: int, n_rules: int) -> Integers:
         if len(self.weight):
-            return self.fired_sums(self._fired(slot), width)
-        return self._sum(width, kernels.both_fire, self.codes, self.codes[slot >> 3], slot & 7, width)
+            return self.fired_sums(self._fired(slot), n_rules)
+        return self._sum(n_rules, kernels.both_fire, self.codes, self.codes[slot >> 3], slot & 7, n_rules)
 
-    def fired_sums(self, values: Integers, width: int) -> Integers:
-        """Sum of `values`, one per row, over the rows where each of the first `width` slots fires."""
-        return self._sum(width, kernels.fired_sums, self.codes, values, width)
+    def fired_sums(self, values: Integers, n_rules: int) -> Integers:
+        """Sum of `values`, one per row, over the rows where each of the first `n_rules` slots fires."""
+        return self._sum(n_rules, kernels.fired_sums, self.codes, values, n_rules)
 
     def _fired(self, slot: int) -> Integers:
         return self._fill(kernels.fired_weight, self.codes[slot >> 3], slot & 7, self.weight)
 
-    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+    def column_sums(self, center: Floats, scale: Floats, slot: int | None = None) -> Integers:
         if slot is not None:
             values = self._fired(slot)
         else:
             values = self.weight if len(self.weight) else np.ones(self.n_rows, np.int64)
-        return self._column_sums(centre, scale, values)
+        return self._column_sums(center, scale, values)
 
-    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
-        return self._products(centre, scale, self.residual(output) >> shift)
+    def products(self, output: Output, center: Floats, scale: Floats, shift: int) -> Integers:
+        return self._products(center, scale, self.residual(output) >> shift)
 
     def residual_sum(self, output: Output, shift: int) -> int:
         return self._total(self.residual(output) >> shift)
@@ -637,13 +645,13 @@ class Part(RampRows, CellPart):
         weight = self.weight if len(self.weight) else None
         return type(self)(columns, self.target, weight, self.loss, self.threads, below)
 
-    def regions(self, width: int) -> Regions:
-        keys = region_keys(width)
+    def regions(self, n_rules: int) -> Regions:
+        keys = region_keys(n_rules)
         # Regions of several spans are put together, which does not pay where they are many.
-        spans = self._spans if self._room <= _FEW_REGIONS else [(0, self.n_rows)]
-        found = merge_regions(self.each(lambda span: self._regions(keys, span), spans))
-        self._room = max(_ROOM, 4 * len(found[0]))
-        return found
+        spans = self._spans if self._capacity <= _FEW_REGIONS else [(0, self.n_rows)]
+        regions = merge_regions(self.map(lambda span: self._regions(keys, span), spans))
+        self._capacity = max(_CAPACITY, 4 * len(regions[0]))
+        return regions
 
     @property
     def _sums_per_region(self) -> int:
@@ -652,29 +660,29 @@ class Part(RampRows, CellPart):
 
     def _regions(self, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
         """The regions of a span of rows; more room where there is too little, up to one place per row."""
-        room, found = self._room, -1
-        while found < 0:
-            room = min(room, span[1] - span[0])
-            place_of = np.full(2 << room.bit_length(), -1, np.int32)
-            names, sums = np.empty(room, np.uint64), np.empty((room, self._sums_per_region), np.int64)
+        capacity, n_regions = self._capacity, -1
+        while n_regions < 0:
+            capacity = min(capacity, span[1] - span[0])
+            place_of = np.full(2 << capacity.bit_length(), -1, np.int32)
+            names, sums = np.empty(capacity, np.uint64), np.empty((capacity, self._sums_per_region), np.int64)
             place = place_of, names, sums
-            found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
-            room *= 4
-        return names[:found].copy(), sums[:found].copy()
+            n_regions = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
+            capacity *= 4
+        return names[:n_regions].copy(), sums[:n_regions].copy()
 
 
 class ClassPart(Part):
-    """Some rows with several scores each, and the answers of the neurons of the layer being grown."""
+    """Some rows with several scores each, and the answers of the rules of the layer being grown."""
 
     def residuals(self, output: Output) -> Integers:
         """The residuals that `output` leaves, one line per class; the last ones are remembered."""
-        known = getattr(self, "_each", None)
+        known = getattr(self, "_class_residuals", None)
         if known is None or known[0] != self._answers_known or not known[1].same_scores(output):
-            known = self._each = self._answers_known, output, self._with_losses(self._gap(output))[0]
+            known = self._class_residuals = self._answers_known, output, self._with_losses(self._diff(output))[0]
         return known[2]
 
     def _remember(self, output: Output, residual: Integers, limbs: Integers) -> tuple[Output, Integers]:
-        self._each = self._answers_known, output, residual
+        self._class_residuals = self._answers_known, output, residual
         return output, residual
 
     def residual(self, output: Output) -> Integers:
@@ -684,19 +692,19 @@ class ClassPart(Part):
             known = self._residual = output, seen(residuals, output.contrast or (0,) * len(residuals))
         return known[1]
 
-    def _gap(self, output: Output) -> Integers:
+    def _diff(self, output: Output) -> Integers:
         for known, leftover in self._known:
             if known.same_scores(output):
                 return leftover[0]
-        gap = np.empty_like(self._start)
-        each = [one_of(output, k) for k in range(self.loss.outputs)]
+        diff = np.empty_like(self._start)
+        outputs = [one_of(output, k) for k in range(self.loss.outputs)]
         start = self._start
-        if output.ramps:
-            start = np.stack([self._descended(own, one) for own, one in zip(start, each, strict=True)])
-        tables = np.stack([tables_of(one) for one in each])
-        self.each(lambda span: kernels.look_up_each(start, self.codes, tables, *span, gap), self._spans)
-        self._known = [*self._known[:1], (output, (gap, np.zeros(0, np.uint8), 0, 0, 0))]
-        return gap
+        if output.linear:
+            start = np.stack([self._descended(own, one) for own, one in zip(start, outputs, strict=True)])
+        tables = np.stack([tables_of(one) for one in outputs])
+        self.map(lambda span: kernels.look_up_classes(start, self.codes, tables, *span, diff), self._spans)
+        self._known = [*self._known[:1], (output, (diff, np.zeros(0, np.uint8), 0, 0, 0))]
+        return diff
 
     def _take_back(self, slot: int, before: NDArray[np.uint8]) -> None:
         self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
@@ -710,12 +718,12 @@ class ClassPart(Part):
         super().forget()
         self._answers_known += 1
 
-    def pulls(self, width: int) -> Integers:
-        found = []
+    def pulls(self, n_rules: int) -> Integers:
+        sums = []
         for residual in self.residuals(self.output):
             values = residual * self.weight if len(self.weight) else residual
-            found.append(np.append(values.sum(), self.fired_sums(values, width)))
-        return np.stack(found, axis=1)
+            sums.append(np.append(values.sum(), self.fired_sums(values, n_rules)))
+        return np.stack(sums, axis=1)
 
     def _residuals(self) -> Sequence[Any]:
         return [*self.residuals(self.output)]
@@ -773,10 +781,10 @@ class MemoryEngine(CellEngine):
         self.part = part
         super().__init__(PartsInMemory([part]), loss)
 
-    def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
-        """Answer each question when it is its turn: the first are often enough."""
-        for question in questions:
-            yield from super().cuts([question])
+    def cuts(self, requests: Sequence[CutRequest]) -> Iterator[Cut | None]:
+        """Answer each rule when it is its turn: the first are often enough."""
+        for request in requests:
+            yield from super().cuts([request])
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row."""

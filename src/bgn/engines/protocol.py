@@ -1,7 +1,7 @@
-"""What growth asks of the rows, wherever they live, and how the question reaches them.
+"""What growth asks of the rows, wherever they live, and how the rule reaches them.
 
 An :class:`Engine` holds rows (columns, targets as whole steps of a :class:`Grid`, whole weights) and the answers of the
-neurons of the layer being grown, one slot per neuron. Every answer it gives is a sum of integers or an exact choice, so
+rules of the layer being grown, one slot per rule. Every answer it gives is a sum of integers or an exact choice, so
 all engines, on any number of threads or blocks, give the same bits: the bits of an integer are divided so that no sum
 over rows can pass 2**61, and depend only on the total weight.
 
@@ -39,21 +39,21 @@ COLUMN_BITS = 30
 
 @dataclass(frozen=True)
 class Grid:
-    """Whole numbers for targets: ``value = centre + steps * 2**-exponent``."""
+    """Whole numbers for targets: ``value = center + steps * 2**-exponent``."""
 
-    centre: float
+    center: float
     exponent: int
     bits: int
 
     @classmethod
     def for_range(cls, low: float, high: float, total_weight: int) -> Grid:
         """The finest grid on which sums of residuals of targets between `low` and `high` stay below 2**61."""
-        centre, half = low / 2 + high / 2, high / 2 - low / 2
-        room = _SUM_BITS - _HEADROOM - max(total_weight, 1).bit_length()
-        bits = min(_MOST_TARGET_BITS, room)
+        center, half = low / 2 + high / 2, high / 2 - low / 2
+        bits_left = _SUM_BITS - _HEADROOM - max(total_weight, 1).bit_length()
+        bits = min(_MOST_TARGET_BITS, bits_left)
         if bits < 8:
             raise ValueError(f"the row weights add up to {total_weight}, too many to sum exactly; scale them down.")
-        return cls(centre, bits - math.frexp(half)[1] if half > 0 else 0, bits)
+        return cls(center, bits - math.frexp(half)[1] if half > 0 else 0, bits)
 
     @property
     def limit(self) -> int:
@@ -62,23 +62,23 @@ class Grid:
 
     def steps(self, y: NDArray[np.float64]) -> Integers:
         """Nearest whole number of steps of each target."""
-        far = np.ldexp(np.clip(y / 2 - self.centre / 2, -1e308, 1e308), self.exponent + 1)
+        far = np.ldexp(np.clip(y / 2 - self.center / 2, -1e308, 1e308), self.exponent + 1)
         return np.rint(np.clip(far, -float(self.limit), float(self.limit))).astype(np.int64)
 
     def value(self, steps: NDArray[np.int64] | int) -> NDArray[np.float64]:
-        """A difference of `steps` in the target's units; the centre is not added."""
+        """A difference of `steps` in the target's units; the center is not added."""
         return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
 
 
-# Products of two whole numbers are summed in limbs of this many bits, which is also the most that a ramp has.
+# Products of two whole numbers are summed in limbs of this many bits, which is also the most that a linear term has.
 LINEAR_BITS = 20
 
 
 @dataclass(frozen=True)
-class Ramp:
-    """A column between two ends as whole numbers, ``rint((x - centre) * scale)``: at most ``2**bits`` either way.
+class LinearTerm:
+    """A column between two ends as whole numbers, ``rint((x - center) * scale)``: at most ``2**bits`` either way.
 
-    What it answers, beside the +-1 of neurons, is such a number times `unit`; rows beyond an end answer as it does.
+    What it answers, beside the +-1 of rules, is such a number times `unit`; rows beyond an end answer as it does.
     """
 
     column: int
@@ -88,7 +88,7 @@ class Ramp:
     unit: float
 
     @property
-    def centre(self) -> float:
+    def center(self) -> float:
         """Halfway between the ends."""
         return self.low / 2 + self.high / 2
 
@@ -99,8 +99,8 @@ class Ramp:
 
     @property
     def place(self) -> tuple[float, float, float, float]:
-        """What kernels need: both ends, centre and scale."""
-        return self.low, self.high, self.centre, self.scale
+        """What kernels need: both ends, center and scale."""
+        return self.low, self.high, self.center, self.scale
 
     @property
     def per_unit(self) -> float:
@@ -108,9 +108,9 @@ class Ramp:
         return self.scale * self.unit
 
 
-def places(ramps: Sequence[Ramp]) -> tuple[Integers, np.ndarray]:
-    """Columns of ramps, and what kernels need of each."""
-    return np.array([each.column for each in ramps], np.int64), np.array([each.place for each in ramps], np.float64)
+def places(linear: Sequence[LinearTerm]) -> tuple[Integers, np.ndarray]:
+    """Columns of linear terms, and what kernels need of each."""
+    return np.array([term.column for term in linear], np.int64), np.array([term.place for term in linear], np.float64)
 
 
 def whole(limbs: Integers) -> int:
@@ -125,12 +125,12 @@ Bools = NDArray[np.bool_]
 
 # A contrast is a whole number of this part of one, and of at most half of them.
 CONTRAST = 9
-_NO_SLOPES = np.zeros(0, np.int64)
+_NO_COEF = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Output:
-    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers) + sum(slopes * ramps)``.
+    """Outputs in whole steps: ``prediction = base + sum(weights * answers) + sum(linear_coef * linear)``.
 
     With several outputs, weights have one column and the base has one entry for each. A residual then is one number per
     row all the same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``.
@@ -139,8 +139,8 @@ class Output:
     weights: Integers
     base: Any
     contrast: tuple[int, ...] = ()
-    ramps: tuple[Ramp, ...] = ()
-    slopes: Integers = field(default_factory=lambda: _NO_SLOPES)
+    linear: tuple[LinearTerm, ...] = ()
+    linear_coef: Integers = field(default_factory=lambda: _NO_COEF)
 
     def same(self, other: Output) -> bool:
         """True when both leave the same residual."""
@@ -149,21 +149,21 @@ class Output:
     def same_scores(self, other: Output) -> bool:
         """True when both give every row the same scores."""
         alike = np.array_equal(self.base, other.base) and np.array_equal(self.weights, other.weights)
-        return alike and self.same_ramps(other)
+        return alike and self.same_linear(other)
 
-    def same_ramps(self, other: Output) -> bool:
-        """True when both have the same ramps with the same slopes."""
-        return self.ramps == other.ramps and np.array_equal(self.slopes, other.slopes)
+    def same_linear(self, other: Output) -> bool:
+        """True when both have the same linear terms with the same linear coefficients."""
+        return self.linear == other.linear and np.array_equal(self.linear_coef, other.linear_coef)
 
     @property
     def rates(self) -> Floats:
-        """What one whole number of each ramp adds."""
-        return self.slopes.astype(np.float64) * np.array([each.unit for each in self.ramps], np.float64)
+        """What one whole number of each linear term adds."""
+        return self.linear_coef.astype(np.float64) * np.array([term.unit for term in self.linear], np.float64)
 
     def of(self, k: int) -> Output:
         """One of several outputs."""
-        slopes = self.slopes[:, k] if self.ramps else _NO_SLOPES
-        return Output(self.weights[:, k], int(self.base[k]), (), self.ramps, slopes)
+        linear_coef = self.linear_coef[:, k] if self.linear else _NO_COEF
+        return Output(self.weights[:, k], int(self.base[k]), (), self.linear, linear_coef)
 
     def seen(self, contrast: tuple[int, ...]) -> Output:
         """The same, its residual seen by a contrast."""
@@ -187,13 +187,13 @@ class Output:
     def change_to(self, other: Output) -> tuple[int, int, int] | None:
         """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not.
 
-        A neuron that has no weight here counts as one of weight zero. None where more than one weight differs.
+        A rule that has no weight here counts as one of weight zero. None where more than one weight differs.
         """
-        width = len(self.weights)
-        if not self.same_ramps(other) or not width <= len(other.weights) <= width + 1:
+        n_rules = len(self.weights)
+        if not self.same_linear(other) or not n_rules <= len(other.weights) <= n_rules + 1:
             return None
         changes = other.weights.copy()
-        changes[:width] -= self.weights
+        changes[:n_rules] -= self.weights
         (changed,) = changes.nonzero()
         if len(changed) > 1:
             return None
@@ -206,7 +206,7 @@ NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
 @dataclass(frozen=True)
-class Question:
+class CutRequest:
     """Where to cut a direction's projection, given the residual that `output` leaves.
 
     With a `window` (low, high) only cuts between projections in it compete.
@@ -221,25 +221,25 @@ class Question:
 class Cut:
     """The best cut of a projection: what fires and what does not, in weight and residual sum.
 
-    `gain` is the drop of the mean squared residual, in squared steps, that this cut allows. `below` and `above` are the
+    `gain` is the drop of the mean squared residual, in squared steps, that this cut allows. `lower` and `upper` are the
     projections next to it.
     """
 
-    neuron: Oblique
+    rule: Oblique
     gain: float
     fired: int
     fired_sum: int
     silent: int
     silent_sum: int
-    below: float
-    above: float
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Integer view of the columns: ``rint((x - centre) * scale)``, their sums and what follows from them."""
+    """Integer view of the columns: ``rint((x - center) * scale)``, their sums and what follows from them."""
 
-    centre: Floats
+    center: Floats
     scale: Floats
     sums: Integers
     mean: Floats
@@ -264,9 +264,9 @@ class Measures:
 class Loss(Protocol):
     """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.losses` has every one there is.
 
-    Targets and scores are whole steps of grids. Of every row a *gap* is kept: a number that its target alone decides,
-    less its score. Residual and loss are functions of gap and target; those below take arrays of NumPy and tensors
-    alike and give the same bits for both.
+    Targets and scores are whole steps of grids. Of every row a *difference* is kept: a number that depends on its
+    target alone, less its score. Residual and loss are functions of difference and target; those below take arrays and
+    tensors and give the same bits for both.
     """
 
     def __hash__(self) -> int: ...
@@ -280,7 +280,7 @@ class Loss(Protocol):
 
     @property
     def outputs(self) -> int:
-        """How many scores a row has; where there are several, gaps and residuals have one line per score."""
+        """How many scores a row has; where there are several, differences and residuals have one line per score."""
 
     @property
     def targets(self) -> Grid:
@@ -292,47 +292,47 @@ class Loss(Protocol):
 
     @property
     def quadratic(self) -> bool:
-        """True where the residual is the gap, so that sums follow from earlier sums and one refit is exact."""
+        """True where the residual is the difference, so that sums follow from earlier sums and one refit is exact."""
 
     @property
     def curvature(self) -> float:
         """A residual falls by at most so many steps per step of the score."""
 
-    def gap(self, target: Any) -> Any:
-        """The gaps of rows whose score is zero."""
+    def diff(self, target: Any) -> Any:
+        """The differences of rows whose score is zero."""
 
-    def residual(self, gap: Any, target: Any) -> Any:
+    def residual(self, diff: Any, target: Any) -> Any:
         """Half of how fast the loss of each row falls as its score rises, in steps."""
 
     def start(self, residual: Any) -> Floats:
         """A score, in steps, to start from, given the mean residual of score zero; for losses that are no squares."""
 
     def fill_residual(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:
         """Write the residuals of some rows to their places in `out`, and add their losses to `limbs`; compiled."""
 
-    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+    def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The loss of each row in four limbs, which :meth:`total` puts together once they are added up."""
 
     def add_limbs(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`; compiled."""
 
     def total(self, limbs: Integers) -> int:
         """The sum of the losses."""
 
-    def powers(self, gap: Any, target: Any, unit: float) -> Any:
-        """The squared loss of each row as a whole number of 2^-30, where gaps are multiplied by `unit`."""
+    def powers(self, diff: Any, target: Any, unit: float) -> Any:
+        """The squared loss of each row as a whole number of 2^-30, where differences are multiplied by `unit`."""
 
     def add_powers(
-        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the powers of some rows, times their weights, to `out`; compiled."""
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
-        """Standard deviation of the rows' losses: from the sum of powers, the largest gap, and the sum of losses."""
+        """Standard deviation of the losses: from the sum of powers, the largest difference, and the sum of losses."""
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """By how much the best score for each group of rows lowers their loss from that of score zero.
@@ -346,7 +346,7 @@ class Loss(Protocol):
     def in_units(self, value: float) -> float:
         """A loss per row as people see it."""
 
-    def spread(self, mean: float) -> float:
+    def scale(self, mean: float) -> float:
         """How far scores may be expected to lie apart, given the mean loss of the best constant."""
 
 
@@ -358,8 +358,8 @@ class Engine(Protocol):
     n_columns: int
     loss: Loss
 
-    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
-        """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
+    def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
+        """Answer each rule with its best cut, perhaps only when it is wanted; None where there is none."""
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         """For each of some thresholds, what lies below it, and, for a sum of columns, how near the nearest row is.
@@ -368,7 +368,7 @@ class Engine(Protocol):
         """
 
     def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
+        """Store a rule's answers; weight and target sum of the rows where it fires, and if any answer is new."""
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
@@ -391,17 +391,17 @@ class Engine(Protocol):
     def overlaps(self, slot: int) -> Integers:
         """For every slot, the weight of the rows where both it and `slot` fire."""
 
-    def ramp_of(self, column: int, low: float, high: float) -> Ramp | None:
+    def linear_of(self, column: int, low: float, high: float) -> LinearTerm | None:
         """A column between two ends, its answers of about unit spread; None where float64 cannot tell them apart."""
 
-    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp]) -> Floats:
-        """A ramp's answers times one, times the +-1 answers of every slot, times other ramps', and its own squared."""
+    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm]) -> Floats:
+        """A linear term's answers times one, times the answers of every slot, times other terms', and squared."""
 
-    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Floats:
-        """The answers of ramps summed over the rows where a slot fires."""
+    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Floats:
+        """The answers of linear terms summed over the rows where a slot fires."""
 
-    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Floats:
-        """The current residual times the answers of ramps; a column per output."""
+    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Floats:
+        """The current residual times the answers of linear terms; a column per output."""
 
     def describe(self) -> Columns:
         """Integer columns and their moments."""
@@ -436,7 +436,7 @@ SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 
 
 def tables_of(output: Output) -> Integers:
-    """What each of the 256 answers of a group of eight neurons adds, for one group at least; the first has the base."""
+    """What each of the 256 answers of a group of eight rules adds, for one group at least; the first has the base."""
     weights = np.zeros((max(1, (len(output.weights) + 7) >> 3), 8), np.int64)
     weights.ravel()[: len(output.weights)] = output.weights
     tables = weights @ SIGNS
@@ -470,7 +470,7 @@ class Request(Generic[Receiver, Reply]):
         return reply
 
 
-class Asked(ABC, Generic[Kind]):
+class Askable(ABC, Generic[Kind]):
     """What holds several of a kind that requests can be put to, all at once."""
 
     def ask(
@@ -486,7 +486,7 @@ class Asked(ABC, Generic[Kind]):
 
 
 class RowPart(Protocol):
-    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
+    """Some rows and the answers of the rules of the layer being grown, one slot per rule.
 
     Every answer is integers that add up over parts, or extremes.
     """
@@ -498,7 +498,7 @@ class RowPart(Protocol):
         """Weight and residual below each of some thresholds; and, for a sum, how near to it the nearest row is."""
 
     def put(self, slot: int, rule: Oblique) -> Integers:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        """Store a rule's answers; weight and target sum of the rows where it fires, and how many are new."""
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
@@ -510,46 +510,46 @@ class RowPart(Protocol):
         """The limbs of the sum of the losses of `output`; the current one stays."""
 
     def largest(self) -> int:
-        """The largest gap of the current output."""
+        """The largest difference of the current output."""
 
     def loss_powers(self, unit: float) -> int:
-        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
+        """Sum of the squared losses of differences times `unit`, in units of 2^-30."""
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
 
-    def pulls(self, width: int) -> Integers:
+    def pulls(self, n_rules: int) -> Integers:
         """The current residual summed over all rows, then over those where each of the first slots fires.
 
         One column per output.
         """
 
-    def overlaps(self, slot: int, width: int) -> Integers:
-        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+    def overlaps(self, slot: int, n_rules: int) -> Integers:
+        """For each of the first `n_rules` slots, the weight of the rows where both it and `slot` fire."""
 
-    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
-        """Sum of a ramp's whole numbers over all rows, then over those where each of the first slots fires; then the
-        limbs of its products with other ramps and itself."""
+    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm], n_rules: int) -> Integers:
+        """Sum of a linear term's whole numbers over all rows, then where each of the first slots fires; then limbs of its
+        products with other linear terms and itself."""
 
-    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
-        """Sum of the whole numbers of each ramp over the rows where a slot fires."""
+    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Integers:
+        """Sum of the whole numbers of each linear term over the rows where a slot fires."""
 
-    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
-        """Limbs of the current residual times each ramp, for every output."""
+    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
+        """Limbs of the current residual times each linear term, for every output."""
 
-    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+    def column_sums(self, center: Floats, scale: Floats, slot: int | None = None) -> Integers:
         """Sum of every integer column over all rows, or over those where `slot` fires."""
 
-    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+    def products(self, output: Output, center: Floats, scale: Floats, shift: int) -> Integers:
         """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
 
     def residual_sum(self, output: Output, shift: int) -> int:
         """Sum of the residuals that `output` leaves, without their last `shift` bits."""
 
-    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+    def column_squares(self, center: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
 
-    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+    def gram(self, column: int, center: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
 
     def next_layer(self, rules: Sequence[Oblique]) -> Self:
@@ -565,8 +565,8 @@ class CellPart(RowPart, Protocol):
     def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
         """The rows in the cells of each sieve that survive."""
 
-    def regions(self, width: int) -> Regions:
-        """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
+    def regions(self, n_rules: int) -> Regions:
+        """The regions that the first `n_rules` slots tell apart: their keys; their weights and target sums."""
 
 
 class RawBlock(Protocol):
@@ -591,7 +591,7 @@ class RawBlock(Protocol):
         """The rows of the sample, equal ones put together."""
 
 
-class Parts(Asked[Kind]):
+class Parts(Askable[Kind]):
     """Rows in parts, wherever they live."""
 
     @abstractmethod
@@ -599,7 +599,7 @@ class Parts(Asked[Kind]):
         """The same rows with the +-1 answers of `rules` for columns."""
 
 
-class RowSource(Asked[RawBlock]):
+class RowSource(Askable[RawBlock]):
     """Raw rows in blocks.
 
     A source may check its rows when it is first asked; one that holds all rows in memory makes a
@@ -609,7 +609,7 @@ class RowSource(Asked[RawBlock]):
     weighted: bool
     kept: bool = False  # whether more engines will be asked for, so that raw rows are needed still
 
-    def beside(self, threads: int) -> RowSource | None:
+    def for_threads(self, threads: int) -> RowSource | None:
         """The same rows for a fit at the same time as others, on so many threads; None where fits take turns."""
         return None
 

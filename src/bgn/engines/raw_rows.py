@@ -31,7 +31,7 @@ def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: in
     def fill(some: slice) -> None:
         hashes[some] = hash_values([column[some] for column in values], seed)
 
-    ThreadPool(threads).each(fill, [slice(start, start + _AT_ONCE) for start in range(0, len(y), _AT_ONCE)])
+    ThreadPool(threads).map(fill, [slice(start, start + _AT_ONCE) for start in range(0, len(y), _AT_ONCE)])
     return hashes
 
 
@@ -171,7 +171,7 @@ class RawRows(RawBlock):
         def fill(k: int) -> None:
             gathered[:, ends[k] : ends[k + 1]] = columns[:, chosen[k]]
 
-        ThreadPool(self.threads).each(fill, range(len(chosen)))
+        ThreadPool(self.threads).map(fill, range(len(chosen)))
         return gathered
 
     def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
@@ -218,7 +218,7 @@ class RawRows(RawBlock):
         return histogram(rows.hashes, rows.weight)
 
     def _missing(self, columns: Any) -> NDArray[np.bool_]:
-        """Which columns have gaps."""
+        """Which columns have missing values."""
         missing = np.zeros(len(columns), dtype=bool)
         for start in range(0, columns.shape[1], _ROWS_AT_ONCE):  # rows of many columns lie together
             missing |= np.isnan(columns[:, start : start + _ROWS_AT_ONCE]).any(axis=1)
@@ -257,7 +257,7 @@ class RowsInMemory(OneBlock):
         self._rows = RawRows(X.T, y, sample_weight, threads)
         super().__init__(self._rows, sample_weight is not None)
 
-    def beside(self, threads: int) -> RowsInMemory:
+    def for_threads(self, threads: int) -> RowsInMemory:
         rows = self._rows
         return type(self)(rows.columns.T, rows.target, rows.weight, threads)
 

@@ -28,14 +28,14 @@ from bgn.engines.protocol import (
     CellPart,
     Columns,
     Cut,
+    CutRequest,
     Engine,
     Floats,
     Integers,
+    LinearTerm,
     Loss,
     Output,
     Parts,
-    Question,
-    Ramp,
     Reply,
     RowPart,
     whole,
@@ -59,18 +59,18 @@ def merge_regions(parts: Sequence[Regions]) -> Regions:
 
 @cache
 def _keys(groups: int) -> NDArray[np.uint64]:
-    """A random number for each of the 256 answers of every group of eight neurons."""
+    """A random number for each of the 256 answers of every group of eight rules."""
     with np.errstate(over="ignore"):
         keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     return keys.reshape(groups, 256)
 
 
-def region_keys(width: int) -> NDArray[np.uint64]:
-    """The same for the first `width` slots alone: bits beyond hold old answers."""
-    groups = (width + 7) >> 3
+def region_keys(n_rules: int) -> NDArray[np.uint64]:
+    """The same for the first `n_rules` slots alone: bits beyond hold old answers."""
+    groups = (n_rules + 7) >> 3
     keys = _keys(1 << groups.bit_length())[:groups].copy()
-    if width & 7:
-        keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
+    if n_rules & 7:
+        keys[-1] = keys[-1][np.arange(256) & ((1 << (n_rules & 7)) - 1)]
     return keys
 
 
@@ -85,8 +85,10 @@ def covariances(limbs: Integers, sums: Integers, other: Integers | int, total: i
     high, low = limbs[:, 0] + (limbs[:, 1] >> _HALF), limbs[:, 1] & _LOW_HALF
     most, largest = _largest_of(sums), _largest_of(others)
     if max(_largest_of(high) * total, most * largest / 2**_HALF, most, largest, total * 2.0**30) >= _MOST_EXACT:
-        each = zip(limbs.tolist(), sums.tolist(), others.tolist(), strict=True)
-        return np.array([(((up << _HALF) + down) * total - one * two) / total for (up, down), one, two in each], float)
+        triples = zip(limbs.tolist(), sums.tolist(), others.tolist(), strict=True)
+        return np.array(
+            [(((up << _HALF) + down) * total - one * two) / total for (up, down), one, two in triples], float
+        )
     own, rest, far, near = sums >> _HALF, sums & _LOW_HALF, others >> _HALF, others & _LOW_HALF
     high = high * total - (((own * far) << _HALF) + own * near + rest * far)
     return _rounded_quotients(high, low * total - rest * near, total)
@@ -99,13 +101,13 @@ def _rounded_quotients(high: Integers, low: Integers, total: int) -> NDArray[np.
     part = ((high - whole * total) << _HALF) + low
     rest = part // total
     # Beyond 2**54 a fraction only tells on which side of a whole number the quotient lies: a half tells it, too.
-    found = np.ldexp(whole.astype(np.float64), _HALF) + (rest + 0.5 * (part > rest * total))
+    quotients = np.ldexp(whole.astype(np.float64), _HALF) + (rest + 0.5 * (part > rest * total))
     small = np.abs(high) < 1 << 21  # floats divide as they are
-    found[small] = (np.ldexp(high[small].astype(np.float64), _HALF) + low[small]) / total
-    within = (np.abs(found) < 2.0**54) | (np.abs(whole) >= 1 << 53)
+    quotients[small] = (np.ldexp(high[small].astype(np.float64), _HALF) + low[small]) / total
+    within = (np.abs(quotients) < 2.0**54) | (np.abs(whole) >= 1 << 53)
     for k in np.flatnonzero(within & ~small).tolist():
-        found[k] = ((int(high[k]) << _HALF) + int(low[k])) / total
-    return found
+        quotients[k] = ((int(high[k]) << _HALF) + int(low[k])) / total
+    return quotients
 
 
 def _largest_of(values: Integers) -> float:
@@ -266,10 +268,14 @@ def line_of(columns: NDArray[Any], projection: Projection) -> Line:
     """
     if projection.numeric:
         return columns, *projection.arrays
-    found = np.empty((len(projection.columns), columns.shape[1]))
-    for to, j, each in zip(found, projection.columns, projection.coefficients, strict=True):
-        to[:] = np.array(each)[columns[j].astype(np.intp)] if isinstance(each, tuple) else columns[j] * np.float64(each)
-    return found, np.arange(len(found)), np.ones(len(found))
+    terms = np.empty((len(projection.columns), columns.shape[1]))
+    for to, j, coefficient in zip(terms, projection.columns, projection.coefficients, strict=True):
+        to[:] = (
+            np.array(coefficient)[columns[j].astype(np.intp)]
+            if isinstance(coefficient, tuple)
+            else columns[j] * np.float64(coefficient)
+        )
+    return terms, np.arange(len(terms)), np.ones(len(terms))
 
 
 _RESIDUAL_BITS = 31  # are plenty for a direction
@@ -285,17 +291,17 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def __init__(self, parts: Parts[PartKind], loss: Loss) -> None:
         self.parts, self.loss = parts, loss
         measures = parts.ask(RowPart.measure)
-        self.n_rows = sum(each.n_rows for each in measures)
-        self.total = sum(each.total for each in measures)
-        self.target_sum = sum(each.target_sum for each in measures)
-        self._zero_loss = loss.total(np.sum([each.limbs for each in measures], axis=0))
-        self._low = np.min([each.low for each in measures], axis=0)
-        self._high = np.max([each.high for each in measures], axis=0)
-        self._whole = np.all([each.whole for each in measures], axis=0)
+        self.n_rows = sum(measure.n_rows for measure in measures)
+        self.total = sum(measure.total for measure in measures)
+        self.target_sum = sum(measure.target_sum for measure in measures)
+        self._zero_loss = loss.total(np.sum([measure.limbs for measure in measures], axis=0))
+        self._low = np.min([measure.low for measure in measures], axis=0)
+        self._high = np.max([measure.high for measure in measures], axis=0)
+        self._whole = np.all([measure.whole for measure in measures], axis=0)
         self._seen = list(zip(self._low.tolist(), self._high.tolist(), self._whole.tolist(), strict=True))
         self.n_columns = len(self._low)
         self._reach: list[float] = np.maximum(self._high, -self._low).tolist()
-        probes = np.concatenate([each.probes for each in measures], axis=1)
+        probes = np.concatenate([measure.probes for measure in measures], axis=1)
         some = min(probes.shape[1], PROBES)
         self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
         self._cells = min(CELLS, 1 << max(4, (self.n_rows // 32).bit_length()))
@@ -317,14 +323,14 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     # -- cuts ----------------------------------------------------------------------------------------------
 
     def _cut(self, direction: Projection, total: int, best: Best) -> Cut | None:
-        gain, silent, silent_sum, below, above = best
+        gain, silent, silent_sum, lower, upper = best
         if not gain > 0.0:
             return None
-        threshold = below / 2 + above / 2
-        if not below < threshold <= above:  # neighbouring floats leave no room between them
-            threshold = above
+        threshold = lower / 2 + upper / 2
+        if not lower < threshold <= upper:  # neighbouring floats leave no room between them
+            threshold = upper
         fired = self.total - silent, total - silent_sum
-        return Cut(Oblique(direction, threshold), gain, *fired, silent, silent_sum, below, above)
+        return Cut(Oblique(direction, threshold), gain, *fired, silent, silent_sum, lower, upper)
 
     def _bound(self, direction: Projection) -> float:
         """No projection is beyond this; infinity when some could overflow."""
@@ -337,17 +343,15 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         """True unless a projection could overflow."""
         return self._bound(direction) < np.inf
 
-    def _sieve(self, question: Question) -> Sieve:
+    def _sieve(self, request: CutRequest) -> Sieve:
         """Cells over a window, with one for all rows below and one for all above; or over the reach of a few dozen
         rows, on which only speed depends."""
-        if question.window is None:
-            line = line_of(self._probes, question.projection)
+        if request.window is None:
+            line = line_of(self._probes, request.projection)
             low, scale = cuts.reach_of(*line, self._cells, self._probes.shape[1])
-            return Sieve(question.output, question.projection, low, scale, self._cells)
-        bottom, width = self._window(question.projection, question.window)
-        return Sieve(
-            question.output, question.projection, bottom - width, 1.0 / width, self._cells_in_window, bounded=True
-        )
+            return Sieve(request.output, request.projection, low, scale, self._cells)
+        bottom, step = self._window(request.projection, request.window)
+        return Sieve(request.output, request.projection, bottom - step, 1.0 / step, self._cells_in_window, bounded=True)
 
     def _window(self, direction: Projection, window: tuple[float, float]) -> tuple[float, float]:
         """Where the cells of a window begin, and how wide they are."""
@@ -355,13 +359,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         bottom, top = max(window[0], -bound), min(window[1], bound)
         return bottom, (top - bottom) / (self._cells_in_window - 2)
 
-    def _without_narrow_window(self, question: Question) -> Question:
-        """The question, without a window that is too narrow for floats to tell where in it a row lies."""
-        if question.window is None:
-            return question
-        bottom, width = self._window(question.projection, question.window)
-        told_apart = width > 1e-307 and bottom - width < bottom and question.window != _EVERYWHERE
-        return question if told_apart else replace(question, window=None)
+    def _without_narrow_window(self, request: CutRequest) -> CutRequest:
+        """The request, without a window that is too narrow for floats to tell where in it a row lies."""
+        if request.window is None:
+            return request
+        bottom, step = self._window(request.projection, request.window)
+        wide = step > 1e-307 and bottom - step < bottom and request.window != _EVERYWHERE
+        return request if wide else replace(request, window=None)
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         sums, nearest = zip(*self.parts.ask(RowPart.split, output, projection, thresholds), strict=True)
@@ -386,8 +390,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of the losses."""
         self.output = output
-        self._settled = self.loss.total(self._sum(RowPart.settle, output))
-        return self._settled
+        self._whole_fit = self.loss.total(self._sum(RowPart.settle, output))
+        return self._whole_fit
 
     def total_loss(self, output: Output) -> int:
         return self.loss.total(self._sum(RowPart.limbs, output))
@@ -398,7 +402,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         if largest == 0:
             return 0.0
         powers = self._sum(RowPart.loss_powers, 1.0 / largest)
-        return self.loss.deviation(powers, largest, self._settled, self.total)
+        return self.loss.deviation(powers, largest, self._whole_fit, self.total)
 
     def residual_sum(self) -> int:
         """The current residual summed over all rows."""
@@ -409,44 +413,47 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     def pulls(self) -> Floats:
         total, *fired = self._sum(RowPart.pulls, len(self.output.weights)).astype(np.float64)
-        found = np.array([total, *(2 * each - total for each in fired)])
-        return found if self.loss.outputs > 1 else found[:, 0]
+        sums = np.array([total, *(2 * value - total for value in fired)])
+        return sums if self.loss.outputs > 1 else sums[:, 0]
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
         return self._sum(RowPart.overlaps, slot, max(slot + 1, len(self.output.weights)))
 
-    # -- ramps ---------------------------------------------------------------------------------------------
+    # -- linear terms ---------------------------------------------------------------------------------------------
 
-    def ramp_of(self, column: int, low: float, high: float) -> Ramp | None:
+    def linear_of(self, column: int, low: float, high: float) -> LinearTerm | None:
         about = self.describe()
         bits, half = min(LINEAR_BITS, 60 - self.total.bit_length()), high / 2 - low / 2
-        spread = about.deviation[column] / about.scale[column]
-        if not (half > 0 and spread > 0 and bits > 0 and math.isfinite(2.0**bits / half)):
+        deviation = about.deviation[column] / about.scale[column]
+        if not (half > 0 and deviation > 0 and bits > 0 and math.isfinite(2.0**bits / half)):
             return None
-        return Ramp(column, low, high, bits, math.ldexp(half / spread, -bits))
+        return LinearTerm(column, low, high, bits, math.ldexp(half / deviation, -bits))
 
-    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp]) -> Floats:
-        width = len(self.output.weights)
-        found = self._sum(RowPart.ramp_products, ramp, others, width)
-        total, fired = int(found[0]), found[1 : 1 + width]
-        limbs = found[1 + width :].reshape(-1, 2)
-        signed = [float(2 * each - total) * ramp.unit for each in fired.tolist()]
-        both = [float(whole(two)) * ramp.unit * each.unit for two, each in zip(limbs, (*others, ramp), strict=True)]
-        return np.array([total * ramp.unit, *signed, *both])
+    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm]) -> Floats:
+        n_rules = len(self.output.weights)
+        sums = self._sum(RowPart.linear_products, linear_term, others, n_rules)
+        total, fired = int(sums[0]), sums[1 : 1 + n_rules]
+        limbs = sums[1 + n_rules :].reshape(-1, 2)
+        signed = [float(2 * value - total) * linear_term.unit for value in fired.tolist()]
+        both = [
+            float(whole(two)) * linear_term.unit * other.unit
+            for two, other in zip(limbs, (*others, linear_term), strict=True)
+        ]
+        return np.array([total * linear_term.unit, *signed, *both])
 
-    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Floats:
-        if not ramps:
+    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Floats:
+        if not linear:
             return np.zeros(0)
-        return self._sum(RowPart.ramp_fired, ramps, slot) * np.array([each.unit for each in ramps])
+        return self._sum(RowPart.linear_fired, linear, slot) * np.array([term.unit for term in linear])
 
-    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Floats:
-        if not ramps:
+    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Floats:
+        if not linear:
             return np.zeros((0, self.loss.outputs) if self.loss.outputs > 1 else 0)
-        limbs = self._sum(RowPart.ramp_pulls, ramps)
-        pairs = zip(limbs, ramps, strict=True)
-        found = np.array([[float(whole(two)) * ramp.unit for two in some] for some, ramp in pairs])
-        return found if self.loss.outputs > 1 else found[:, 0]
+        limbs = self._sum(RowPart.linear_pulls, linear)
+        pairs = zip(limbs, linear, strict=True)
+        sums = np.array([[float(whole(two)) * linear_term.unit for two in some] for some, linear_term in pairs])
+        return sums if self.loss.outputs > 1 else sums[:, 0]
 
     # -- columns -------------------------------------------------------------------------------------------
 
@@ -461,26 +468,26 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
 
     def _places(self) -> tuple[Floats, Floats, Floats]:
-        """Centre and half the reach of every column, and how many integers there are to a unit of it."""
-        centre = self._low / 2 + self._high / 2
+        """Center and half the reach of every column, and how many integers there are to a unit of it."""
+        center = self._low / 2 + self._high / 2
         half = self._high / 2 - self._low / 2
-        room = min(COLUMN_BITS, 60 - self.total.bit_length())
-        exponent = np.where(half > 0, room - np.frexp(half)[1], 0)
-        return centre, half, np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+        bits_left = min(COLUMN_BITS, 60 - self.total.bit_length())
+        exponent = np.where(half > 0, bits_left - np.frexp(half)[1], 0)
+        return center, half, np.ldexp(1.0, np.clip(exponent, -1022, 1022))
 
     def _measure(self) -> Columns:
-        centre, _, scale = self._places()
-        sums = self._sum(RowPart.column_sums, centre, scale)
-        limbs = self._sum(RowPart.column_squares, centre, scale)
+        center, _, scale = self._places()
+        sums = self._sum(RowPart.column_sums, center, scale)
+        limbs = self._sum(RowPart.column_squares, center, scale)
         deviation = np.sqrt(np.maximum(covariances(limbs, sums, sums, self.total) / self.total, 0.0))
-        return Columns(centre, scale, sums, sums / self.total, deviation)
+        return Columns(center, scale, sums, sums / self.total, deviation)
 
     def products(self, output: Output) -> Floats:
         """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
         if self._products is None or self._products[0] is not output:
             about = self.describe()
             shift = max(0, self.loss.grid.bits + 4 - _RESIDUAL_BITS)
-            limbs = self._sum(RowPart.products, output, about.centre, about.scale, shift)
+            limbs = self._sum(RowPart.products, output, about.center, about.scale, shift)
             left = self._sum(RowPart.residual_sum, output, shift)
             self._products = output, covariances(limbs, about.sums, left, self.total) * 2.0**shift
         return self._products[1]
@@ -488,7 +495,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def gram(self, column: int) -> Floats:
         if column not in self._gram:
             about = self.describe()
-            limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
+            limbs = self._sum(RowPart.gram, column, about.center, about.scale)
             if len(self._gram) * self.n_columns > _MOST_KEPT:
                 self._gram = {}
             self._gram[column] = covariances(limbs, about.sums, int(about.sums[column]), self.total)
@@ -496,7 +503,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     def cross(self, slot: int) -> Floats:
         about, fired = self.describe(), self._fired[slot]
-        sums = self._sum(RowPart.column_sums, about.centre, about.scale, slot)
+        sums = self._sum(RowPart.column_sums, about.center, about.scale, slot)
         return 2 * covariances(np.stack([np.zeros_like(sums), sums], axis=1), about.sums, fired, self.total)
 
     # -- depth and theory ----------------------------------------------------------------------------------
@@ -520,14 +527,14 @@ _MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
 class CellEngine(MergedEngine[CellPart]):
     """Rows in parts that sort themselves into cells; see :mod:`bgn.engines.reduce`."""
 
-    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
-        """Answer each question with its best cut; None where there is none."""
-        questions = [*map(self._without_narrow_window, questions)]
-        asked = [k for k, question in enumerate(questions) if self.can_project(question.projection)]
-        sieves = [self._sieve(questions[k]) for k in asked]
-        found: list[Cut | None] = [None] * len(questions)
-        if not asked:
-            return found
+    def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
+        """Answer each rule with its best cut; None where there is none."""
+        requests = [*map(self._without_narrow_window, requests)]
+        places = [k for k, request in enumerate(requests) if self.can_project(request.projection)]
+        sieves = [self._sieve(requests[k]) for k in places]
+        best_cuts: list[Cut | None] = [None] * len(requests)
+        if not places:
+            return best_cuts
         answers = zip(*self.parts.ask(CellPart.cells, sieves), strict=True)
         tables = [merge(cells) for cells in answers]
         totals = [int(cells[1][:, 0].sum()) for cells in tables]
@@ -535,14 +542,14 @@ class CellEngine(MergedEngine[CellPart]):
             prune(cells, self.total, total, bounded=sieve.bounded)
             for cells, total, sieve in zip(tables, totals, sieves, strict=True)
         ]
-        for k, total, best in zip(asked, totals, self._look_inside(sieves, pruned, totals), strict=True):
-            found[k] = self._cut(questions[k].projection, total, best)
-        return found
+        for k, total, best in zip(places, totals, self._look_inside(sieves, pruned, totals), strict=True):
+            best_cuts[k] = self._cut(requests[k].projection, total, best)
+        return best_cuts
 
     def _look_inside(self, sieves: list[Sieve], pruned: list[PrunedCells], totals: list[int]) -> list[Best]:
         """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
-        best = [each.best for each in pruned]
-        open_ = [k for k, each in enumerate(pruned) if each.survivors]
+        best = [cells.best for cells in pruned]
+        open_ = [k for k, cells in enumerate(pruned) if cells.survivors]
         for k in open_:
             while self._too_many(pruned[k]):
                 sieves[k], pruned[k] = self._split(sieves[k], pruned[k], totals[k])

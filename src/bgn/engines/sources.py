@@ -64,8 +64,8 @@ class RowArguments:
         aim = self.y if self.target is None else self.target
         if aim is None and targets:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        asked = {"columns": self.columns, "target": aim, "weight": self.weight, "classes": self.classes}
-        return FileTable(self.X, known=known, **asked, **reading)
+        selected = {"columns": self.columns, "target": aim, "weight": self.weight, "classes": self.classes}
+        return FileTable(self.X, known=known, **selected, **reading)
 
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
@@ -147,9 +147,9 @@ def source_of(
         reading["categorical_features"] = estimator.categorical_features
         table = given.opened(None if schema is None else names_of(estimator), **reading)
         rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
-        found = replace(table.schema, target=table.target_name or given.target_name)
-        frames.check_representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
-        return rows, schema or found
+        new_schema = replace(table.schema, target=table.target_name or given.target_name)
+        frames.check_representable(rows.largest, rows.low, rows.high, new_schema.names if new_schema.named else None)
+        return rows, schema or new_schema
     given = given.in_memory()
     X, y, schema = _in_memory(estimator, given, schema)
     reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
@@ -164,8 +164,8 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
     least, X = 2 if reset else 1, to_array(given.X)
     if is_named_row(X):
         raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
-    told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
-    if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
+    declared = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
+    if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or declared):
         keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
@@ -227,20 +227,20 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
     unseen: dict[str, Unseen] = {}
     rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
     schema = estimator.network_.schema
-    asked = {schema.columns[j].raw for j in estimator.network_.features_used}  # of the others a file keeps no rare ones
-    if told := {name: each for name, each in unseen.items() if name in asked}:
-        warn_of_unseen(told)
+    used = {schema.columns[j].raw for j in estimator.network_.features_used}  # of the others a file keeps no rare ones
+    if unknown := {name: values for name, values in unseen.items() if name in used}:
+        warn_of_unseen(unknown)
     return rows
 
 
 def warn_of_unseen(unseen: Mapping[str, Unseen]) -> None:
-    """Say in one warning which columns hold levels that were not there at fit."""
-    told = []
+    """Say in one warning which columns hold categories that were not there at fit."""
+    descriptions = []
     for name, (count, examples) in unseen.items():
         rows = f"{count:,} row{'s' * (count > 1)}"
-        told.append(f"column {clean(name, 60)!r} in {rows}, such as {', '.join(map(repr, examples))}")
+        descriptions.append(f"column {clean(name, 60)!r} in {rows}, such as {', '.join(map(repr, examples))}")
     warnings.warn(
-        f"X holds categories that were not there at fit, which count as missing: {'; '.join(told)}.",
+        f"X holds categories that were not there at fit, which count as missing: {'; '.join(descriptions)}.",
         UserWarning,
         stacklevel=5,
     )

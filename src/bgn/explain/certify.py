@@ -418,14 +418,15 @@ def requested_signs(model: Any) -> tuple[int, ...]:
 def weight_signs(network: Network, wanted: tuple[int, ...]) -> Floats | None:
     """Return the signs that the weights of a network's rules must have for what columns want, 0 for either; None where
     no column wants anything."""
-    if not any(wanted) or network.depth > 1:
+    if not any(wanted) or network.below:
         return None
     required = []
-    for condition in network.layers[0].neurons:
+    for rule in network.rules:
         signs = set()
-        for column, coefficient in zip(condition.columns, condition.projection.coefficients, strict=True):
-            steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
-            if wanted[column]:
-                signs |= {int(sign) * wanted[column] for sign in np.sign(steps) if sign}
+        for condition in (one.as_oblique() for one in rule.conditions):
+            for column, coefficient in zip(condition.columns, condition.projection.coefficients, strict=True):
+                steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
+                if wanted[column]:
+                    signs |= {int(sign) * wanted[column] for sign in np.sign(steps) if sign}
         required.append(float(signs.pop()) if len(signs) == 1 else 0.0)
     return np.array(required)

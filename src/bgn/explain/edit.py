@@ -1,8 +1,7 @@
 """A network changed by an expert, step by step, with a receipt for every change and a way back.
 
-Rules have the numbers of their lines in the equation, where a rule is written such that it adds something when it holds:
-one whose weight is negative is written the other way round. A change keeps rows alone that it does not speak of, and
-sums of decimals are exact.
+Rules have the numbers of their lines in the equation, where a rule of negative weight is written the other way round. A
+change keeps rows alone that it does not speak of, and sums of decimals are exact.
 """
 
 from __future__ import annotations
@@ -91,7 +90,6 @@ class Editor:
     Attributes
     ----------
     network : Network
-        As it is now.
     log : tuple of Edit
         All changes so far, those of a model that was edited before included.
     receipt : Receipt or None
@@ -111,19 +109,34 @@ class Editor:
 
     # -- changes ---------------------------------------------------------------------------------------------
 
-    def threshold(self, rule: int, value: float, why: str = "") -> Editor:
-        """Return the editor with another threshold in a rule of the equation, counted from 1."""
-        return self._after(lambda network: _with_threshold(network, rule, value),
+    def threshold(self, rule: int, value: float, why: str = "", condition: int | None = None) -> Editor:
+        """Return the editor with another threshold in a rule of the equation, both it and its conditions counted from
+        1; of a rule with several, `condition` is the one that is meant."""
+        return self._after(lambda network: _with_threshold(network, rule, value, condition),
                            lambda: f"threshold of question {rule} set to {value:g}", why)  # fmt: skip
+
+    def add_condition(
+        self, rule: int, columns: Any, relation: str, value: Any, missing: bool = False, why: str = ""
+    ) -> Editor:
+        """Return the editor with a rule that must meet one more condition, written as :meth:`add` takes it."""
+        return self._after(lambda network: _with_condition(network, rule, columns, relation, value, missing),
+                           lambda: f"{columns} {relation} {value} added to question {rule}", why)  # fmt: skip
+
+    def drop_condition(self, rule: int, condition: int, why: str = "") -> Editor:
+        """Return the editor with a rule without one of its conditions, counted from 1."""
+        return self._after(lambda network: _without_condition(network, rule, condition),
+                           lambda: f"condition {condition} of question {rule} dropped", why)  # fmt: skip
 
     def coef(self, rule: int, value: float, why: str = "") -> Editor:
         """Return the editor with another weight for a rule; rows where it does not hold stay as they are."""
         return self._after(lambda network: _with_coef(network, rule, value),
                            lambda: f"amount of question {rule} set to {value:g}", why)  # fmt: skip
 
-    def category(self, rule: int, category: Any, holds: bool, why: str = "") -> Editor:
+    def category(
+        self, rule: int, category: Any, holds: bool, why: str = "", condition: int | None = None
+    ) -> Editor:
         """Return the editor with a rule that holds, or does not, for a category, or for a missing value (None)."""
-        return self._after(lambda network: _with_category(network, rule, category, holds),
+        return self._after(lambda network: _with_category(network, rule, category, holds, condition),
                            lambda: f"question {rule} answered {'yes' if holds else 'no'} for {category!r}", why)  # fmt: skip
 
     def drop(self, rule: int, holds: bool = False, why: str = "") -> Editor:
@@ -197,8 +210,11 @@ class Editor:
             old, now = ((1.0 - values if is_first_positive(network) else values) >= self.cutoff
                         for values in (self.predictions, predictions))  # fmt: skip
             decisions = np.flatnonzero(old != now)
-        errors = [None if self.target is None else _error(network, values, self.target)
-                  for values in (self.predictions, predictions)]  # fmt: skip
+        errors = [None, None] if self.target is None else [
+            float(np.mean((values - self.target) ** 2)) if network.link == "identity" else
+            float(-np.log(np.clip(np.where(self.target > 0, values, 1.0 - values), 1e-300, 1.0)).mean())
+            for values in (self.predictions, predictions)
+        ]  # fmt: skip
         edit = Edit(what(), why, len(self.rows), len(changed), None if decisions is None else len(decisions), *errors)
         return replace(
             self, network=network, log=(*self.log, edit), receipt=Receipt(edit, changed, decisions, difference),
@@ -224,14 +240,6 @@ def _keys(network: Network) -> list[tuple[Rule, bytes]]:
     """Return by what it is known again where rules hold."""
     refused = network.layers[0].refuses_missing
     return [(rule, refused[list(rule.columns)].tobytes()) for rule in network.rules]
-
-
-def _error(network: Network, predictions: Floats, target: Floats) -> float:
-    """Return the mean squared error, or the mean log loss of a probability."""
-    if network.link == "identity":
-        return float(np.mean((predictions - target) ** 2))
-    chance = np.clip(np.where(target > 0, predictions, 1.0 - predictions), 1e-300, 1.0)
-    return float(-np.log(chance).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,10 +306,11 @@ def _with_terms(network: Network, terms: Sequence[Term], coef: Any, *added: Deci
     return network.changed(terms=terms, coef=np.asarray(coef, np.float64).reshape(-1, 1), intercept=intercept)
 
 
-def _replaced(network: Network, number: int, condition: Any) -> Network:
+def _replaced(network: Network, number: int, old: Any, new: Any) -> Network:
     """Return a network with another condition in a rule."""
-    terms = list(network.terms)
-    terms[number] = Rule(condition, terms[number].otherwise)  # type: ignore[union-attr]
+    terms: list[Any] = list(network.terms)
+    conditions = tuple(new if condition is old else condition for condition in terms[number].conditions)
+    terms[number] = Rule(conditions, terms[number].otherwise)
     return network.changed(terms=terms)
 
 
@@ -318,23 +327,74 @@ def _coef_of(rule: Any, gain: Decimal) -> float:
     return float(EXACT.divide(gain, Decimal(1 - int(rule.otherwise))))
 
 
-def _condition(network: Network, number: int, line: int) -> Any:
+def _condition(network: Network, number: int, line: int, which: int | None = None) -> Any:
+    """Return a condition of a rule, the one alone or that which is meant."""
     conditions = network.terms[number].conditions  # type: ignore[union-attr]
-    if len(conditions) > 1:
-        raise ValueError(f"question {line} has several conditions, which cannot be changed. Drop it and add another.")
-    return conditions[0]
+    if which is None and len(conditions) > 1:
+        raise ValueError(f"question {line} has {len(conditions)} conditions; pass condition=1 to mean the first.")
+    chosen = 1 if which is None else which
+    if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 1 <= chosen <= len(conditions):
+        raise ValueError(f"condition must be from 1 to {len(conditions)}; got {which!r}.")
+    return conditions[chosen - 1]
 
 
-def _with_threshold(network: Network, line: int, value: float) -> Network:
+def _with_threshold(network: Network, line: int, value: float, which: int | None = None) -> Network:
     (printed, number), value = _line(network, line), _finite(value, "threshold")
-    condition = _condition(network, number, line)
+    condition = _condition(network, number, line, which)
     if isinstance(condition, Threshold):
-        return _replaced(network, number, replace(condition, threshold=value))
+        return _replaced(network, number, condition, replace(condition, threshold=value))
     factors = [] if isinstance(condition, Member | Missing) else _numeric(condition.projection.coefficients)
     if not factors:
         raise ValueError(f"question {line} asks of no number, and has no threshold. Change the side of a level.")
-    scale = factors[0] / _numeric(printed.condition.coefficients)[0]
-    return _replaced(network, number, replace(condition, threshold=value * scale + 0.0))
+    scale = factors[0] / _numeric(printed.conditions[(which or 1) - 1].coefficients)[0]
+    return _replaced(network, number, condition, replace(condition, threshold=value * scale + 0.0))
+
+
+def _with_condition(
+    network: Network, line: int, given: Any, relation: str, value: Any, missing: bool
+) -> Network:
+    """Return the network with one more condition in a rule, as it is printed: what it adds holds for fewer rows."""
+    printed, number = _line(network, line)
+    rule: Any = network.terms[number]
+    if printed.any_holds:
+        raise ValueError(f"question {line} holds where any of its conditions does. Drop it and add another.")
+    conditions, coef, turned = rule.conditions, network.coef[:, 0].copy(), bool(network.coef[number, 0] < 0)
+    if turned:  # printed the other way round
+        conditions = (_opposite(conditions[0]),)
+    changed = Rule((*conditions, _read_condition(network, given, relation, value, missing)), rule.otherwise)
+    gain = EXACT.subtract(_part(network, number, True), _part(network, number, False))
+    terms = [changed if k == number else term for k, term in enumerate(network.terms)]
+    coef[number] = _coef_of(rule, gain)
+    new_else = EXACT.multiply(written(coef[number].item()), Decimal(int(rule.otherwise)))
+    return _with_terms(network, terms, coef, EXACT.subtract(_part(network, number, False), new_else))
+
+
+def _without_condition(network: Network, line: int, which: int) -> Network:
+    _, number = _line(network, line)
+    condition, rule = _condition(network, number, line, which), network.terms[number]
+    rest = [other for other in rule.conditions if other is not condition]  # type: ignore[union-attr]
+    if not rest:
+        raise ValueError(f"question {line} has no other condition. Drop it as a whole.")
+    terms = list(network.terms)
+    terms[number] = replace(rule, conditions=tuple(rest))  # type: ignore[call-arg]
+    return network.changed(terms=terms)
+
+
+def _opposite(condition: Any) -> Any:
+    """Return the condition that holds where another one does not."""
+    missing = None if condition.missing is None else not condition.missing
+    if isinstance(condition, Threshold):
+        relation = {">=": "<", "<": ">=", ">": "<=", "<=": ">"}[condition.relation]
+        return replace(condition, relation=relation, missing=missing)
+    if isinstance(condition, Member):
+        others = tuple(code for code in range(condition.n_categories) if code not in condition.categories)
+        return replace(condition, categories=others, missing=missing)
+    oblique = condition.as_oblique()
+    factors = tuple(tuple(-value for value in factor) if isinstance(factor, tuple) else -factor
+                    for factor in oblique.projection.coefficients)  # fmt: skip
+    threshold = float(np.nextafter(-oblique.threshold, np.inf))
+    return replace(oblique, projection=replace(oblique.projection, coefficients=factors), threshold=threshold,
+                   missing=missing)  # fmt: skip
 
 
 def _numeric(coefficients: Sequence[Any]) -> list[float]:
@@ -360,23 +420,23 @@ def _only(network: Network, kept: list[int], *added: Decimal) -> Network:
     return _with_terms(network, [network.terms[k] for k in kept], network.coef[kept], *added)
 
 
-def _with_category(network: Network, line: int, category: Any, holds: bool) -> Network:
+def _with_category(network: Network, line: int, category: Any, holds: bool, which: int | None = None) -> Network:
     _, number = _line(network, line)
-    condition, columns = _condition(network, number, line), network.terms[number].columns
-    holds = bool(holds) is bool(network.coef[number, 0] > 0)
+    condition = _condition(network, number, line, which)
+    columns, holds = condition.columns, bool(holds) is bool(network.coef[number, 0] > 0)
     if len(columns) != 1 or (category is None and condition.missing is None):
         raise ValueError(f"question {line} must ask of one category, or have an answer for gaps; it does not.")
     column = network.schema.columns[columns[0]]
     if category is None:
         oblique = replace(condition.as_oblique(), missing=holds)
-        return _replaced(network, number, condition_of(oblique))
+        return _replaced(network, number, condition, condition_of(oblique))
     if not isinstance(condition, Member) or column.categories is None:
         raise ValueError(f"question {line} asks of {column.name!r}, a number. Change its threshold.")
     if category not in column.categories:
         raise ValueError(f"level must be one of {', '.join(map(repr, column.categories))}; got {category!r}.")
     code = column.categories.index(category)
     codes = {*condition.categories, code} if holds else {*condition.categories} - {code}
-    return _replaced(network, number, replace(condition, categories=tuple(sorted(codes))))
+    return _replaced(network, number, condition, replace(condition, categories=tuple(sorted(codes))))
 
 
 def _merged(network: Network, first: int, second: int, threshold: float | None) -> Network:
@@ -407,12 +467,11 @@ def _merged(network: Network, first: int, second: int, threshold: float | None) 
     return _with_threshold(merged, lines.index(kept.index(one)) + 1, threshold)
 
 
-def _with_rule(network: Network, given: Any, relation: str, value: Any, coef: float, missing: bool) -> Network:
-    """Return the network with one more rule about a column, or coefficients by column, whose sum stands in `relation`
-    to the threshold `value`; or a categorical column, with ``"in"`` and categories."""
-    worth = written(_finite(coef, "amount"))
+def _read_condition(network: Network, given: Any, relation: str, value: Any, missing: bool) -> Any:
+    """Return a condition on a column, or coefficients by column, whose sum stands in `relation` to the threshold
+    `value`; or on a categorical column, with ``"in"`` and categories; `missing` is whether missing values meet it."""
     sums = dict(given) if isinstance(given, Mapping) else {given: 1.0}
-    columns = [column_of(network, name, "asked") for name in sums]
+    columns = [column_of(network, name, "columns") for name in sums]
     kinds = [network.schema.columns[j] for j in columns]
     if relation == "in":
         categories = kinds[0].categories if len(kinds) == 1 else None
@@ -426,16 +485,23 @@ def _with_rule(network: Network, given: Any, relation: str, value: Any, coef: fl
             raise ValueError(f"relation must be '>=' or '<' for numbers, 'in' for a category; got {relation!r}.")
         coefficients, cut = tuple(_finite(factor, "coefficient") for factor in sums.values()), _finite(value, "value")
         if not all(coefficients):
-            raise ValueError(f"asked must have coefficients other than 0; got {sums!r}.")
+            raise ValueError(f"columns must have coefficients other than 0; got {sums!r}.")
     missing_as = [value_if_missing(network, j) for j in columns]
     seen = any(value is not None and value != value for value in missing_as)
-    holds = missing is (relation != "<")
     has_answer = seen or (network.layers[0].takes_missing and None in missing_as)
-    oblique = Oblique(Projection(tuple(columns), coefficients), cut, holds if has_answer else None)
+    holds = missing is (relation != "<")
+    condition = condition_of(Oblique(Projection(tuple(columns), coefficients), cut, holds if has_answer else None))
+    return _opposite(condition) if relation == "<" else condition
+
+
+def _with_rule(network: Network, given: Any, relation: str, value: Any, coef: float, missing: bool) -> Network:
+    """Return the network with one more rule of one condition; one with "<" is stored the other way round."""
+    worth, turned = written(_finite(coef, "amount")), relation == "<"
+    condition = _read_condition(network, given, relation, value, missing)
     otherwise = 0.0 if network.rules and all(rule.otherwise == 0.0 for rule in network.rules) else -1.0
-    rule = Rule((condition_of(oblique),), otherwise)
-    own = _coef_of(rule, worth) * (1.0 if relation != "<" else -1.0)
-    elsewhere = written(own if relation == "<" else otherwise * own)
+    rule = Rule((_opposite(condition) if turned else condition,), otherwise)
+    own = _coef_of(rule, worth) * (-1.0 if turned else 1.0)
+    elsewhere = written(own if turned else otherwise * own)
     return _with_terms(network, [*network.terms, rule], [*network.coef[:, 0], own], -elsewhere)
 
 

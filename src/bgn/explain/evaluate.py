@@ -229,15 +229,7 @@ def evaluate_predictions(target: Floats, predicted: Floats, classes: Sequence[An
 
 
 def evaluate_numbers(target: Floats, predicted: Floats, weight: Floats | None = None) -> Evaluation:
-    """Return how well numbers are predicted; R2 is 0 where the target does not vary.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evaluation = evaluate_numbers(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 2.0]))
-    >>> {name: round(score, 3) for name, score in evaluation.scores.items()}
-    {'r2': 0.875, 'rmse': 0.289, 'mse': 0.083, 'mae': 0.167}
-    """
+    """Return how well numbers are predicted; R2 is 0 where the target does not vary."""
     weight = np.ones(len(target)) if weight is None else weight
     squares, deviations = (target - predicted) ** 2, (target - np.average(target, weights=weight)) ** 2
     variance, mse = (float(np.average(values, weights=weight)) for values in (deviations, squares))
@@ -276,16 +268,14 @@ def evaluate_classes(rows: EvaluationRows, threshold: float = 0.5, bins: int = B
         "accuracy": (predicted == codes).astype(np.float64),
     }
     measured = {name: mean_and_error(values, weight) for name, values in by_row.items()}
-    measured["calibration_error"] = measured["calibration_error"][0], np.nan
-    if not two:
-        measured["auc"] = measured["auc"][0], np.nan
-    names = rows.class_names
-    shares = [("sensitivity", codes == 1, predicted == 1), ("specificity", codes == 0, predicted == 0),
-              ("precision", predicted == 1, codes == 1)] if two else [
-        (name, *pair) for k in range(count) for name, *pair in (
-            (f"recall of {names[k]}", codes == k, predicted == k),
-            (f"precision of {names[k]}", predicted == k, codes == k))]  # fmt: skip
-    measured |= {name: mean_and_error(holds[among], weight[among]) for name, among, holds in shares}
+    for name in ("calibration_error",) if two else ("calibration_error", "auc"):
+        measured[name] = measured[name][0], np.nan
+    names = {"sensitivity": (1, True), "specificity": (0, True), "precision": (1, False)} if two else {
+        f"{what} of {name}": (k, what == "recall")
+        for k, name in enumerate(rows.class_names) for what in ("recall", "precision")}  # fmt: skip
+    for name, (k, of_actual) in names.items():
+        among, holds = (codes == k, predicted == k)[:: 1 if of_actual else -1]
+        measured[name] = mean_and_error(holds[among], weight[among])
     confusion = np.bincount(codes * count + predicted, weight, minlength=count * count).reshape(count, count)
     return Evaluation(
         len(codes), {name: score for name, (score, _) in measured.items()},
@@ -308,27 +298,13 @@ def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationRows:
-    """Rows of known classes and what is predicted of them.
-
-    Parameters
-    ----------
-    classes : tuple
-        The labels, in order.
-    codes : ndarray of int, shape (rows,)
-        The class of every row.
-    scores : ndarray of float64, shape (rows, classes)
-        Up to a number per row the logarithm of the probabilities.
-    weight : ndarray of float64, shape (rows,)
-        What every row counts for.
-    tie : int
-        Which of two equally probable classes is predicted.
-    """
+    """Rows of known classes and what is predicted of them."""
 
     classes: tuple[Any, ...]
     codes: NDArray[np.intp]
-    scores: Floats
+    scores: Floats  # (rows, classes): up to a number per row the logarithm of the probabilities
     weight: Floats
-    tie: int = 0
+    tie: int = 0  # which of two equally probable classes is predicted
 
     @classmethod
     def of_encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> EvaluationRows:
@@ -424,8 +400,8 @@ class OneClass:
         return false, true
 
     def auc_values(self) -> Floats:
-        """Return a value per row whose mean is the AUC, the chance that a member scores higher than another row, ties
-        as half; its standard error is DeLong's. NaN where rows of either are lacking."""
+        """Return a value per row whose mean is the AUC, ties as half, and its standard error DeLong's; NaN where rows of
+        either kind are lacking."""
         members, others, place = self._steps
         total, of_members = self.weight.sum(), self.weight[self.member].sum()
         if not 0 < of_members < total:
@@ -485,8 +461,8 @@ class CalibrationBins:
 
     @property
     def by_chance(self) -> float:
-        """What the same would be, on average, if exactly these probabilities were the true ones: shares of few rows
-        vary. The mean distance of a normal variable from its mean is 0.798 standard errors."""
+        """What the same would be, on average, of exact probabilities: a normal variable is on average 0.798 standard
+        errors away from its mean."""
         return float(np.average(np.sqrt(2.0 / np.pi) * self.exact_error, weights=self.weight))
 
 

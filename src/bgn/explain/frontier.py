@@ -153,33 +153,10 @@ def history_of(model: Any) -> Any:
 
 
 def size_advice(model: Any, sizes: Frontier, keep: str = "max_terms={}", larger: str = "a larger max_terms") -> str:
-    """Say whether a model of another size predicts better, by rows that did not grow it.
+    """Say whether a model of another size predicts better, by rows that did not grow it; nothing where that is unknown.
 
-    Test rows may speak against a larger model, never for one: sizes are not to be chosen by them.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    sizes : Frontier
-        What :func:`frontier` returns for it.
-    keep, larger : str
-        How a caller asks for a size, and for more.
-
-    Returns
-    -------
-    str
-        Empty where nothing is known.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> import bgn
-    >>> from bgn.explain.frontier import size_advice
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = bgn.BGNRegressor(max_terms=6, random_state=0).fit(X, y)
-    >>> size_advice(model, bgn.frontier(model)) in (
-    ...     "", "More rules do not help.", "More terms do not help.", "No clear gain from more terms.")
-    True
+    Test rows may speak against a larger model, never for one: sizes are not to be chosen by them. `keep` and `larger`
+    are how a caller asks for a size, and for more.
     """
     what, errors = "terms" if model.network_.linear else "rules", sizes.errors
     last, chosen, best = len(errors["training"]) - 1, sizes.chosen, sizes.best
@@ -199,11 +176,10 @@ def size_advice(model: Any, sizes: Frontier, keep: str = "max_terms={}", larger:
 
 
 def clearly_better(model: Any, size: int, other: int) -> bool | None:
-    """Tell whether a model of one size predicts rows that did not grow it clearly better than one of another size.
+    """Tell whether a model of one size predicts validation rows clearly better than one of another; None without such.
 
     The loss must be lower by more than the standard error of the difference: paired row by row where the estimator
-    kept what it predicted of such rows, else as if the two were measured on different rows. None where no rows
-    validated. Test rows have no part in it, so that they still test a size that is chosen by it.
+    kept what it predicted of such rows, else as if the two were measured on different rows.
     """
     history = history_of(model)
     one, two = _validation_losses(model, history, size), _validation_losses(model, history, other)

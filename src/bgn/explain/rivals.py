@@ -17,10 +17,8 @@ from bgn.explain.arguments import class_labels, rows_and_target, rows_of
 from bgn.explain.evaluate import LARGER_IS_BETTER, Evaluation, evaluate_predictions
 from bgn.inputs.target import codes_of
 from bgn.model.network import Network
-from bgn.model.readings import network_of
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
-from bgn.pipelines import through_pipelines
 from bgn.text import people
 
 NAMES = {
@@ -43,15 +41,8 @@ LEGEND = (
 
 @dataclass(frozen=True, eq=False)
 class RivalScores:
-    """The scores of a model and of its rivals on the same rows, and what the rows tell of the differences.
-
-    Attributes
-    ----------
-    evaluations : mapping of str to Evaluation
-        By "model", "linear" and "mean", or for classes "model", "logistic" and "majority".
-    verdicts : tuple of Verdict
-        One per rival.
-    """
+    """The scores of a model and of its rivals on the same rows, by "model", "linear" and "mean" or, of classes, "model",
+    "logistic" and "majority"; and what the rows tell of the differences from each rival."""
 
     evaluations: Mapping[str, Evaluation]
     verdicts: tuple[Verdict, ...]
@@ -60,39 +51,6 @@ class RivalScores:
     def figures(self) -> dict[str, dict[str, float]]:
         """The scores alone."""
         return {name: dict(evaluation.scores) for name, evaluation in self.evaluations.items()}
-
-
-@through_pipelines("X", "X_test", targets=("y", "y_test"), undone=False)
-def evaluate_rivals(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> RivalScores:
-    """Evaluate a model beside simple ones that are fitted to its training rows.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-    X, y : array_like or frame
-        The training rows and their targets.
-    X_test, y_test : array_like or frame
-        The rows that all are evaluated on.
-
-    Returns
-    -------
-    RivalScores
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> import bgn
-    >>> from bgn.explain.rivals import evaluate_rivals
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = bgn.BGNRegressor(max_terms=4, random_state=0).fit(X[:300], y[:300])
-    >>> rivals = evaluate_rivals(model, X[:300], y[:300], X[300:], y[300:])
-    >>> list(rivals.figures), str(rivals.verdicts[1])
-    (['model', 'linear', 'mean'], 'Better than predicting the mean on every measure.')
-    """
-    network = network_of(model, plain=False)
-    train, test = (rows_with_target(network, *pair, f"X{end}", f"y{end}")
-                   for pair, end in (((X, y), ""), ((X_test, y_test), "_test")))  # fmt: skip
-    return compare_with_rivals(network, train, test)
 
 
 def rows_with_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
@@ -112,11 +70,11 @@ def compare_with_rivals(network: Network, train: tuple[Floats, Floats], test: tu
     titles = SHOWN["mse" if classes is None else "log_loss"]
     shown = {name: {score: written_score(score, evaluation.scores[score]) for score in titles}
              for name, evaluation in evaluations.items()}  # fmt: skip
-    verdicts = [
+    verdicts = tuple(
         verdict(_IN_SENTENCES[name], evaluations["model"], evaluation, titles, (shown["model"], shown[name]))
         for name, evaluation in evaluations.items() if name != "model"
-    ]  # fmt: skip
-    return RivalScores(evaluations, tuple(verdicts))
+    )  # fmt: skip
+    return RivalScores(evaluations, verdicts)
 
 
 def written_score(name: str, value: float) -> str:
@@ -131,22 +89,13 @@ def written_score(name: str, value: float) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a model compares with a rival.
-
-    Attributes
-    ----------
-    rival : str
-        The other model, as in "a linear model".
-    better, worse, unclear, unknown : tuple of str
-        Titles of the scores on which the model is clearly better, clearly worse, neither, and of those that are not
-        known on these rows.
-    """
+    """How a model compares with a rival, such as "a linear model": titles of scores by what the rows tell."""
 
     rival: str
     better: tuple[str, ...]
     worse: tuple[str, ...]
     unclear: tuple[str, ...]
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()  # not known on these rows
 
     def __str__(self) -> str:
         """One sentence, about every measure that is shown."""
@@ -174,18 +123,7 @@ def verdict(
     rival: str, model: Evaluation, other: Evaluation, titles: Mapping[str, str],
     written: tuple[Mapping[str, str], Mapping[str, str]] | None = None,
 ) -> Verdict:  # fmt: skip
-    """Compare a model with another on the same rows.
-
-    Parameters
-    ----------
-    rival : str
-        What the other is called.
-    model, other : Evaluation
-    titles : mapping of str to str
-        The scores that are shown, with their titles.
-    written : (mapping of str to str, mapping of str to str), optional
-        The scores of the two as they are shown: those that read the same do not differ.
-    """
+    """Compare a model with another on the same rows; scores that are `written` the same do not differ."""
     groups: dict[str, list[str]] = {"better": [], "worse": [], "unclear": [], "unknown": []}
     for name, title in titles.items():
         sign = 1.0 if name in LARGER_IS_BETTER else -1.0
@@ -211,9 +149,6 @@ def is_clearly_larger(first: Floats, second: Floats) -> bool:
 def paired_difference(first: Floats, second: Floats) -> tuple[float, float]:
     """Return the mean of `first` less `second`, row by row, and its standard error; NaN of one row.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> paired_difference(np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 1.0]))
     (1.0, 0.5773502691896258)
     """
@@ -247,11 +182,8 @@ def rival_predictions(
 
 
 def as_numbers(schema: Schema, rows: Floats, train: Floats) -> Floats:
-    """Return encoded rows as numbers that any model takes.
-
-    A categorical column becomes one 0/1 column per category, for the commonest :data:`MOST_CATEGORIES` of the training
-    rows; a missing value becomes their median.
-    """
+    """Return encoded rows as numbers: a categorical column as one 0/1 column for each of the commonest
+    :data:`MOST_CATEGORIES` of the training rows, a missing value as their median."""
     if schema.all_numbers and not np.isnan(rows).any():
         return rows
     parts = list[Floats]()
@@ -285,8 +217,7 @@ def standardized(rows: Floats, test: Floats) -> tuple[Floats, Floats]:
 def linear_predictions(rows: Floats, target: Floats, test: Floats) -> Floats:
     """Return what least squares on `rows` predicts for the rows `test`.
 
-    The system is as small as the fewer of rows and columns; the slightest of ridges makes it solvable, whatever columns
-    repeat each other.
+    The system has the fewer of rows and columns; the slightest ridge makes it solvable whatever columns repeat.
     """
     from scipy.linalg import solve
 

@@ -159,7 +159,7 @@ def explain_rows(
             # The shares of a rule are its own, so that threads need not wait for each other.
             threads = cpu_count() if len(parts) * (len(rows) + len(background)) >= _MUCH else 1
             if threads > 1:
-                ThreadPool(threads).each(share, parts)
+                ThreadPool(threads).map(share, parts)
             else:
                 for game in parts:
                     share(game)

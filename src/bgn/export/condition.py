@@ -53,7 +53,8 @@ def describe(
     texts, rest = [], list(condition.conditions)
     while rest:
         first, *rest = rest
-        second = None if condition.any_holds else next((part for part in rest if _bound_from_both_sides(first, part)), None)
+        others = () if condition.any_holds else rest
+        second = next((part for part in others if _bound_from_both_sides(first, part)), None)
         words = _Wording(first, terms, style, units)
         if second is None:
             text, plain = words.whole(), _Wording(first, terms, Text(), {}).whole()
@@ -120,7 +121,8 @@ class _Wording:
         (words, below, least), (_, above, most) = sides
         name = style.name(words._name(words.condition.columns[0]))
         text = f"{least} {style.relations[MIRRORED[below]]} {name} {style.relations[above]} {most}"
-        missing = low.holds_if_missing and high.holds_if_missing and words.condition.columns[0] not in self.terms.complete
+        seen = words.condition.columns[0] not in self.terms.complete
+        missing = low.holds_if_missing and high.holds_if_missing and seen
         return text + style.prose(" or ") + name + style.prose(" is missing") if missing else text
 
     def _missing(self) -> tuple[bool, str]:
@@ -405,7 +407,8 @@ def ends(term: Linear, style: Text | None = None, unit: str = "") -> str:
     low, high = ("" if math.isinf(end) else whole(end) for end in (term.low, term.high))
     if not low and not high:
         return ""
-    return (style or Text()).prose(f" ({f'{low} to {high}' if low and high else f'from {low}' if low else f'up to {high}'}{unit})")
+    between = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+    return (style or Text()).prose(f" ({between}{unit})")
 
 
 # -- What is said once, below an equation, of all its conditions.
@@ -461,9 +464,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     return [*said, style.prose("A level never seen counts as missing.")] if says_missing else said
 
 
-def count_missing(
-    counted: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]
-) -> str:
+def count_missing(counted: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:
     """Write what missing numbers count as."""
     parts = [
         f"{style.prose('a missing ')}{style.name(terms.names[j])}{style.prose(' as ' if place else ' counts as ')}"

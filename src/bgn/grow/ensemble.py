@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.grow.history import History, LossesAtWidth, Monitor, Record
+from bgn.grow.history import History, LossesAtSize, Monitor, Record
 from bgn.grow.network import GrowthRows, grow_network
 from bgn.model.ensemble import mean_of
 from bgn.model.network import Network
@@ -39,7 +39,7 @@ class EnsembleHistory(Tabular):
     best_layer : int
         The last layer (index) of the deepest network.
     best_size : int
-        Most neurons that a network may have in its last layer: the chosen width of the widest, unless a smaller one
+        Most rules that a network may have in its last layer: the chosen width of the widest, unless a smaller one
         was asked for.
     stopped : str
         Why growth ended: of all networks, or of the one that grew when it was stopped.
@@ -64,12 +64,12 @@ class EnsembleHistory(Tabular):
     @classmethod
     def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> EnsembleHistory:
         """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
-        members = _straight_or_not(members, select)
-        layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_size"))
-        schema = _known_to_all([each.schema for each in members])
-        reasons = list(dict.fromkeys(each.stopped for each in members))
+        members = _linear_or_not(members, select)
+        layer, size = (max(getattr(member, name) for member in members) for name in ("best_layer", "best_size"))
+        schema = _known_to_all([member.schema for member in members])
+        reasons = list(dict.fromkeys(member.stopped for member in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
-        return cls(tuple(each.with_schema(schema) for each in members), layer, width, stopped)
+        return cls(tuple(member.with_schema(schema) for member in members), layer, size, stopped)
 
     def _columns(self) -> Columns:
         names = [field.name for field in fields(Record)]
@@ -84,7 +84,7 @@ class EnsembleHistory(Tabular):
     @property
     def records(self) -> tuple[Record, ...]:
         """Every step of every network, one network after the other."""
-        return tuple(record for each in self.members for record in each.records)
+        return tuple(record for member in self.members for record in member.records)
 
     @property
     def schema(self) -> Schema:
@@ -104,31 +104,31 @@ class EnsembleHistory(Tabular):
     @property
     def n_validation(self) -> int:
         """Total weight of the rows that a network was validated on, on average."""
-        return round(sum(each.n_validation for each in self.members) / len(self.members))
+        return round(sum(member.n_validation for member in self.members) / len(self.members))
 
     @property
     def cross_validated(self) -> bool:
         """Whether the widths were chosen by cross-validation."""
-        return all(each.cross_validated for each in self.members)
+        return all(member.cross_validated for member in self.members)
 
     @cached_property
-    def paths(self) -> tuple[tuple[LossesAtWidth, ...], ...]:
+    def paths(self) -> tuple[tuple[LossesAtSize, ...], ...]:
         """For the last layer, the mean losses of the networks at every width; each on its own rows."""
-        paths = [each.paths[each.best_layer][: each.best_size + 1] for each in self.members]
-        found = []
-        for width in range(max(map(len, paths))):
-            at = [path[min(width, len(path) - 1)] for path in paths]
+        paths = [member.paths[member.best_layer][: member.best_size + 1] for member in self.members]
+        losses = []
+        for size in range(max(map(len, paths))):
+            at = [path[min(size, len(path) - 1)] for path in paths]
             names = ("train_loss", "validation_loss", "validation_deviation")
-            found.append(LossesAtWidth(*(math.fsum(getattr(one, name) for one in at) / len(at) for name in names)))
-        return ((),) * self.best_layer + (tuple(found),)
+            losses.append(LossesAtSize(*(math.fsum(getattr(one, name) for one in at) / len(at) for name in names)))
+        return ((),) * self.best_layer + (tuple(losses),)
 
-    def network(self, width: int | None = None, layer: int | None = None) -> Network:
-        """Return the mean of the networks, each with no more than so many neurons in its last layer.
+    def network(self, size: int | None = None, layer: int | None = None) -> Network:
+        """Return the mean of the networks, each with no more than so many rules in its last layer.
 
         Parameters
         ----------
         width : int, optional
-            Most neurons; a network that chose fewer keeps those. The chosen widths by default.
+            Most rules; a network that chose fewer keeps those. The chosen widths by default.
         layer : int, optional
             The last one, which is the default.
 
@@ -138,47 +138,47 @@ class EnsembleHistory(Tabular):
         """
         if layer not in (None, self.best_layer):
             raise ValueError(f"layer must be {self.best_layer}, the last of an average's; got {layer}.")
-        width, most = self.best_size if width is None else width, len(self.paths[-1]) - 1
-        if not 0 <= width <= most:
-            raise ValueError(f"width must be one that was grown, 0 to {most}; got {width}.")
-        return mean_of([each.network(min(width, each.best_size)) for each in self.members])
+        size, most = self.best_size if size is None else size, len(self.paths[-1]) - 1
+        if not 0 <= size <= most:
+            raise ValueError(f"size must be one that was grown, 0 to {most}; got {size}.")
+        return mean_of([member.network(min(size, member.best_size)) for member in self.members])
 
     def with_schema(self, schema: Schema) -> EnsembleHistory:
         """The same with other words for the columns."""
-        return replace(self, members=tuple(each.with_schema(schema) for each in self.members))
+        return replace(self, members=tuple(member.with_schema(schema) for member in self.members))
 
     def __repr__(self) -> str:
-        widths = [each.best_size for each in self.members]
-        return f"EnsembleHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
+        sizes = [member.best_size for member in self.members]
+        return f"EnsembleHistory({len(self.members)} networks, sizes {sizes}, stopped: {self.stopped})"
 
 
-def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
+def _linear_or_not(members: Sequence[History], select: str) -> list[History]:
     """The networks as they are; all of linear terms alone, if these validate better; or every second of these, if they
     are worse by less than noise, to one network at least.
 
     All networks together tell that better than each by itself: they leave out different rows.
     """
-    known = [each.linear_alone for each in members if each.linear_alone is not None]
+    known = [member.linear_alone for member in members if member.linear_alone is not None]
     if len(known) == len(members):
-        count, worse = len(known), [each.worse for each in known]
+        count, worse = len(known), [alone.worse for alone in known]
         mean = math.fsum(worse) / count
-        apart = math.sqrt(math.fsum((each - mean) ** 2 for each in worse) / max(count - 1, 1))
-        noise = max(math.fsum(each.noise for each in known) / count, _SURE * apart) / math.sqrt(count)
-        close = mean <= noise and any(each.worse <= each.noise for each in known)
+        std = math.sqrt(math.fsum((value - mean) ** 2 for value in worse) / max(count - 1, 1))
+        noise = max(math.fsum(alone.noise for alone in known) / count, _SURE * std) / math.sqrt(count)
+        close = mean <= noise and any(alone.worse <= alone.noise for alone in known)
         every = 1 if mean <= 0.0 else 2 if close else count + 1
-        members = [each.of_lines(select) if k % every == every - 1 else each for k, each in enumerate(members)]
-    return [replace(each, linear_alone=None) for each in members]
+        members = [member.of_lines(select) if k % every == every - 1 else member for k, member in enumerate(members)]
+    return [replace(member, linear_alone=None) for member in members]
 
 
 def _known_to_all(schemas: Sequence[Schema]) -> Schema:
-    """The columns with what all members have seen in them; the first says what a gap counts as."""
+    """The columns with what all members have seen in them; the first says what a missing value counts as."""
     columns = []
-    for each in zip(*(schema.columns for schema in schemas), strict=True):
-        first, seen = each[0], [column.seen for column in each if column.seen is not None]
+    for same_column in zip(*(schema.columns for schema in schemas), strict=True):
+        first, seen = same_column[0], [column.seen for column in same_column if column.seen is not None]
         if seen:
             reach = min(low for low, _ in seen), max(high for _, high in seen)
-            lacking = any(column.missing for column in each)
-            first = replace(first, seen=reach, whole=all(column.whole for column in each), missing=lacking)
+            lacking = any(column.missing for column in same_column)
+            first = replace(first, seen=reach, whole=all(column.whole for column in same_column), missing=lacking)
         columns.append(first)
     return replace(schemas[0], columns=tuple(columns))
 
@@ -191,10 +191,10 @@ def member_seeds(seed: int, count: int) -> list[int]:
 def grow_ensemble(rows: GrowthRows, monitor: Monitor) -> EnsembleHistory:
     """Grow a network per seed. When time is up, or somebody says stop, those that have grown count."""
     members = _Members(rows, monitor)
-    found = members.in_turn() if members.together == 1 else members.side_by_side()
-    grown = [each for each in found if each is not None]
+    histories = members.in_turn() if members.together == 1 else members.side_by_side()
+    grown = [history for history in histories if history is not None]
     if monitor.stopped:
-        grown = [each for each in grown if each.best_size > 0] or grown
+        grown = [history for history in grown if history.best_size > 0] or grown
     if not grown:
         raise KeyboardInterrupt
     return EnsembleHistory.of(grown, monitor.stopped, rows.settings.select)
@@ -215,30 +215,30 @@ class _Members:
         seen = None if monitor.on_record is None else show
         numbers = range(len(rows.seeds))
         self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in numbers]
-        apart = all(source.beside(1) is not None for source in self._sources)
+        concurrent = all(source.for_threads(1) is not None for source in self._sources)
         # Callbacks are called for one network after the other.
-        self.together = min(len(rows.seeds), rows.threads) if apart and not monitor.callbacks else 1
+        self.together = min(len(rows.seeds), rows.threads) if concurrent and not monitor.callbacks else 1
 
     def in_turn(self) -> list[History | None]:
         """Grow one after the other."""
-        found: list[History | None] = []
+        histories: list[History | None] = []
         for number in range(len(self._seeds)):
             for source in self._sources:
                 source.kept = number + 1 < len(self._seeds)
             try:
-                found.append(self._member(number, self._rows, self._rows.threads))
+                histories.append(self._member(number, self._rows, self._rows.threads))
             except KeyboardInterrupt:
                 self._stop("interrupted")
                 break
-        return found
+        return histories
 
     def side_by_side(self) -> list[History | None]:
         """Grow as many at a time as there are threads."""
         threads, rows = self._rows.threads // self.together, self._rows
 
         def grown(number: int) -> History | None:
-            evaluation = rows.evaluation and rows.evaluation.beside(threads)
-            source: Any = rows.source.beside(threads)
+            evaluation = rows.evaluation and rows.evaluation.for_threads(threads)
+            source: Any = rows.source.for_threads(threads)
             return self._member(number, replace(rows, source=source, evaluation=evaluation), threads)
 
         with ThreadPoolExecutor(self.together) as pool:
@@ -258,10 +258,10 @@ class _Members:
         if whole.max_seconds is not None:
             rounds = math.ceil((len(self._seeds) - number) / self.together)
             watch.max_seconds = whole.seconds + (whole.max_seconds - whole.seconds) / rounds
-        found = grow_network(rows, self._seeds[number], threads, watch)
+        history = grow_network(rows, self._seeds[number], threads, watch)
         if watch.stopped in ("interrupted", "callback"):
             self._stop(watch.stopped)
-        return found
+        return history
 
     def _stop(self, reason: str) -> None:
         """Tell all members, grown or not."""

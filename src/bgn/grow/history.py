@@ -50,14 +50,14 @@ class Record(_MeanLosses):
     ----------
     layer : int
         Index of the hidden layer that grew, as in ``network.layers``.
-    width : int
-        Its width after the step, linear terms included.
+    n_terms : int
+        Its size after the step, linear terms included.
     kind : {"addition", "replacement", "linear"}
-    neuron : int
-        Index of the neuron, or of the linear term, that was added or replaced.
+    term : int
+        Index of the rule, or of the linear term, that was added or replaced.
     train_loss, validation_loss : float
         Mean losses after the step, for numbers squared errors; NaN where there are no validation rows. What
-        cross-validation found for a width stands in the snapshot of that width.
+        cross-validation found for a size stands in the snapshot of that size.
     train_mse, validation_mse : float
         The same, by their name for numbers.
     bound : float
@@ -69,9 +69,9 @@ class Record(_MeanLosses):
     """
 
     layer: int
-    width: int
+    n_terms: int
     kind: str
-    neuron: int
+    term: int
     train_loss: float
     validation_loss: float
     bound: float
@@ -80,7 +80,7 @@ class Record(_MeanLosses):
 
 
 @dataclass(frozen=True)
-class LossesAtWidth(_MeanLosses):
+class LossesAtSize(_MeanLosses):
     """How well networks did at one width, on average."""
 
     train_loss: float
@@ -90,9 +90,9 @@ class LossesAtWidth(_MeanLosses):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(_MeanLosses):
-    """A layer at one width: enough to make the network, and how well it did. A linear term counts as a neuron does."""
+    """A layer at one width: enough to make the network, and how well it did. A linear term counts as a rule does."""
 
-    neurons: tuple[Oblique, ...]
+    rules: tuple[Oblique, ...]
     output_weights: NDArray[np.float64]
     base: Any
     train_loss: float
@@ -102,25 +102,27 @@ class Snapshot(_MeanLosses):
     linear_coef: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def distinct(self) -> Snapshot:
-        """The same with neurons that ask the same question as one, their output weights added up.
+        """The same with rules that ask the same rule as one, their output weights added up.
 
         Growth may ask again: under a ridge penalty, what several share is shrunk less.
         """
-        places = {neuron: k for k, neuron in enumerate(dict.fromkeys(self.neurons))}
-        if len(places) == len(self.neurons):
+        places = {rule: k for k, rule in enumerate(dict.fromkeys(self.rules))}
+        if len(places) == len(self.rules):
             return self
         values, over = whole_numbers(self.output_weights.ravel()) or (self.output_weights, 1.0)
         weights = np.zeros((len(places), *self.output_weights.shape[1:]))
-        np.add.at(weights, [places[neuron] for neuron in self.neurons], values.reshape(self.output_weights.shape))
-        return replace(self, neurons=tuple(places), output_weights=weights / over)
+        np.add.at(weights, [places[rule] for rule in self.rules], values.reshape(self.output_weights.shape))
+        return replace(self, rules=tuple(places), output_weights=weights / over)
 
-    def with_gaps(self, schema: Schema) -> Snapshot:
-        """The same with gaps under its lines as a schema has them."""
-        return replace(self, linear=tuple(replace(one, missing=schema.columns[one.column].typical) for one in self.linear))
+    def with_missing(self, schema: Schema) -> Snapshot:
+        """The same with missing values under its lines as a schema has them."""
+        return replace(
+            self, linear=tuple(replace(one, missing=schema.columns[one.column].typical) for one in self.linear)
+        )
 
     def layer(self, n_inputs: int) -> Layer:
-        """The neurons as a hidden layer."""
-        return Layer.of(self.neurons, n_inputs)
+        """The rules as a hidden layer."""
+        return Layer.of(self.rules, n_inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,7 @@ class History(Tabular):
     >>> model = BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
-    >>> [record.width for record in model.history_.records if record.kind == "addition"]
+    >>> [record.n_terms for record in model.history_.records if record.kind == "addition"]
     [1, 2, 3, 4]
     >>> len(model.history_) == len(list(model.history_))
     True
@@ -219,12 +221,12 @@ class History(Tabular):
     def cross_validated(self) -> bool:
         """Whether the validation losses of the widths come from cross-validation: no step has one of its own."""
         known = not math.isnan(self.paths[0][0].validation_loss)
-        return known and bool(self.records) and all(math.isnan(each.validation_loss) for each in self.records)
+        return known and bool(self.records) and all(math.isnan(record.validation_loss) for record in self.records)
 
-    def network(self, width: int | None = None, layer: int | None = None) -> Network:
+    def network(self, size: int | None = None, layer: int | None = None) -> Network:
         """Return the network as it was when a layer had the given width.
 
-        Where there was a ridge penalty, neurons that ask the same question are one in it.
+        Where there was a ridge penalty, rules that ask the same rule are one in it.
 
         Parameters
         ----------
@@ -241,10 +243,10 @@ class History(Tabular):
         if not 0 <= layer < len(self.paths):
             raise ValueError(f"layer must be between 0 and {len(self.paths) - 1}; got {layer}.")
         path = self.paths[layer]
-        width = self.best_size if width is None else width
-        if not 0 <= width < len(path):
-            raise ValueError(f"width must be one that was grown, 0 to {len(path) - 1}; got {width}.")
-        snapshot = path[width].distinct() if self.shrinkage else path[width]
+        size = self.best_size if size is None else size
+        if not 0 <= size < len(path):
+            raise ValueError(f"size must be one that was grown, 0 to {len(path) - 1}; got {size}.")
+        snapshot = path[size].distinct() if self.shrinkage else path[size]
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
@@ -252,38 +254,40 @@ class History(Tabular):
         network = Network.of_layers(layers, snapshot.output_weights, snapshot.base, **parts)
         order = [k for k, _ in sorted(enumerate(snapshot.linear), key=lambda pair: pair[1].column)
                  if snapshot.linear_coef[k].any()]  # fmt: skip
-        return network.with_linear([snapshot.linear[k] for k in order], snapshot.linear_coef[order]) if order else network
+        return (
+            network.with_linear([snapshot.linear[k] for k in order], snapshot.linear_coef[order]) if order else network
+        )
 
     def of_lines(self, select: str) -> History:
         """The network of linear terms alone that grew beside this one."""
         assert self.linear_alone is not None
-        each = self.linear_alone
-        width = choose_size(each.path, select, self.n_validation)
+        alone = self.linear_alone
+        size = choose_size(alone.path, select, self.n_validation)
         return replace(
-            self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_size=width,
-            stopped=each.stopped, shrinkage=each.shrinkage, linear_alone=None,
+            self, records=alone.records, paths=(alone.path,), inputs=(), best_layer=0, best_size=size,
+            stopped=alone.stopped, shrinkage=alone.shrinkage, linear_alone=None,
         )  # fmt: skip
 
     def with_schema(self, schema: Schema) -> History:
-        """The same with other words for the columns, and what their gaps count as."""
-        paths = tuple(tuple(each.with_gaps(schema) for each in path) for path in self.paths)
+        """The same with other words for the columns, and what their missing values count as."""
+        paths = tuple(tuple(snapshot.with_missing(schema) for snapshot in path) for path in self.paths)
         return replace(self, schema=schema, paths=paths)
 
     def __repr__(self) -> str:
-        widths = [len(path) - 1 for path in self.paths]
+        sizes = [len(path) - 1 for path in self.paths]
         return (
-            f"History({len(self.records)} steps, widths up to {widths}, chose layer {self.best_layer} at width "
+            f"History({len(self.records)} steps, sizes up to {sizes}, chose layer {self.best_layer} at size "
             f"{self.best_size}, stopped: {self.stopped})"
         )
 
 
-def choose_size(path: Sequence[Snapshot | LossesAtWidth], select: str, n_validation: int) -> int:
+def choose_size(path: Sequence[Snapshot | LossesAtSize], select: str, n_validation: int) -> int:
     """The width that validated best, or the smallest within one standard error of it."""
-    best = min(range(len(path)), key=lambda width: path[width].criterion)
+    best = min(range(len(path)), key=lambda size: path[size].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):
         return best
     within = path[best].criterion + path[best].validation_deviation / math.sqrt(n_validation)
-    return min(width for width in range(len(path)) if path[width].criterion <= within)
+    return min(size for size in range(len(path)) if path[size].criterion <= within)
 
 
 # -- Who watches growth: the clock, the progress bar, and callbacks that may stop it.
@@ -333,12 +337,12 @@ def progress_bar(verbose: int, max_terms: int, ensemble: int = 1) -> Iterator[Ca
         return
     from tqdm.auto import tqdm
 
-    widths: dict[int, int] = {}
-    with tqdm(total=max_terms * ensemble, unit="neuron", desc="growing") as bar:
+    sizes: dict[int, int] = {}
+    with tqdm(total=max_terms * ensemble, unit="rule", desc="growing") as bar:
 
         def show(record: Record) -> None:
-            widths[record.member] = record.width
-            bar.n = sum(widths.values())
+            sizes[record.member] = record.n_terms
+            bar.n = sum(sizes.values())
             losses = f"training {record.train_loss:.4g}"
             if not math.isnan(record.validation_loss):
                 losses += f", validation {record.validation_loss:.4g}"

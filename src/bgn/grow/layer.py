@@ -1,4 +1,4 @@
-"""One layer: add a neuron, reconsider the others, stop in time (Algorithm 1 with Improvement 1)."""
+"""One layer: add a rule, reconsider the others, stop in time (Algorithm 1 with Improvement 1)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.coding import columns_asked
+from bgn.engines.coding import n_columns_read
 from bgn.engines.memory import ClassPart
-from bgn.engines.protocol import CONTRAST, Cut, Floats, Grid, Integers, Output, Question, Ramp
+from bgn.engines.protocol import CONTRAST, Cut, CutRequest, Floats, Grid, Integers, LinearTerm, Output
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.pairs import bins_of
 from bgn.grow.directions.protocol import DirectionFinder, Others
 from bgn.grow.history import Monitor as Monitor
 from bgn.grow.history import OutOfFold, Record, Snapshot, choose_size
 from bgn.grow.out_of_fold import stretched
-from bgn.grow.refit import OutputRule, State
+from bgn.grow.refit import OutputFitter, State
 from bgn.grow.rounding import Shortener
-from bgn.grow.rows import Roles
+from bgn.grow.rows import RowSets
 from bgn.model.numbers import EXACT, written
 from bgn.model.term import Linear, Oblique
 
@@ -42,7 +42,7 @@ class LayerSettings:
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
     max_linear: int = 0
-    lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
+    least_gain: float = 1.0  # a rule is asked instead of a linear term where it gains so many times as much
     stretch: tuple[float, ...] = ()  # how far scores are stretched at every width, not at all where nothing is said
 
 
@@ -57,29 +57,29 @@ class LayerPath:
 
 
 class LayerGrowth:
-    """Grows one layer on `rows`. The engines hold the neurons' answers; `state` is what they amount to."""
+    """Grows one layer on `rows`. The engines hold the rules' answers; `state` is what they amount to."""
 
     def __init__(
-        self, rows: Roles, finder: DirectionFinder, rule: OutputRule, settings: LayerSettings,
+        self, rows: RowSets, finder: DirectionFinder, fitter: OutputFitter, settings: LayerSettings,
         rng: np.random.Generator, monitor: Monitor, layer: int,
     ) -> None:  # fmt: skip
-        self.rows, self.finder, self.rule, self.settings = rows, finder, rule, settings
+        self.rows, self.finder, self.fitter, self.settings = rows, finder, fitter, settings
         self.rng, self.monitor, self.layer = rng, monitor, layer
-        self.state = rule.start(rows.train)
+        self.state = fitter.start(rows.train)
         self.records: list[Record] = []
         self.path: list[Snapshot] = []
-        spread = rows.train.loss.spread(self._train_loss())
-        self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
-        self._straight = Straight(rows, settings.max_linear, settings.digits)
-        self._centre: Any = 0.0  # the score where nothing is asked
-        self._asked: list[Oblique] = []  # what each slot asks in short numbers
+        scale = rows.train.loss.scale(self._train_loss())
+        self._short = None if settings.digits is None else Shortener(settings.digits, scale, rows.coding)
+        self._linear_candidates = LinearCandidates(rows, settings.max_linear, settings.digits)
+        self._center: Any = 0.0  # the score where nothing is asked
+        self._short_rules: list[Oblique] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
         self._follow(None)
         self._keep()
 
     def grow(self) -> LayerPath:
-        """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
+        """Add rules until nothing is gained, patience or width is spent, or somebody says stop."""
         reason = "max_terms"
         try:
             while self.state.size < self.settings.max_terms and not self.monitor.out_of_time():
@@ -98,105 +98,108 @@ class LayerGrowth:
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _add(self) -> bool:
-        """Add the question that gains most, or a linear term where that gains more."""
-        ramp, lead = self._best_ramp()
-        if math.isinf(self.settings.lead):
-            return ramp is not None and self._add_ramp(ramp)
-        if self._add_question(lead):
+        """Add the rule that gains most, or a linear term where that gains more."""
+        linear_term, least_gain = self._best_linear()
+        if math.isinf(self.settings.least_gain):
+            return linear_term is not None and self._add_linear(linear_term)
+        if self._add_rule(least_gain):
             return True
-        return ramp is not None and (self._add_ramp(ramp) or self._add_question())
+        return linear_term is not None and (self._add_linear(linear_term) or self._add_rule())
 
-    def _best_ramp(self) -> tuple[Ramp | None, float]:
-        """The linear term that gains most, and what a question must gain to be preferred."""
-        rows, found = self.rows.train, self._straight.candidates(self.state)
-        gains = [self.rule.ramp_gain(rows, self.state, ramp) for ramp in found]
+    def _best_linear(self) -> tuple[LinearTerm | None, float]:
+        """The linear term that gains most, and what a rule must gain to be preferred."""
+        rows, candidates = self.rows.train, self._linear_candidates.candidates(self.state)
+        gains = [self.fitter.linear_gain(rows, self.state, linear_term) for linear_term in candidates]
         best = int(np.argmax(gains)) if gains else 0
         if not gains or gains[best] <= 0.0:
             return None, 0.0
-        return found[best], self.settings.lead * gains[best]
+        return candidates[best], self.settings.least_gain * gains[best]
 
-    def _add_ramp(self, ramp: Ramp) -> bool:
-        state = self.rule.admit_ramp(self.rows.train, self.state, ramp)
+    def _add_linear(self, linear_term: LinearTerm) -> bool:
+        state = self.fitter.admit_linear(self.rows.train, self.state, linear_term)
         if state is None:
             return False
         self.state = state
         self._follow(None)
-        self._note(len(state.ramps) - 1, "linear")
+        self._note(len(state.linear) - 1, "linear")
         return True
 
     def _replace(self) -> None:
-        """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
-        width = self.state.width
-        attempts = width if self.settings.max_replacements is None else min(width, self.settings.max_replacements)
-        if width < 2 or attempts == 0:
+        """Try to replace random rules (Improvement 1); what failed at this state is not tried again."""
+        n_rules = self.state.n_rules
+        attempts = n_rules if self.settings.max_replacements is None else min(n_rules, self.settings.max_replacements)
+        if n_rules < 2 or attempts == 0:
             return
         failed: set[int] = set()
-        for slot in self.rng.integers(0, width, attempts).tolist():
+        for slot in self.rng.integers(0, n_rules, attempts).tolist():
             if slot in failed:
                 continue
             if self.monitor.out_of_time():
                 return
-            if self._replace_one(self.rule.without(self.state, slot), slot):
+            if self._replace_one(self.fitter.without(self.state, slot), slot):
                 failed.clear()
             else:
                 failed.add(slot)
 
-    def _add_question(self, lead: float = 0.0) -> bool:
-        """Look for one more neuron, and take the first that helps.
+    def _add_rule(self, least_gain: float = 0.0) -> bool:
+        """Look for one more rule, and take the first that helps.
 
-        A few questions are put at a time. When the first few do not help, the next are tried, because growth ends where
-        nothing is gained, unless one must gain more than `lead`.
+        A few rules are put at a time. When the first few do not help, the next are tried, because growth ends where
+        nothing is gained, unless one must gain more than `least_gain`.
         """
-        slot = self.state.width
-        questions = self._worth_asking(self.state.output, slot)
-        for start in range(0, len(questions), _AT_A_TIME):
-            some = questions[start : start + _AT_A_TIME]
-            found = zip(self.rows.train.cuts(some), some, strict=True)
-            if any(cut is not None and self._accept(slot, cut, "addition", asked.output, lead) for cut, asked in found):
+        slot = self.state.n_rules
+        requests = self._worth_trying(self.state.output, slot)
+        for start in range(0, len(requests), _AT_A_TIME):
+            some = requests[start : start + _AT_A_TIME]
+            pairs = zip(self.rows.train.cuts(some), some, strict=True)
+            if any(
+                cut is not None and self._accept(slot, cut, "addition", request.output, least_gain)
+                for cut, request in pairs
+            ):
                 return True
-            if lead > 0.0:
+            if least_gain > 0.0:
                 return False
         return False
 
     def _replace_one(self, output: Output, slot: int) -> bool:
-        """Replace the neuron in a slot if that helps, given the residual that `output` leaves without it.
+        """Replace the rule in a slot if that helps, given the residual that `output` leaves without it.
 
-        Only the most promising questions are tried, two for numbers and one for classes, where each is dear: further
+        Only the most promising rules are tried, two for numbers and one for classes, where each is dear: further
         ones take time and bring hardly anything.
         """
-        some = self._worth_asking(output, slot)[: 2 if self.rows.train.loss.quadratic else 1]
-        found = zip(self.rows.train.cuts(some), some, strict=True)
-        return any(cut is not None and self._accept(slot, cut, "replacement", asked.output) for cut, asked in found)
+        some = self._worth_trying(output, slot)[: 2 if self.rows.train.loss.quadratic else 1]
+        pairs = zip(self.rows.train.cuts(some), some, strict=True)
+        return any(cut is not None and self._accept(slot, cut, "replacement", request.output) for cut, request in pairs)
 
-    def _worth_asking(self, output: Output, slot: int) -> list[Question]:
-        """Questions for a slot, the most promising first."""
-        others = self.rule.others(self.rows.train, self.state, slot)
+    def _worth_trying(self, output: Output, slot: int) -> list[CutRequest]:
+        """Rules for a slot, the most promising first."""
+        others = self.fitter.others(self.rows.train, self.state, slot)
         return proposals(self.rows, self.finder, output, others, self._weights_of(slot))
 
     def _weights_of(self, slot: int) -> Integers | None:
-        """The output weights of the neuron that is taken out of a slot; None for a new one."""
-        return None if slot == self.state.width else self.state.output.weights[slot]
+        """The output weights of the rule that is taken out of a slot; None for a new one."""
+        return None if slot == self.state.n_rules else self.state.output.weights[slot]
 
-    def _accept(self, slot: int, cut: Cut, kind: str, output: Output, lead: float = 0.0) -> bool:
-        """Put the neuron in its slot if the training loss falls; tell everybody."""
-        same = slot < self.state.width and cut.neuron == self.state.neurons[slot]
+    def _accept(self, slot: int, cut: Cut, kind: str, output: Output, least_gain: float = 0.0) -> bool:
+        """Put the rule in its slot if the training loss falls; tell everybody."""
+        same = slot < self.state.n_rules and cut.rule == self.state.rules[slot]
         if same and self.rows.train.loss.quadratic:  # nothing changes; another loss is refitted a little more
             return False
-        state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron), lead)
+        state = self.fitter.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.rule), least_gain)
         if state is None:
             return False
-        neuron, known = state.neurons[slot], [*self.state.neurons]
+        rule, known = state.rules[slot], [*self.state.rules]
         self.state = state
-        self._shorten(slot, cut if neuron is cut.neuron else known.index(neuron), output)
+        self._shorten(slot, cut if rule is cut.rule else known.index(rule), output)
         self._follow(slot)
         if not state.same_answers:
-            self.finder.learn(slot, state.neurons[slot].projection)
+            self.finder.learn(slot, state.rules[slot].projection)
         self._note(slot, kind)
         return True
 
     def _note(self, slot: int, kind: str) -> None:
         """Remember the step, and tell of it."""
-        if self.state.ramps:
+        if self.state.linear:
             self._bound = math.nan
         elif not self.state.same_answers:
             self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
@@ -207,28 +210,28 @@ class LayerGrowth:
         self.records.append(record)
         self.monitor.tell(record)
 
-    def _share(self, slot: int, neuron: Oblique) -> float:
-        """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
-        if slot == self.state.width:
+    def _share(self, slot: int, rule: Oblique) -> float:
+        """The share of its gain that counts for a rule in a slot; less where it asks about more columns."""
+        if slot == self.state.n_rules:
             return 1.0
-        new, old = (columns_asked(each.projection, self.rows.coding) for each in (neuron, self.state.neurons[slot]))
+        new, old = (n_columns_read(either.projection, self.rows.coding) for either in (rule, self.state.rules[slot]))
         return 1.0 - self.settings.simplicity if new > 1 >= old else 1.0
 
-    def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
-        """Say the question of a slot in short numbers: that of a cut, or the one that another slot asks already."""
-        if isinstance(found, int):
-            neuron, otherwise = self._asked[found], found in self._otherwise
+    def _shorten(self, slot: int, cut: Cut | int, output: Output) -> None:
+        """Say the rule of a slot in short numbers: that of a cut, or the one that another slot asks already."""
+        if isinstance(cut, int):
+            rule, otherwise = self._short_rules[cut], cut in self._otherwise
         elif self._short is None:
-            neuron, otherwise = found.neuron, False
+            rule, otherwise = cut.rule, False
         else:
             rows, most = self.rows.train, self._most_moved(slot)
-            neuron, otherwise = self._short.neuron(rows, self.rows.sample, output, found, most)
-        self._asked[slot : slot + 1] = [neuron]
+            rule, otherwise = self._short.rule(rows, self.rows.sample, output, cut, most)
+        self._short_rules[slot : slot + 1] = [rule]
         for slots in (self._otherwise, self._to_put):
             (slots.add if otherwise else slots.discard)(slot)
 
     def _most_moved(self, slot: int) -> float:
-        """The weight of rows that a question in short numbers may answer otherwise: what a sharp step explains would
+        """The weight of rows that a rule in short numbers may answer otherwise: what a sharp step explains would
         come back."""
         loss, weights = self.rows.train.loss, self.state.output.weights[slot]
         step = 2.0 * float(np.abs(loss.grid.value(weights)).max())
@@ -236,14 +239,14 @@ class LayerGrowth:
         return _OF_WHAT_IS_LEFT * self._train_loss() * self.rows.train.total / dear if dear > 0.0 else math.inf
 
     def _aside(self, slot: int) -> int:
-        """Where the training rows keep the answers to a slot's question in short numbers."""
+        """Where the training rows keep the answers to a slot's rule in short numbers."""
         return self.settings.max_terms + 1 + slot
 
     def _follow(self, slot: int | None) -> None:
         """Bring the other rows up to date."""
         for rows in self.rows.followers:
             if slot is not None:
-                rows.put(slot, (self._asked if rows is self.rows.validation else self.state.neurons)[slot])
+                rows.put(slot, (self._short_rules if rows is self.rows.validation else self.state.rules)[slot])
             total = rows.settle(self.state.output)
             if rows is self.rows.validation:
                 self._validation_total = total
@@ -260,30 +263,36 @@ class LayerGrowth:
     def _keep(self) -> None:
         """Take a snapshot: in short numbers, of no more digits than it takes for the loss to stay what it is."""
         loss, rows = self.rows.train.loss, self.rows.validation
-        base, weights, slopes = in_units(loss.grid, self.state.output)
+        base, weights, linear_coef = in_units(loss.grid, self.state.output)
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
-        straight = linear_terms(self.state.ramps, self.rows), slopes
-        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, *straight)
-        self._centre = base if not self.path else self._centre
+        linear_part = linear_terms(self.state.linear, self.rows), linear_coef
+        snapshot = Snapshot(self.state.rules, weights, base, *losses, deviation, *linear_part)
+        self._center = base if not self.path else self._center
         stretch = dict(enumerate(self.settings.stretch)).get(self.state.size, 1.0)
         if stretch != 1.0:
-            base, weights, slopes = stretched(base, self._centre, stretch), stretch * weights, stretch * slopes
-            snapshot = self._told(base, weights, slopes)
+            base, weights, linear_coef = (
+                stretched(base, self._center, stretch),
+                stretch * weights,
+                stretch * linear_coef,
+            )
+            snapshot = self._shortened(base, weights, linear_coef)
         if self._short is not None:
             noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                snapshot = self._told(*self._in_short(self._short, more, base, weights, slopes))
+                snapshot = self._shortened(*self._in_short(self._short, more, base, weights, linear_coef))
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
 
     def _in_short(
-        self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats
+        self, short: Shortener, more: int, base: Any, weights: Floats, linear_coef: Floats
     ) -> tuple[Any, Floats, Floats]:
         """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
-        signs = self.settings.constraints.signs(self.state.neurons, self.state.ramps)
-        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, self.state.ramps, slopes)
+        signs = self.settings.constraints.signs(self.state.rules, self.state.linear)
+        return short.short_outputs(
+            base, weights, self.fitter.inverse(self.state), more, signs, self.state.linear, linear_coef
+        )
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""
@@ -292,23 +301,23 @@ class LayerGrowth:
             return snapshot.criterion * (1.0 + _AS_GOOD / 100)
         return snapshot.criterion + _AS_GOOD * snapshot.validation_deviation / math.sqrt(rows.total)
 
-    def _told(self, base: Any, weights: Floats, slopes: Floats) -> Snapshot:
-        """The layer with these outputs and its questions in short numbers, and how well it does."""
+    def _shortened(self, base: Any, weights: Floats, linear_coef: Floats) -> Snapshot:
+        """The layer with these outputs and its rules in short numbers, and how well it does."""
         loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
         while self._to_put:
             slot = self._to_put.pop()
-            train.put(self._aside(slot), self._asked[slot])
-        output = in_steps(loss.grid, self.state.ramps, base, weights, slopes)
+            train.put(self._aside(slot), self._short_rules[slot])
+        output = in_steps(loss.grid, self.state.linear, base, weights, linear_coef)
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]
-        spread = np.zeros((max(places, default=-1) + 1, *weights.shape[1:]), np.int64)
-        spread[places] = output.weights
-        learnt, validated, deviation = train.total_loss(replace(output, weights=spread)), math.nan, math.nan
+        scale = np.zeros((max(places, default=-1) + 1, *weights.shape[1:]), np.int64)
+        scale[places] = output.weights
+        train_loss, validated, deviation = train.total_loss(replace(output, weights=scale)), math.nan, math.nan
         if rows is not None:
             validated = loss.mean(rows.settle(output), rows.total)
             deviation = loss.in_units(rows.loss_deviation())
-        mean = loss.mean(learnt, train.total)
-        straight = linear_terms(self.state.ramps, self.rows), slopes
-        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation, *straight)
+        mean = loss.mean(train_loss, train.total)
+        linear_part = linear_terms(self.state.linear, self.rows), linear_coef
+        return Snapshot(tuple(self._short_rules), weights, base, mean, validated, deviation, *linear_part)
 
     def _impatient(self) -> bool:
         """True when the validation loss has not fallen for `patience` additions."""
@@ -317,17 +326,17 @@ class LayerGrowth:
         return self.state.size - choose_size(self.path, "best", 0) >= self.settings.patience
 
 
-# -- Questions for several outputs: which contrast of their residuals to look at.
+# -- Rules for several outputs: which contrast of their residuals to look at.
 
 _HALF = 1 << (CONTRAST - 1)
 
 
 def proposals(
-    rows: Roles, finder: DirectionFinder, output: Output, others: Others, taken_out: Integers | None
-) -> list[Question]:
-    """Questions worth asking of the residual that `output` leaves, for one output or several.
+    rows: RowSets, finder: DirectionFinder, output: Output, others: Others, taken_out: Integers | None
+) -> list[CutRequest]:
+    """Rules worth asking of the residual that `output` leaves, for one output or several.
 
-    A neuron that takes the place of another is sought where that one's output weights point (`taken_out`).
+    A rule that takes the place of another is sought where that one's output weights point (`taken_out`).
     """
     several = rows.train.loss.outputs
     if several == 1:
@@ -335,36 +344,36 @@ def proposals(
     if taken_out is not None and taken_out.any():
         return [*finder.propose(output.seen(contrast_of(taken_out.astype(np.float64))), others)]
     alone = [tuple(_HALF * (k == place) for k in range(several)) for place in range(several)]
-    strengths = [finder.strength(output.seen(each)) for each in alone]
+    strengths = [finder.strength(output.seen(contrast)) for contrast in alone]
     first = [*finder.propose(output.seen(alone[int(np.argmax(strengths))]), others)]
-    found = _explained(rows, first[:1], output)
-    return first if found is None else [*finder.propose(output.seen(contrast_of(found)), others), *first]
+    shares = _explained(rows, first[:1], output)
+    return first if shares is None else [*finder.propose(output.seen(contrast_of(shares)), others), *first]
 
 
 def contrast_of(shares: Floats) -> tuple[int, ...]:
     """The contrast that takes so much of each output, in whole numbers."""
     largest = float(np.abs(shares).max())
-    return tuple(round(each / largest * _HALF) for each in shares.tolist())
+    return tuple(round(share / largest * _HALF) for share in shares.tolist())
 
 
-def _explained(rows: Roles, questions: list[Question], output: Output) -> Floats | None:
-    """How much of every output's residual the best cut of a question explains, on a sample; None without one."""
+def _explained(rows: RowSets, requests: list[CutRequest], output: Output) -> Floats | None:
+    """How much of every output's residual the best cut of a rule explains, on a sample; None without one."""
     sample = rows.sample
-    if sample is None or not questions:
+    if sample is None or not requests:
         return None
-    (cut,) = sample.cuts([Question(questions[0].output, questions[0].projection)])
+    (cut,) = sample.cuts([CutRequest(requests[0].output, requests[0].projection)])
     if cut is None:
         return None
     part = sample.part
     assert isinstance(part, ClassPart)
-    answers = part.answers([cut.neuron])[0].astype(np.int64)
+    answers = part.answers([cut.rule])[0].astype(np.int64)
     heavy = answers * part.weight if len(part.weight) else answers
     mean = int(heavy.sum()) / sample.total
     residuals = part.residuals(output)
-    total = [int(each.sum() if not len(part.weight) else (each * part.weight).sum()) for each in residuals]
-    sums = [int((each * heavy).sum()) - mean * all_ for each, all_ in zip(residuals, total, strict=True)]
-    found = np.array([math.ldexp(each, -20) for each in sums])
-    return found if found.any() else None
+    total = [int(residual.sum() if not len(part.weight) else (residual * part.weight).sum()) for residual in residuals]
+    sums = [int((residual * heavy).sum()) - mean * all_ for residual, all_ in zip(residuals, total, strict=True)]
+    shares = np.array([math.ldexp(value, -20) for value in sums])
+    return shares if shares.any() else None
 
 
 # -- Linear terms: which column to take as a straight line next, and between which ends.
@@ -372,41 +381,41 @@ def _explained(rows: Roles, questions: list[Question], output: Output) -> Floats
 _TRIED = 2  # columns that are fitted together with all terms, before one is taken
 
 
-class Straight:
+class LinearCandidates:
     """The linear terms that a layer may get, at most so many."""
 
-    def __init__(self, rows: Roles, most: int, digits: int | None) -> None:
+    def __init__(self, rows: RowSets, most: int, digits: int | None) -> None:
         self._rows, self._most, self._digits = rows, most, digits
         self._columns = _numbers(rows) if most else np.zeros(0, np.int64)
 
-    def candidates(self, state: State) -> list[Ramp]:
-        """The columns that explain most of what a state leaves, as ramps, the most promising first."""
-        taken = [ramp.column for ramp in state.ramps]
+    def candidates(self, state: State) -> list[LinearTerm]:
+        """The columns that explain most of what a state leaves, as linear terms, the most promising first."""
+        taken = [linear_term.column for linear_term in state.linear]
         columns = self._columns[~np.isin(self._columns, taken)]
         if len(taken) >= self._most or len(columns) == 0:
             return []
         rows = self._rows.train
         gains = self._explained(state.output)[columns]
-        found: list[Ramp] = []
+        candidates: list[LinearTerm] = []
         for j in columns[np.argsort(-gains, kind="stable")[:_TRIED]].tolist():
-            ramp = rows.ramp_of(j, *ends(*self._rows.ends(j), self._digits))
-            found += [] if ramp is None else [ramp]
-        return found
+            linear_term = rows.linear_of(j, *ends(*self._rows.ends(j), self._digits))
+            candidates += [] if linear_term is None else [linear_term]
+        return candidates
 
     def _explained(self, output: Output) -> Floats:
         """How much each column alone explains of what an output leaves; of several outputs all together."""
         rows = self._rows.train
         about, several = rows.describe(), rows.loss.outputs
-        each = [output]
+        seen = [output]
         if several > 1:
             half = 1 << (CONTRAST - 1)
-            each = [output.seen(tuple(half * (k == j) for k in range(several))) for j in range(several)]
+            seen = [output.seen(tuple(half * (k == j) for k in range(several))) for j in range(several)]
         deviation = np.where(about.deviation > 0, about.deviation, np.inf)
-        shares = [rows.products(one) / deviation for one in each]
+        shares = [rows.products(one) / deviation for one in seen]
         return np.asarray(sum(share * share for share in shares))
 
 
-def _numbers(rows: Roles) -> Integers:
+def _numbers(rows: RowSets) -> Integers:
     """The columns of numbers that take more than two values in the sample, and vary."""
     if rows.sample is None or (part := rows.sample.part).below is not None:
         return np.zeros(0, np.int64)
@@ -424,43 +433,50 @@ def ends(low: float, high: float, digits: int | None) -> tuple[float, float]:
         return low, high
     unit = Decimal(1).scaleb(written(high - low).adjusted() - digits + 1, EXACT)
     places = ((low, ROUND_FLOOR), (high, ROUND_CEILING))
-    found = [
-        float(EXACT.multiply(EXACT.divide(written(each), unit).to_integral_value(rounding, EXACT), unit))
-        for each, rounding in places
+    decimals = [
+        float(EXACT.multiply(EXACT.divide(written(end), unit).to_integral_value(rounding, EXACT), unit))
+        for end, rounding in places
     ]
-    return (found[0], found[1]) if found[0] <= low < high <= found[1] else (low, high)
+    return (decimals[0], decimals[1]) if decimals[0] <= low < high <= decimals[1] else (low, high)
 
 
 # -- between steps of a grid and units ----------------------------------------------------------------------
 
 
 def in_units(grid: Grid, output: Output) -> tuple[Any, Floats, Floats]:
-    """Base, output weights and slopes per unit of their columns; the base holds where all columns are zero."""
-    base: Any = grid.centre + grid.value(output.base)
-    slopes = grid.value(output.slopes)
-    slopes = slopes * _beside([ramp.per_unit for ramp in output.ramps], slopes)
-    if output.ramps:
-        base = base - (slopes * _beside([ramp.centre for ramp in output.ramps], slopes)).sum(axis=0)
-    return base if np.ndim(base) else float(base), grid.value(output.weights), slopes
+    """Base, output weights and linear coefficients per unit of their columns; the base is for columns of zero."""
+    base: Any = grid.center + grid.value(output.base)
+    linear_coef = grid.value(output.linear_coef)
+    linear_coef = linear_coef * _per_output([linear_term.per_unit for linear_term in output.linear], linear_coef)
+    if output.linear:
+        base = base - (
+            linear_coef * _per_output([linear_term.center for linear_term in output.linear], linear_coef)
+        ).sum(axis=0)
+    return base if np.ndim(base) else float(base), grid.value(output.weights), linear_coef
 
 
-def in_steps(grid: Grid, ramps: tuple[Ramp, ...], base: Any, weights: Floats, slopes: Floats) -> Output:
+def in_steps(grid: Grid, linear: tuple[LinearTerm, ...], base: Any, weights: Floats, linear_coef: Floats) -> Output:
     """The output of these numbers in whole steps."""
-    if ramps:
-        base = base + (slopes * _beside([ramp.centre for ramp in ramps], slopes)).sum(axis=0)
-        slopes = slopes / _beside([ramp.per_unit for ramp in ramps], slopes)
-    steps = [np.rint(np.ldexp(each, grid.exponent)).astype(np.int64) for each in (weights, base - grid.centre, slopes)]
-    return Output(steps[0], steps[1], (), ramps, steps[2])
+    if linear:
+        base = base + (linear_coef * _per_output([linear_term.center for linear_term in linear], linear_coef)).sum(
+            axis=0
+        )
+        linear_coef = linear_coef / _per_output([linear_term.per_unit for linear_term in linear], linear_coef)
+    steps = [
+        np.rint(np.ldexp(values, grid.exponent)).astype(np.int64)
+        for values in (weights, base - grid.center, linear_coef)
+    ]
+    return Output(steps[0], steps[1], (), linear, steps[2])
 
 
-def _beside(values: list[float], slopes: Floats) -> Floats:
-    """One number per ramp, to be multiplied by slopes of one output or several."""
-    return np.array(values, np.float64).reshape(-1, *(1,) * (slopes.ndim - 1))
+def _per_output(values: list[float], linear_coef: Floats) -> Floats:
+    """One number per linear term, to be multiplied by linear coefficients of one output or several."""
+    return np.array(values, np.float64).reshape(-1, *(1,) * (linear_coef.ndim - 1))
 
 
-def linear_terms(ramps: tuple[Ramp, ...], rows: Roles) -> tuple[Linear, ...]:
-    """Ramps as a network has them."""
+def linear_terms(linear: tuple[LinearTerm, ...], rows: RowSets) -> tuple[Linear, ...]:
+    """Linear terms as a network has them."""
     typical = None if rows.coding is None else rows.coding.typical
     return tuple(
-        Linear(each.column, each.low, each.high, None if typical is None else typical[each.column]) for each in ramps
+        Linear(term.column, term.low, term.high, None if typical is None else typical[term.column]) for term in linear
     )

@@ -60,17 +60,17 @@ class _Classes:
     def _limit(self) -> int:
         return 1 << (self.grid.exponent + _LARGEST)
 
-    def _fine(self, gap: Any) -> Any:
+    def _fine(self, diff: Any) -> Any:
         """Scores, clipped, in fine steps."""
-        return (-gap).clip(-self._limit, self._limit) << self._shift
+        return (-diff).clip(-self._limit, self._limit) << self._shift
 
-    def _losses(self, gap: Any, target: Any) -> Any:
+    def _losses(self, diff: Any, target: Any) -> Any:
         """The log loss of every row, fine."""
         raise NotImplementedError
 
-    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+    def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The log losses in two limbs."""
-        loss = self._losses(gap, target)
+        loss = self._losses(diff, target)
         return loss >> LIMB, loss & _LOW_BITS, 0 * loss, 0 * loss
 
     def total(self, limbs: Integers) -> int:
@@ -79,13 +79,13 @@ class _Classes:
         return total << (2 * self.grid.exponent + 1 - FINE)
 
     def _most(self, largest: float) -> float:
-        """A log loss, fine, that no gap up to `largest` exceeds."""
+        """A log loss, fine, that no difference up to `largest` exceeds."""
         return (min(largest, float(self._limit)) * 2.0 ** (1 - self.grid.exponent) + self.outputs) * 2.0**FINE
 
-    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+    def powers(self, diff: Any, target: Any, unit: float) -> Any:
         """Squared log losses as shares of the largest."""
-        gap = gap if isinstance(gap, np.ndarray) else gap.long()
-        share = (self._floats(self._losses(gap, target)) / self._most(1.0 / unit)).clip(0.0, 1.0)
+        diff = diff if isinstance(diff, np.ndarray) else diff.long()
+        share = (self._floats(self._losses(diff, target)) / self._most(1.0 / unit)).clip(0.0, 1.0)
         return (share * share * 1073741824.0).round()
 
     @staticmethod
@@ -106,7 +106,7 @@ class _Classes:
         """A log loss as people see it."""
         return math.ldexp(value, -2 * self.grid.exponent - 1)
 
-    def spread(self, mean: float) -> float:
+    def scale(self, mean: float) -> float:
         """Log-odds are of the order of one."""
         return 1.0
 
@@ -128,7 +128,7 @@ class Logistic(_Classes):
     link: ClassVar[str] = "logistic"
     curvature: ClassVar[float] = 0.25
 
-    def gap(self, target: Any) -> Any:
+    def diff(self, target: Any) -> Any:
         """Zero."""
         return 0 * target
 
@@ -138,38 +138,38 @@ class Logistic(_Classes):
         yes, no = self._logarithms(np.array([0.5 + beyond, 0.5 - beyond]))
         return np.asarray((yes - no) * 2.0**self.grid.exponent)
 
-    def _margin(self, gap: Any, target: Any) -> Any:
-        return self._fine(gap) * (2 * target - 1)
+    def _margin(self, diff: Any, target: Any) -> Any:
+        return self._fine(diff) * (2 * target - 1)
 
-    def _losses(self, gap: Any, target: Any) -> Any:
-        return fixed_point.softplus(self._margin(gap, target))
+    def _losses(self, diff: Any, target: Any) -> Any:
+        return fixed_point.softplus(self._margin(diff, target))
 
-    def residual(self, gap: Any, target: Any) -> Any:
+    def residual(self, diff: Any, target: Any) -> Any:
         """The share of certainty that a row lacks, with the sign of its class."""
         half = (1 << self._shift) >> 1
-        lacks = (fixed_point.logistic(self._margin(gap, target)) + half) >> self._shift
+        lacks = (fixed_point.logistic(self._margin(diff, target)) + half) >> self._shift
         return lacks * (2 * target - 1)
 
     def fill_residual(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:
         """Write the residuals of some rows, and add up their losses."""
         about = fixed_point.logistic_table(), self._limit, self._shift
-        fixed_point.logistic_residuals(gap, target, weight, about, start, stop, out, limbs)
+        fixed_point.logistic_residuals(diff, target, weight, about, start, stop, out, limbs)
 
     def add_limbs(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`."""
         table = fixed_point.logistic_table()
-        fixed_point.logistic_losses(gap, target, weight, table, self._limit, self._shift, start, stop, out)
+        fixed_point.logistic_losses(diff, target, weight, table, self._limit, self._shift, start, stop, out)
 
     def add_powers(
-        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the squared log losses of some rows, times their weights, to `out`."""
         about = fixed_point.logistic_table(), self._limit, self._shift, self._most(1.0 / unit)
-        fixed_point.logistic_powers(gap, target, weight, about, start, stop, out)
+        fixed_point.logistic_powers(diff, target, weight, about, start, stop, out)
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """What the share of class 1 in each group saves beside even odds: the rest is the entropy."""
@@ -183,7 +183,7 @@ _LOG2 = 0.6931471805599453
 
 @dataclass(frozen=True)
 class Softmax(_Classes):
-    """Several classes: one score for each, and gaps of shape (classes, rows)."""
+    """Several classes: one score for each, and differences of shape (classes, rows)."""
 
     name: ClassVar[str] = "softmax"
     link: ClassVar[str] = "softmax"
@@ -194,7 +194,7 @@ class Softmax(_Classes):
         """The loss of classes 0 to `high`, even if these are two."""
         return cls(super().over(low, high, total_weight).grid, int(high) + 1)
 
-    def gap(self, target: Any) -> Any:
+    def diff(self, target: Any) -> Any:
         """Zero for every class."""
         zeros = 0 * target
         if isinstance(zeros, np.ndarray):
@@ -206,26 +206,26 @@ class Softmax(_Classes):
         logs = self._logarithms(1.0 / self.outputs + np.asarray(residual) / 2.0**self.grid.exponent)
         return np.asarray((logs - logs.sum() / self.outputs) * 2.0**self.grid.exponent)
 
-    def _shares(self, gap: Any) -> tuple[Any, Any, Any]:
+    def _shares(self, diff: Any) -> tuple[Any, Any, Any]:
         """Scores, fine, the largest of each row, and ``exp(score - largest)``."""
-        scores = self._fine(gap)
+        scores = self._fine(diff)
         largest = scores.max(0) if isinstance(scores, np.ndarray) else scores.max(0).values
         return scores, largest, fixed_point.decay(largest - scores)
 
-    def _losses(self, gap: Any, target: Any) -> Any:
-        scores, largest, shares = self._shares(gap)
-        pick = np.take_along_axis if isinstance(gap, np.ndarray) else type(scores).gather
-        own = pick(scores, *((target[None], 0) if isinstance(gap, np.ndarray) else (0, target[None])))[0]
+    def _losses(self, diff: Any, target: Any) -> Any:
+        scores, largest, shares = self._shares(diff)
+        pick = np.take_along_axis if isinstance(diff, np.ndarray) else type(scores).gather
+        own = pick(scores, *((target[None], 0) if isinstance(diff, np.ndarray) else (0, target[None])))[0]
         log = fixed_point.logarithm(self._floats(shares.sum(0)) / float(1 << FINE))
         fine = (log * float(1 << FINE)).round()
-        return largest - own + (fine.astype(np.int64) if isinstance(gap, np.ndarray) else fine.long())
+        return largest - own + (fine.astype(np.int64) if isinstance(diff, np.ndarray) else fine.long())
 
-    def residual(self, gap: Any, target: Any) -> Any:
+    def residual(self, diff: Any, target: Any) -> Any:
         """Class by class, the row's own class less the probability."""
-        _, _, shares = self._shares(gap)
+        _, _, shares = self._shares(diff)
         step = float(1 << self.grid.exponent)
         near = (self._floats(shares) * (step / self._floats(shares.sum(0)))).round()
-        near = near.astype(np.int64) if isinstance(gap, np.ndarray) else near.long()
+        near = near.astype(np.int64) if isinstance(diff, np.ndarray) else near.long()
         number = self._numbers(target)
         return (number == target[None]) * (1 << self.grid.exponent) - near
 
@@ -235,25 +235,25 @@ class Softmax(_Classes):
         return numbers[:, None] if isinstance(target, np.ndarray) else target.new_tensor(numbers)[:, None]
 
     def fill_residual(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:
         """Write the residuals of some rows, and add up their losses."""
         about = fixed_point.exponential_table(), self._limit, self._shift
-        fixed_point.softmax_residuals(gap, target, weight, about, start, stop, out, limbs)
+        fixed_point.softmax_residuals(diff, target, weight, about, start, stop, out, limbs)
 
     def add_limbs(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`."""
         table = fixed_point.exponential_table()
-        fixed_point.softmax_losses(gap, target, weight, table, self._limit, self._shift, start, stop, out)
+        fixed_point.softmax_losses(diff, target, weight, table, self._limit, self._shift, start, stop, out)
 
     def add_powers(
-        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the squared log losses of some rows, times their weights, to `out`."""
         about = fixed_point.exponential_table(), self._limit, self._shift, self._most(1.0 / unit)
-        fixed_point.softmax_powers(gap, target, weight, about, start, stop, out)
+        fixed_point.softmax_powers(diff, target, weight, about, start, stop, out)
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """What the shares of the classes in each group save beside even odds; `target_sum` has one column per class."""
@@ -286,54 +286,54 @@ class Squared:
         """Targets are on the scores' grid."""
         return self.grid
 
-    def gap(self, target: Any) -> Any:
+    def diff(self, target: Any) -> Any:
         """The targets themselves."""
         return target
 
-    def residual(self, gap: Any, target: Any) -> Any:
-        """The gaps themselves."""
-        return gap
+    def residual(self, diff: Any, target: Any) -> Any:
+        """The differences themselves."""
+        return diff
 
     def start(self, residual: Any) -> Floats:
         """The mean itself."""
         return np.asarray(residual, np.float64)
 
     def fill_residual(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:
         """Write the residuals of some rows, and add up their losses."""
-        out[start:stop] = self.residual(gap[start:stop], target[start:stop])
-        self.add_limbs(gap, target, weight, start, stop, limbs)
+        out[start:stop] = self.residual(diff[start:stop], target[start:stop])
+        self.add_limbs(diff, target, weight, start, stop, limbs)
 
-    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
-        """The squares of the gaps, clipped to what can be added up."""
-        gap = gap.clip(-self.grid.limit, self.grid.limit)
-        high, low = gap >> kernels.LIMB, gap & _LOW
+    def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+        """The squares of the differences, clipped to what can be added up."""
+        diff = diff.clip(-self.grid.limit, self.grid.limit)
+        high, low = diff >> kernels.LIMB, diff & _LOW
         squared = low * low
         return high * high, high * low, squared >> kernels.LIMB, squared & _LOW
 
     def add_limbs(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`."""
-        kernels.squares(gap, weight, self.grid.limit, start, stop, out)
+        kernels.squares(diff, weight, self.grid.limit, start, stop, out)
 
     def total(self, limbs: Integers) -> int:
         """The sum of squares, in squared steps."""
         high, middle, low, last = (int(limb) for limb in limbs)
         return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last
 
-    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+    def powers(self, diff: Any, target: Any, unit: float) -> Any:
         """Fourth powers."""
-        share = abs(gap * unit).clip(0.0, 1.0)
+        share = abs(diff * unit).clip(0.0, 1.0)
         share = share * share
         return (share * share * 1073741824.0).round()
 
     def add_powers(
-        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the fourth powers of some rows, times their weights, to `out`."""
-        kernels.fourth_powers(gap, weight, unit, start, stop, out)
+        kernels.fourth_powers(diff, weight, unit, start, stop, out)
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
         """Standard deviation of the squares, in squared steps."""
@@ -356,7 +356,7 @@ class Squared:
         """Squared steps in the target's units."""
         return math.ldexp(value, -2 * self.grid.exponent)
 
-    def spread(self, mean: float) -> float:
+    def scale(self, mean: float) -> float:
         """The standard deviation of the targets."""
         return math.sqrt(mean)
 
@@ -379,38 +379,38 @@ class BoundedSquares(Squared):
             low, high = grid.steps(np.array(bounds)).tolist()
         return cls(grid, low, high)
 
-    def _held(self, gap: Any, target: Any) -> Any:
+    def _held(self, diff: Any, target: Any) -> Any:
         """The targets less the predictions."""
-        return gap.clip(target - self.high, target - self.low)
+        return diff.clip(target - self.high, target - self.low)
 
-    def residual(self, gap: Any, target: Any) -> Any:
-        """The gaps, zero where the score lies beyond the bounds."""
-        return gap * (self._held(gap, target) == gap)
+    def residual(self, diff: Any, target: Any) -> Any:
+        """The differences, zero where the score lies beyond the bounds."""
+        return diff * (self._held(diff, target) == diff)
 
-    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+    def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The squares of the errors."""
-        return super().limbs(self._held(gap, target), target)
+        return super().limbs(self._held(diff, target), target)
 
     def add_limbs(
-        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`."""
-        held, weight = self._held(gap[start:stop], target[start:stop]), weight[start:stop]
+        held, weight = self._held(diff[start:stop], target[start:stop]), weight[start:stop]
         super().add_limbs(held, held, weight, 0, stop - start, out)
 
-    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+    def powers(self, diff: Any, target: Any, unit: float) -> Any:
         """Fourth powers of the errors."""
-        return super().powers(self._held(gap, target), target, unit)
+        return super().powers(self._held(diff, target), target, unit)
 
     def add_powers(
-        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the fourth powers of some rows' errors, times their weights, to `out`."""
-        held, weight = self._held(gap[start:stop], target[start:stop]), weight[start:stop]
+        held, weight = self._held(diff[start:stop], target[start:stop]), weight[start:stop]
         super().add_powers(held, held, weight, unit, 0, stop - start, out)
 
 
-def judging(loss: Loss, bounds: tuple[float, float] | None) -> Loss:
+def held_to(loss: Loss, bounds: tuple[float, float] | None) -> Loss:
     """What rows apart are judged by, where rows learn by this loss: predictions are held to bounds, if there are."""
     return loss if bounds is None else BoundedSquares.within(loss.grid, bounds)
 

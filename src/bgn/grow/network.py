@@ -14,11 +14,11 @@ from bgn.grow.history import History, LinearAlone, Record, Snapshot, choose_size
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.losses import loss_of
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
-from bgn.grow.rows import Folding, Roles, assign_roles
+from bgn.grow.rows import Folding, RowSets, assign_rows
 from bgn.grow.search import (
     CLEARLY,
     ENOUGH,
-    LEAD_AMONG_FOLDS,
+    FACTOR_AMONG_FOLDS,
     Attempt,
     Attempts,
     SearchSettings,
@@ -50,7 +50,7 @@ class GrowthRows:
 def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> History:
     """Give every row its role, and grow layer upon layer; each is fixed at its best size and feeds the next."""
     settings, schema, searches = raw.settings, raw.schema, raw.settings.direction == "search"
-    rows, exponent = assign_roles(
+    rows, exponent = assign_rows(
         raw.source, raw.evaluation, raw.validation_fraction, seed, threads, loss_of(schema.classes), schema.columns,
         raw.folds, always=settings.ensemble > 1, bounds=settings.bounds, drafted=settings.drafted,
     )  # fmt: skip
@@ -93,26 +93,26 @@ def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> 
         paths.append(attempt.path.path)
         best = attempt.path.path[choose_size(attempt.path.path, "best", n_validation)]
         best = best.distinct() if attempt.penalty else best
-        if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
+        if monitor.stopped or not best.rules or layer + 1 == settings.max_layers:
             break
         try:
-            deeper = rows.next_layer(best.neurons)
+            deeper = rows.next_layer(best.rules)
         except KeyboardInterrupt:
             monitor.stopped = "interrupted"
             break
         inputs.append(best.layer(rows.train.n_columns) if inputs else decode(best).layer(len(schema)))
         rows = deeper
     paths[0] = tuple(map(decode, paths[0]))
-    widths = [choose_size(path, settings.select, n_validation) for path in paths]
-    chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
+    sizes = [choose_size(path, settings.select, n_validation) for path in paths]
+    chosen = min(range(len(paths)), key=lambda k: (paths[k][sizes[k]].criterion, k))
     return History(
-        tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
+        tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, sizes[chosen],
         monitor.stopped or grown[-1].path.stopped, grown[chosen].penalty, n_validation,
         schema, rows.train.loss.link, grown[-1].path.out_of_fold, settings.bounds, linear_alone,
     )  # fmt: skip
 
 
-def _with_values_seen(rows: Roles, schema: Schema, missing: bool) -> Schema:
+def _with_values_seen(rows: RowSets, schema: Schema, missing: bool) -> Schema:
     """The columns of the table, with what was seen in them and, if values may be `missing`, what these count as."""
     known = rows.train.seen()
     others = known if rows.validation is None else rows.validation.seen()
@@ -126,7 +126,7 @@ def _with_values_seen(rows: Roles, schema: Schema, missing: bool) -> Schema:
     return replace(schema, columns=tuple(columns))
 
 
-def _decoder(rows: Roles) -> Callable[[Snapshot], Snapshot]:
+def _decoder(rows: RowSets) -> Callable[[Snapshot], Snapshot]:
     """What turns a layer that asks about an engine's columns into one that asks about the table's."""
     coding, seen = rows.coding, rows.train.seen()
     if coding is None or (coding.plain and not any(coding.ordered)):
@@ -134,10 +134,10 @@ def _decoder(rows: Roles) -> Callable[[Snapshot], Snapshot]:
     known: dict[Oblique, Oblique] = {}
 
     def decode(snapshot: Snapshot) -> Snapshot:
-        for neuron in snapshot.neurons:
-            if neuron not in known:
-                known[neuron] = coding.neuron(neuron, seen)
-        return replace(snapshot, neurons=tuple(known[neuron] for neuron in snapshot.neurons))
+        for rule in snapshot.rules:
+            if rule not in known:
+                known[rule] = coding.rule(rule, seen)
+        return replace(snapshot, rules=tuple(known[rule] for rule in snapshot.rules))
 
     return decode
 
@@ -172,17 +172,17 @@ class _CrossValidated:
         """The folds' losses at the best width."""
         return self.folds[self.losses.index(min(self.losses))]
 
-    def noise(self, rows: Roles) -> float:
+    def noise(self, rows: RowSets) -> float:
         """The standard error of the least loss."""
         return noise_of(rows.train, rows.unit, min(self.losses)[1])
 
-    def apart(self, other: _CrossValidated) -> float:
+    def difference_error(self, other: _CrossValidated) -> float:
         """The standard error of the difference of two, as the folds tell it."""
-        apart = np.array(self.at_best) - np.array(other.at_best)
-        return float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else 0.0
+        differences = np.array(self.at_best) - np.array(other.at_best)
+        return float(differences.std(ddof=1)) / math.sqrt(len(differences)) if len(differences) > 1 else 0.0
 
 
-def cross_validated(rows: Roles, settings: SearchSettings, seed: int, monitor: Monitor) -> Attempt:
+def cross_validated(rows: RowSets, settings: SearchSettings, seed: int, monitor: Monitor) -> Attempt:
     """Grow one layer with the settings, the penalty and to the sizes that its folds choose."""
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
@@ -190,7 +190,7 @@ def cross_validated(rows: Roles, settings: SearchSettings, seed: int, monitor: M
     enough = 0 if rows.wide else competing if rows.train.loss.quadratic else ENOUGH
     best = _climbed(rows, plain, enough, seed, monitor)
     if settings.max_features > 1 and not monitor.out_of_time():
-        best = min(best, _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor), key=_least)
+        best = min(best, _cross_validate(rows, replace(plain, max_features=1), best.penalty, seed, monitor), key=_least)
     if settings.most_linear and not monitor.out_of_time():
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
@@ -199,13 +199,13 @@ def cross_validated(rows: Roles, settings: SearchSettings, seed: int, monitor: M
     enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
     if enough and settings.output == "full":
         stretch = stretches(scores, len(best.losses))
-    width = max(1, min(settings.max_terms, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_terms=width, stretch=tuple(stretch))
+    size = max(1, min(settings.max_terms, len(best.losses) - 1))
+    final = replace(best.settings, digits=settings.digits, max_terms=size, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
     attempt = grow_once(rows, seed, monitor, 0, final, penalty, settings.max_replacements)
     path = attempt.path
-    known = tuple(record for record in path.records if record.width < len(best.losses))
+    known = tuple(record for record in path.records if record.n_terms < len(best.losses))
     stopped = best.stopped if path.stopped == "max_terms" else path.stopped
     snapshots = tuple(
         replace(snapshot, validation_loss=mean, validation_deviation=deviation)
@@ -217,35 +217,39 @@ def cross_validated(rows: Roles, settings: SearchSettings, seed: int, monitor: M
 
 
 def _with_lines(
-    rows: Roles, settings: SearchSettings, best: _CrossValidated, seed: int, monitor: Monitor
+    rows: RowSets, settings: SearchSettings, best: _CrossValidated, seed: int, monitor: Monitor
 ) -> _CrossValidated:
-    """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
-    among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
+    """The better of rules alone, as judged, and of linear terms among them; or linear terms alone."""
+    among = replace(settings, max_features=best.settings.max_features, linear_factor=FACTOR_AMONG_FOLDS)
     # Many steps along a line are to be shrunk; the line that takes their place is not.
-    joined = min((_judge(rows, among, place, seed, monitor) for place in sorted({0, best.penalty})), key=_least)
+    joined = min(
+        (_cross_validate(rows, among, place, seed, monitor) for place in sorted({0, best.penalty})), key=_least
+    )
     if joined.least < best.least - CLEARLY * best.noise(rows):
         best = joined
     enough = 0 if rows.wide else len(penalties(rows, settings, True))
     alone = _climbed(rows, lines_alone(settings), enough, seed, monitor)
-    noise = max(best.noise(rows), _SURE * best.apart(alone))
+    noise = max(best.noise(rows), _SURE * best.difference_error(alone))
     return alone if alone.least <= best.least + noise else best
 
 
-def _climbed(rows: Roles, settings: SearchSettings, enough: int, seed: int, monitor: Monitor) -> _CrossValidated:
+def _climbed(rows: RowSets, settings: SearchSettings, enough: int, seed: int, monitor: Monitor) -> _CrossValidated:
     """The best of the penalties that compete: `enough` beyond the least, and larger ones while the last is the best."""
-    judged = list[_CrossValidated]()
+    candidates = list[_CrossValidated]()
     for place in range(len(penalties(rows, settings, True))):
-        if place > enough and min(judged, key=_least) is not judged[-1]:
+        if place > enough and min(candidates, key=_least) is not candidates[-1]:
             break  # a larger penalty would do worse still
-        judged.append(_judge(rows, settings, place, seed, monitor))
-    return min(judged, key=_least)
+        candidates.append(_cross_validate(rows, settings, place, seed, monitor))
+    return min(candidates, key=_least)
 
 
-def _least(judged: _CrossValidated) -> float:
-    return judged.least
+def _least(candidate: _CrossValidated) -> float:
+    return candidate.least
 
 
-def _judge(rows: Roles, settings: SearchSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
+def _cross_validate(
+    rows: RowSets, settings: SearchSettings, penalty: int, seed: int, monitor: Monitor
+) -> _CrossValidated:
     """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
@@ -257,16 +261,18 @@ def _judge(rows: Roles, settings: SearchSettings, penalty: int, seed: int, monit
 
     threads = rows.threads
     numbers = range(len(rows.folds))
-    layers = ThreadPool(threads).each(grown, list(numbers)) if threads > 1 else [*map(grown, numbers)]
-    if any(each.stopped == "interrupted" for each in watches):
+    layers = ThreadPool(threads).map(grown, list(numbers)) if threads > 1 else [*map(grown, numbers)]
+    if any(watch.stopped == "interrupted" for watch in watches):
         raise KeyboardInterrupt
     weight = np.array([some.validation.total for some in rows.folds if some.validation is not None], np.float64)
     paths, losses, folds = [layer.path for layer in layers], [], []
     longest = max(layers, key=lambda layer: len(layer.path))
-    for width in range(len(longest.path)):
-        each = [path[min(width, len(path) - 1)] for path in paths]
-        mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
-        squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
+    for size in range(len(longest.path)):
+        at_size = [path[min(size, len(path) - 1)] for path in paths]
+        mean = (
+            math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), at_size, strict=True)) / weight.sum()
+        )
+        squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), at_size, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-        folds.append(tuple(one.validation_loss for one in each))
+        folds.append(tuple(one.validation_loss for one in at_size))
     return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))

@@ -1,6 +1,6 @@
 """What layers that were grown without some rows say of them, and how far their scores are to be stretched.
 
-A ridge penalty finds questions well and leaves scores too near to each other. What the folds left out tells by how
+A ridge penalty finds rules well and leaves scores too near to each other. What the folds left out tells by how
 much: the stretch that makes the loss on these rows least, width by width, in sixteenths. Losses are compared in whole
 numbers, so that they come out the same everywhere.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
-from bgn.grow.rows import Roles
+from bgn.grow.rows import RowSets
 from bgn.model.link import LINKS, bounded
 from bgn.model.step import Floats
 from bgn.model.term import Oblique
@@ -27,9 +27,9 @@ _CLEAR = 1
 _PARTS, _LEAST, _MOST = 16, 8, 32
 
 
-def stretched(value: Any, centre: Any, stretch: float) -> Any:
-    """A score, or a base, so many times as far from a centre."""
-    return centre + stretch * (value - centre)
+def stretched(value: Any, center: Any, stretch: float) -> Any:
+    """A score, or a base, so many times as far from a center."""
+    return center + stretch * (value - center)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,10 @@ class FoldScores:
     part: Part
     loss: Loss
     scores: tuple[Floats, ...]
-    centre: Any  # the score where nothing is asked
+    center: Any  # the score where nothing is asked
 
     @classmethod
-    def of(cls, rows: Roles, path: Sequence[Snapshot]) -> FoldScores:
+    def of(cls, rows: RowSets, path: Sequence[Snapshot]) -> FoldScores:
         """Ask a fold's layer about the rows that validate it."""
         assert isinstance(rows.validation, MemoryEngine)
         part, known = rows.validation.part, dict[Oblique, Floats]()
@@ -50,61 +50,61 @@ class FoldScores:
         scores = tuple(_scores(table, snapshot, known) for snapshot in path)
         return cls(part, rows.validation.loss, scores, path[0].base)
 
-    def at(self, width: int, stretch: float) -> Floats:
+    def at(self, size: int, stretch: float) -> Floats:
         """The scores at a width, the last one for more, stretched."""
-        return np.asarray(stretched(self.scores[min(width, len(self.scores) - 1)], self.centre, stretch))
+        return np.asarray(stretched(self.scores[min(size, len(self.scores) - 1)], self.center, stretch))
 
-    def total(self, width: int, stretch: float) -> int:
+    def total(self, size: int, stretch: float) -> int:
         """The loss at a width, stretched, in whole steps."""
         grid, target, weight = self.loss.grid, self.part.target, self.part.weight
-        steps = np.rint(np.ldexp(self.at(width, stretch) - grid.centre, grid.exponent)).astype(np.int64)
-        limbs = self.loss.limbs(self.loss.gap(target) - steps.T, target)
-        return self.loss.total(np.array([int((each * weight if len(weight) else each).sum()) for each in limbs]))
+        steps = np.rint(np.ldexp(self.at(size, stretch) - grid.center, grid.exponent)).astype(np.int64)
+        limbs = self.loss.limbs(self.loss.diff(target) - steps.T, target)
+        return self.loss.total(np.array([int((limb * weight if len(weight) else limb).sum()) for limb in limbs]))
 
 
 def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> Floats:
     """The scores of a layer, added up one after the other."""
     scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
-    for neuron, weight in zip(snapshot.neurons, snapshot.output_weights, strict=True):
-        if neuron not in known:
-            known[neuron] = np.where(neuron.holds(table), 1.0, -1.0)
-        scores += np.multiply.outer(known[neuron], weight)
+    for rule, weight in zip(snapshot.rules, snapshot.output_weights, strict=True):
+        if rule not in known:
+            known[rule] = np.where(rule.holds(table), 1.0, -1.0)
+        scores += np.multiply.outer(known[rule], weight)
     for term, weight in zip(snapshot.linear, snapshot.linear_coef, strict=True):
         scores += np.multiply.outer(term.values(table), weight)
     return scores
 
 
-def stretches(folds: Sequence[FoldScores], widths: int) -> list[float]:
+def stretches(folds: Sequence[FoldScores], sizes: int) -> list[float]:
     """For every width the stretch of the least loss on all rows; 1 unless what all folds but one tell lowers the loss
     of that one by more than noise, as the folds differ."""
-    found, parts, every = [], _PARTS, range(len(folds))
+    best, parts, every = [], _PARTS, range(len(folds))
     others = [(fold, [other for other in every if other != fold]) for fold in every]
-    for width in range(widths):
-        losses = _Losses(folds, width)
-        parts = losses.best(every, parts) if width else _PARTS
+    for size in range(sizes):
+        losses = _Losses(folds, size)
+        parts = losses.best(every, parts) if size else _PARTS
         gains = [losses.at(fold, _PARTS) - losses.at(fold, losses.best(some, parts)) for fold, some in others]
-        found.append(parts / _PARTS if _sure(gains) else 1.0)
-    return found
+        best.append(parts / _PARTS if _sure(gains) else 1.0)
+    return best
 
 
 def _sure(gains: Sequence[int]) -> bool:
     """Whether gains are positive by more than the standard error of their mean."""
     number, total = len(gains), sum(gains)
-    squares = sum((number * each - total) ** 2 for each in gains)  # of the deviations, times the number squared
+    squares = sum((number * gain - total) ** 2 for gain in gains)  # of the deviations, times the number squared
     return total > 0 and number > 1 and total * total * number * (number - 1) > _CLEAR * _CLEAR * squares
 
 
 class _Losses:
     """The losses of folds at one width, by stretches, each worked out once."""
 
-    def __init__(self, folds: Sequence[FoldScores], width: int) -> None:
-        self._folds, self._width = folds, width
+    def __init__(self, folds: Sequence[FoldScores], size: int) -> None:
+        self._folds, self._size = folds, size
         self._known: dict[tuple[int, int], int] = {}
 
     def at(self, fold: int, parts: int) -> int:
         """The loss of one fold."""
         if (fold, parts) not in self._known:
-            self._known[fold, parts] = self._folds[fold].total(self._width, parts / _PARTS)
+            self._known[fold, parts] = self._folds[fold].total(self._size, parts / _PARTS)
         return self._known[fold, parts]
 
     def best(self, some: Sequence[int], parts: int) -> int:
@@ -123,7 +123,7 @@ def out_of_fold(folds: Sequence[FoldScores], stretch: Sequence[float], bounds: t
     predictions, targets = [], []
     for fold in folds:
         link = LINKS[fold.loss.link]
-        said = [bounded(link(fold.at(width, each)), bounds) for width, each in enumerate(stretch)]
+        said = [bounded(link(fold.at(size, factor)), bounds) for size, factor in enumerate(stretch)]
         predictions.append(np.stack(said, axis=1))
-        targets.append(fold.loss.targets.centre + fold.loss.targets.value(fold.part.target))
+        targets.append(fold.loss.targets.center + fold.loss.targets.value(fold.part.target))
     return OutOfFold(np.concatenate(predictions), np.concatenate(targets))

@@ -1,4 +1,4 @@
-"""Output weights: what a neuron adds once its question is found.
+"""Output weights: what a rule adds once its rule is found.
 
 Weights and base are whole steps of the loss's grid, so the sum of losses is an exact integer and "the training loss
 fell" is a comparison of integers.
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output, Ramp
+from bgn.engines.protocol import Cut, Engine, Floats, Integers, LinearTerm, Output
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
 from bgn.model.term import Oblique
@@ -19,7 +19,7 @@ from bgn.model.term import Oblique
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64
 # Where one refit is not exact: at most so many, and none after one that gains less than this share of all so far. One
-# that replaces a neuron is given up where the last, so many times over, would not make up for what was taken out.
+# that replaces a rule is given up where the last, so many times over, would not make up for what was taken out.
 _MOST_REFITS = 30
 _PAYS = 1e-2
 _HOPE = 3.0
@@ -27,9 +27,9 @@ _HOPE = 3.0
 _LARGEST = 12
 
 
-def placed(state: State, slot: int, neuron: Oblique) -> tuple[Oblique, ...]:
-    """The state's neurons with one in a slot."""
-    return (*state.neurons[:slot], neuron, *state.neurons[slot + 1 :])
+def placed(state: State, slot: int, rule: Oblique) -> tuple[Oblique, ...]:
+    """The state's rules with one in a slot."""
+    return (*state.rules[:slot], rule, *state.rules[slot + 1 :])
 
 
 def base_alone(rows: Engine) -> tuple[int, State]:
@@ -58,7 +58,7 @@ class Full:
         """The base alone."""
         total, state = base_alone(rows)
         fit = Fit(
-            state.neurons, state.output, state.loss,
+            state.rules, state.output, state.loss,
             np.array([state.output.base if not rows.loss.quadratic else total / rows.total], np.float64),
             np.array([[1.0 / rows.total]]),
             np.array([[float(rows.total)]]), np.array([float(total)]), 0,
@@ -66,21 +66,21 @@ class Full:
         return fit if rows.loss.quadratic else self._refitted(rows, fit, thoroughly=True)
 
     def without(self, state: State, slot: int) -> Output:
-        """The other neurons, refitted as if the loss were its quadratic bound."""
-        return rounded_output(self._rest(state, slot).weights, state.ramps)
+        """The other rules, refitted as if the loss were its quadratic bound."""
+        return rounded_output(self._rest(state, slot).weights, state.linear)
 
     def _rest(self, state: State, slot: int) -> WithoutOne:
-        """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
+        """What is left when the rule in `slot` is taken out; asked for several times in a row."""
         assert isinstance(state, Fit)
         if self._last is None or self._last[0] is not state or self._last[1] != slot:
             self._last = state, slot, WithoutOne.of(state, slot)
         return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """The other neurons are refitted along with the new one; ramps are taken to stay as they are."""
+        """The other rules are refitted along with the new one; linear terms are taken to stay as they are."""
         rest = self._rest(state, slot)
         inverse = rest.inverse
-        for _ in state.ramps:
+        for _ in state.linear:
             inverse, _ = taken_out(inverse, len(inverse) - 1)
         return Others(rows.total, self._share(rows), inverse, rest.keep[1 : len(inverse)] - 1, self._ridge)
 
@@ -90,26 +90,26 @@ class Full:
         return state.inverse
 
     def removed(self, rows: Engine, state: State, slot: int) -> State:
-        """The state without the neuron in a slot, whose place the last one takes, all others refitted."""
+        """The state without the rule in a slot, whose place the last one takes, all others refitted."""
         assert isinstance(state, Fit)
-        rest, last = WithoutOne.of(state, slot), state.width - 1
+        rest, last = WithoutOne.of(state, slot), state.n_rules - 1
         if slot < last:
             rows.move(last, slot)
-        order = np.arange(state.width)
-        order[slot + 1 :][:1] = state.width
+        order = np.arange(state.n_rules)
+        order[slot + 1 :][:1] = state.n_rules
         kept = np.searchsorted(rest.keep, order)
-        neurons = placed(state, slot, state.neurons[last])[:last]
+        rules = placed(state, slot, state.rules[last])[:last]
         weights, inverse = rest.weights[order], among(rest.inverse, kept)
-        allowed = self._held(neurons, inverse, weights)
+        allowed = self._held(rules, inverse, weights)
         output = rounded_output(allowed)
         fit = replace(
-            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
+            state, rules=rules, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
             products=among(state.products, order), target=state.target[order], changes=state.changes + 1,
         )  # fmt: skip
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
 
     def costs(self, state: State) -> Floats:
-        """What taking out each neuron would cost, as far as the quadratic bound tells."""
+        """What taking out each rule would cost, as far as the quadratic bound tells."""
         assert isinstance(state, Fit)
         squares = state.weights[1:] ** 2
         return np.asarray((squares if squares.ndim == 1 else squares.sum(axis=1)) / np.diag(state.inverse)[1:])
@@ -119,19 +119,19 @@ class Full:
         return self._ridge / rows.loss.curvature
 
     def admit(
-        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
+        """Try the rule in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, Fit)
-        spare = state.width
-        (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
+        spare = state.n_rules
+        (column, target), rest = self._measure(rows, state, spare, cut.rule), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
-        others = keep[1 : len(keep) - len(state.ramps)]
+        others = keep[1 : len(keep) - len(state.linear)]
         copied = others[np.abs(column[others]) >= rows.total]
-        neuron = cut.neuron
-        if len(copied):  # a question that is asked already stays in its words
-            neuron = state.neurons[copied[0] - 1]
-            column, target = self._measure(rows, state, spare, neuron)
+        rule = cut.rule
+        if len(copied):  # a rule that is asked already stays in its words
+            rule = state.rules[copied[0] - 1]
+            column, target = self._measure(rows, state, spare, rule)
         pull = (inverse * column[keep]).sum(axis=1)
         own = rows.total + self._share(rows) - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
@@ -139,69 +139,70 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if not self._enough(share * weight * weight * own, rest.gone + lead):
+            if not self._enough(share * weight * weight * own, rest.gone + least_gain):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        lead += (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
-        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead, state.ramps)
+        least_gain += (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
+        return self._accepted(
+            rows, state, replace(fit, rules=placed(state, slot, rule)), slot, least_gain, state.linear
+        )
 
-    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+    def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
         """What it would lower the penalised loss by, were that its quadratic bound."""
-        *_, own = self._beside(rows, state, ramp)
-        pulls = rows.ramp_pulls([ramp])[0]
+        *_, own = self._linear_column(rows, state, linear_term)
+        pulls = rows.linear_pulls([linear_term])[0]
         return float((pulls * pulls).sum() / own / rows.loss.curvature) if own else 0.0
 
-    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
-        """Add a ramp behind the others; keep it if the penalised and the plain training loss both fall."""
+    def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
+        """Add a linear term behind the others; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, Fit)
-        column, pull, own = self._beside(rows, state, ramp)
+        column, pull, own = self._linear_column(rows, state, linear_term)
         if own == 0.0:
             return None
         weight: Any = np.zeros(state.weights.shape[1:])
         target, last = 0.0, len(column) - 1
         if rows.loss.quadratic:
-            left = float(rows.ramp_pulls([ramp])[0])
+            left = float(rows.linear_pulls([linear_term])[0])
             weight, target = left / own, left + float((column[:-1] * state.weights).sum())
         keep = np.arange(last)
         fit = self._place(state, last - 1, keep, column[:-1], target, state.inverse, pull, own, weight, state.weights)
         fit.products[last, last] = column[last]
-        return self._accepted(rows, state, fit, state.width, 0.0, (*state.ramps, ramp))
+        return self._accepted(rows, state, fit, state.n_rules, 0.0, (*state.linear, linear_term))
 
-    def _beside(self, rows: Engine, state: State, ramp: Ramp) -> tuple[Floats, Floats, float]:
-        """Inner products of a ramp with all terms and itself, these times the inverse, and what is new in it; 0 for
-        nothing."""
+    def _linear_column(self, rows: Engine, state: State, linear_term: LinearTerm) -> tuple[Floats, Floats, float]:
+        """Inner products of a linear term with all terms and itself, these times the inverse, and what is new in it."""
         assert isinstance(state, Fit)
-        column = rows.ramp_products(ramp, state.ramps)
+        column = rows.linear_products(linear_term, state.linear)
         pull = (state.inverse * column[:-1]).sum(axis=1)
         own = float(column[-1] + self._share(rows) - (pull * column[:-1]).sum())
         return column, pull, own if own > 1e-9 * column[-1] else 0.0
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a neuron gains more than the one it replaces."""
+        """Whether a rule gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
     def _held(
-        self, neurons: tuple[Oblique, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+        self, rules: tuple[Oblique, ...], inverse: Floats, weights: Floats, linear: tuple[LinearTerm, ...] = ()
     ) -> Floats:
-        """The weights to use where a refit gives these, the base's first, ramps' last."""
+        """The weights to use where a refit gives these, the base's first, linear terms' last."""
         return weights
 
-    def _measure(self, rows: Engine, state: Fit, spare: int, neuron: Oblique) -> tuple[Floats, float]:
-        """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
-        fired, target_sum, _ = rows.put(spare, neuron)
+    def _measure(self, rows: Engine, state: Fit, spare: int, rule: Oblique) -> tuple[Floats, float]:
+        """Inner products of the rule's answers with the constant, the other rules, the linear terms and the target."""
+        fired, target_sum, _ = rows.put(spare, rule)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
-        sums = state.products[0, 1:]  # of neurons 2 * fired - rows
+        sums = state.products[0, 1:]  # of rules 2 * fired - rows
         column = np.empty(len(state.products))
         column[0] = 2 * fired - rows.total
         column[1 : spare + 1] = 4 * both - (sums[:spare] + rows.total) - column[0]
-        column[spare + 1 :] = 2 * rows.ramp_fired(state.ramps, spare) - sums[spare:]
+        column[spare + 1 :] = 2 * rows.linear_fired(state.linear, spare) - sums[spare:]
         return column, 2 * target_sum - float(state.target[0])
 
     def _place(
         self, state: Fit, slot: int, keep: Integers, column: Floats, target: float,
         inverse: Floats, pull: Floats, own: float, weight: Any, weights: Floats,
     ) -> Fit:  # fmt: skip
-        """The fit with the new neuron last, then moved to its slot."""
+        """The fit with the new rule last, then moved to its slot."""
         n = len(keep)
         products = np.empty((n + 1, n + 1))
         products[:n, :n] = among(state.products, keep)
@@ -218,42 +219,44 @@ class Full:
         )
 
     def _accepted(
-        self, rows: Engine, state: Fit, fit: Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+        self, rows: Engine, state: Fit, fit: Fit, slot: int, least_gain: float, linear: tuple[LinearTerm, ...]
     ) -> State | None:
         """Round to whole steps and ask the rows; put everything back if the loss did not fall.
 
-        Where one refit is not exact, it must fall by more than `lead`.
+        Where one refit is not exact, it must fall by more than `least_gain`.
         """
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
-        if slot < (spare := state.width):
+        if slot < (spare := state.n_rules):
             rows.move(spare, slot)
-        fit = self._settled(rows, fit, state, ramps)
-        if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
+        fit = self._whole_fit(rows, fit, state, linear)
+        if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + least_gain < self.objective(state)):
             return fit
         if slot < spare:
-            rows.put(slot, state.neurons[slot])
+            rows.put(slot, state.rules[slot])
         rows.settle(state.output)
         return None
 
-    def _settled(self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...], before: float | None = None) -> Fit:
+    def _whole_fit(
+        self, rows: Engine, fit: Fit, state: Fit, linear: tuple[LinearTerm, ...], before: float | None = None
+    ) -> Fit:
         """The fit in whole steps, with its loss; one that is not exact is refitted, to do better than a state."""
-        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
-        output = rounded_output(weights, ramps)
+        weights = self._held(fit.rules, fit.inverse, fit.weights, linear)
+        output = rounded_output(weights, linear)
         fit = replace(fit, output=output, loss=rows.settle(output))
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=weights), state, before=before)
 
     def take_over(
-        self, rows: Engine, state: State, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...],
+        self, rows: Engine, state: State, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...],
         start: Floats | None = None,
     ) -> State | None:  # fmt: skip
         """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
 
-        Its ramps begin with those of the state. A loss that takes steps takes them from `start`, or from the weights
+        Its linear terms begin with those of the state. A loss that takes steps starts from `start`, or from the weights
         there are.
         """
         assert isinstance(state, Fit)
-        exact, fit = rows.loss.quadratic, taken_over(rows, state, neurons, ramps, self._share(rows))
+        exact, fit = rows.loss.quadratic, taken_over(rows, state, rules, linear, self._share(rows))
         if fit is not None:
             if exact:
                 fit = replace(fit, weights=(fit.inverse * fit.target).sum(axis=1))
@@ -261,12 +264,12 @@ class Full:
                 fit = replace(fit, weights=start)
             if fit.changes >= _FRESH_AFTER:
                 fit = self._refreshed(fit, self._share(rows), exact)
-            fit = self._settled(rows, fit, state, ramps, self.objective(state))
+            fit = self._whole_fit(rows, fit, state, linear, self.objective(state))
             if fit.loss < state.loss and (exact or self.objective(fit) < self.objective(state)):
                 return fit
-        for slot in changed(state.neurons, neurons):
-            if slot < state.width:
-                rows.put(slot, state.neurons[slot])
+        for slot in changed(state.rules, rules):
+            if slot < state.n_rules:
+                rows.put(slot, state.rules[slot])
         rows.settle(state.output)
         return None
 
@@ -287,38 +290,38 @@ class Full:
         last = self.objective(fit)
         before = last if before is None else before
         wanted = None if than is None else self.objective(than)
-        slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
+        gradient, curvature = self._gradient(rows, fit), Curvature(fit.inverse, rows.loss.curvature)
         most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
         for _ in range(_MOST_REFITS):
-            weights = np.clip(fit.weights + learnt.step(slope), -most, most)
-            weights = self._held(fit.neurons, fit.inverse, weights, fit.ramps)
-            better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
+            weights = np.clip(fit.weights + curvature.step(gradient), -most, most)
+            weights = self._held(fit.rules, fit.inverse, weights, fit.linear)
+            better = replace(fit, weights=weights, output=rounded_output(weights, fit.linear))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)
             if gained <= 0:
                 rows.settle(fit.output)
-                if not learnt.pairs:
+                if not curvature.pairs:
                     break
-                learnt.pairs.clear()
+                curvature.pairs.clear()
                 continue
             last -= gained
             if gained <= (_PAYS / 100 if thoroughly else _PAYS) * (before - last):
                 return better
             if wanted is not None and last - _HOPE * gained > wanted:
                 return better
-            found = self._slope(rows, better)
-            learnt.take_in(better.weights - fit.weights, slope - found)
-            fit, slope = better, found
+            new_gradient = self._gradient(rows, better)
+            curvature.take_in(better.weights - fit.weights, gradient - new_gradient)
+            fit, gradient = better, new_gradient
         return fit
 
-    def _slope(self, rows: Engine, fit: Fit) -> Floats:
+    def _gradient(self, rows: Engine, fit: Fit) -> Floats:
         """Half of how fast loss and penalty fall as each weight rises; the current output is the fit's."""
-        slope = np.concatenate([rows.pulls(), rows.ramp_pulls(fit.ramps)]) if fit.ramps else rows.pulls()
-        slope[1:] -= self._ridge * fit.weights[1:]
-        return slope
+        gradient = np.concatenate([rows.pulls(), rows.linear_pulls(fit.linear)]) if fit.linear else rows.pulls()
+        gradient[1:] -= self._ridge * fit.weights[1:]
+        return gradient
 
     def _refreshed(self, fit: Fit, ridge: float, quadratic: bool) -> Fit:
-        """Build the inverse anew, one neuron after the other, and, where it is exact, the weights from it."""
+        """Build the inverse anew, one rule after the other, and, where it is exact, the weights from it."""
         inverse = np.array([[1.0 / fit.products[0, 0]]])
         for n in range(1, len(fit.products)):
             column = fit.products[:n, n]
@@ -329,11 +332,11 @@ class Full:
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-def rounded_output(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
-    """Base, weights and slopes in whole steps."""
+def rounded_output(weights: Floats, linear: tuple[LinearTerm, ...] = ()) -> Output:
+    """Base, weights and linear coefficients in whole steps."""
     steps = np.rint(weights).astype(np.int64)
-    last = len(steps) - len(ramps)
-    return Output(steps[1:last], steps[0] if steps.ndim > 1 else int(steps[0]), (), ramps, steps[last:])
+    last = len(steps) - len(linear)
+    return Output(steps[1:last], steps[0] if steps.ndim > 1 else int(steps[0]), (), linear, steps[last:])
 
 
 # -- What growth asks of a strategy for output weights, and a layer while it grows.
@@ -341,77 +344,77 @@ def rounded_output(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
 
 @dataclass(frozen=True)
 class State:
-    """A layer while it grows: its neurons, their output, and the sum of losses it leaves.
+    """A layer while it grows: its rules, their output, and the sum of losses it leaves.
 
     `same_answers` tells that the last step changed nothing but output weights.
     """
 
-    neurons: tuple[Oblique, ...]
+    rules: tuple[Oblique, ...]
     output: Output
     loss: int
     same_answers: bool = field(default=False, kw_only=True)
 
     @property
-    def width(self) -> int:
-        """Number of neurons."""
-        return len(self.neurons)
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return len(self.rules)
 
     @property
-    def ramps(self) -> tuple[Ramp, ...]:
-        """The straight lines beside the neurons."""
-        return self.output.ramps
+    def linear(self) -> tuple[LinearTerm, ...]:
+        """The straight lines beside the rules."""
+        return self.output.linear
 
     @property
     def size(self) -> int:
-        """Number of terms, neurons and ramps."""
-        return self.width + len(self.ramps)
+        """Number of terms, rules and linear terms."""
+        return self.n_rules + len(self.linear)
 
 
-class OutputRule(Protocol):
-    """What a strategy must do. `slot` is where the neuron goes: the width for an addition."""
+class OutputFitter(Protocol):
+    """What a strategy must do. `slot` is where the rule goes: the width for an addition."""
 
     def start(self, rows: Engine) -> State:
         """The base alone."""
         ...
 
     def without(self, state: State, slot: int) -> Output:
-        """The output when the neuron in `slot` is taken out: its weight is zero."""
+        """The output when the rule in `slot` is taken out: its weight is zero."""
         ...
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """What the neurons but the one in `slot` explain."""
+        """What the rules but the one in `slot` explain."""
         ...
 
     def admit(
-        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not.
+        """Put the cut's rule in `slot` if the training loss falls strictly; None if it does not.
 
-        This `share` of what it gains must be more than all that the neuron in the slot does, and more than `lead`.
+        This `share` of what it gains must be more than all that the rule in the slot does, and more than `least_gain`.
         """
         ...
 
-    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
-        """By how much a ramp would lower the training loss with its penalty; the current output is the state's."""
+    def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
+        """By how much a linear term would lower the penalised training loss; the current output is the state's."""
         ...
 
-    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
-        """Add a ramp, if the training loss falls strictly; None if it does not."""
+    def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
+        """Add a linear term, if the training loss falls strictly; None if it does not."""
         ...
 
     def inverse(self, state: State) -> Floats | None:
-        """The inverse of the neurons' products, the constant's first, where they are refitted together."""
+        """The inverse of the rules' products, the constant's first, where they are refitted together."""
         ...
 
 
-# -- A layer with its outputs fitted: what a refit needs to know, with a neuron less, or with other neurons.
+# -- A layer with its outputs fitted: what a refit needs to know, with a rule less, or with other rules.
 
 
 @dataclass(frozen=True)
 class Fit(State):
     """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is.
 
-    The constant comes first, then the neurons, then the ramps.
+    The constant comes first, then the rules, then the linear terms.
     """
 
     weights: Floats
@@ -423,7 +426,7 @@ class Fit(State):
 
 @dataclass(frozen=True)
 class WithoutOne:
-    """A fit without the neuron in one slot: inverse, columns kept, all weights, and what taking it out costs."""
+    """A fit without the rule in one slot: inverse, columns kept, all weights, and what taking it out costs."""
 
     inverse: Floats
     keep: Integers
@@ -432,8 +435,8 @@ class WithoutOne:
 
     @classmethod
     def of(cls, state: Fit, slot: int) -> WithoutOne:
-        """Take the neuron out, if there is one."""
-        if slot == state.width:
+        """Take the rule out, if there is one."""
+        if slot == state.n_rules:
             return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
         k = slot + 1
         inverse, keep = taken_out(state.inverse, k)
@@ -445,22 +448,22 @@ class WithoutOne:
 
 def changed(old: tuple[Oblique, ...], new: tuple[Oblique, ...]) -> list[int]:
     """The slots that ask something else, or nothing so far."""
-    return [slot for slot, neuron in enumerate(new) if slot >= len(old) or neuron != old[slot]]
+    return [slot for slot, rule in enumerate(new) if slot >= len(old) or rule != old[slot]]
 
 
 def taken_over(
-    rows: Engine, state: Fit, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...], ridge: float
+    rows: Engine, state: Fit, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...], ridge: float
 ) -> Fit | None:
-    """The state with other neurons, put in their slots, and more ramps; None where one answers as others do together.
+    """The state with other rules in their slots, and more linear terms; None where one answers as others together.
 
     What is new has no weight yet.
     """
-    layer = _Layer(rows, state, neurons, ramps)
-    lines = layer.add_ramps()
-    new = changed(state.neurons, neurons)
+    layer = _Layer(rows, state, rules, linear)
+    lines = layer.add_linear()
+    new = changed(state.rules, rules)
     layer.put(new)
     inverse, kept = state.inverse, [*layer.known]
-    for slot in reversed([slot for slot in new if slot < state.width]):
+    for slot in reversed([slot for slot in new if slot < state.n_rules]):
         inverse, _ = taken_out(inverse, slot + 1)
         kept.remove(slot + 1)
     for k in [*lines, *(slot + 1 for slot in new)]:
@@ -475,48 +478,48 @@ def taken_over(
     weights[layer.known] = state.weights
     weights[[slot + 1 for slot in new]] = 0.0
     return replace(
-        state, neurons=neurons, weights=weights, inverse=among(inverse, np.argsort(kept)), products=layer.products,
+        state, rules=rules, weights=weights, inverse=among(inverse, np.argsort(kept)), products=layer.products,
         target=layer.target, changes=state.changes + len(lines) + len(new),
     )  # fmt: skip
 
 
 class _Layer:
-    """Products and targets of a layer that follows another: the constant comes first, then neurons, then ramps."""
+    """Products and targets of a layer that follows another: the constant comes first, then rules, then linear terms."""
 
-    def __init__(self, rows: Engine, state: Fit, neurons: tuple[Oblique, ...], ramps: tuple[Ramp, ...]) -> None:
-        self._rows, self._state, self._neurons, self._ramps = rows, state, neurons, ramps
-        size, self._first = 1 + len(neurons) + len(ramps), 1 + len(neurons)  # of all; where ramps begin
-        self.known = [*range(state.width + 1), *range(self._first, self._first + len(state.ramps))]
+    def __init__(self, rows: Engine, state: Fit, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...]) -> None:
+        self._rows, self._state, self._rules, self._linear_of = rows, state, rules, linear
+        size, self._first = 1 + len(rules) + len(linear), 1 + len(rules)  # of all; where linear terms begin
+        self.known = [*range(state.n_rules + 1), *range(self._first, self._first + len(state.linear))]
         self.products, self.target = np.zeros((size, size)), np.zeros(size)
         self.products[np.ix_(self.known, self.known)], self.target[self.known] = state.products, state.target
 
-    def add_ramps(self) -> list[int]:
-        """Measure the ramps that the state does not have, while its neurons are in their slots; their places."""
+    def add_linear(self) -> list[int]:
+        """Measure the linear terms that the state does not have, while its rules are in their slots; their places."""
         rows, state, first = self._rows, self._state, self._first
-        places = range(first + len(state.ramps), first + len(self._ramps))
+        places = range(first + len(state.linear), first + len(self._linear_of))
         for k in places:
-            ramp = self._ramps[k - first]
-            column = rows.ramp_products(ramp, self._ramps[: k - first])
-            beside = [*range(state.width + 1), *range(first, k + 1)]
-            self.products[k, beside] = self.products[beside, k] = column
+            linear_term = self._linear_of[k - first]
+            column = rows.linear_products(linear_term, self._linear_of[: k - first])
+            others = [*range(state.n_rules + 1), *range(first, k + 1)]
+            self.products[k, others] = self.products[others, k] = column
             if rows.loss.quadratic:
-                left = float(rows.ramp_pulls([ramp])[0])
+                left = float(rows.linear_pulls([linear_term])[0])
                 self.target[k] = left + float((column[: len(state.weights)] * state.weights).sum())
         return [*places]
 
     def put(self, slots: list[int]) -> None:
-        """Put new neurons in their slots, and measure them."""
-        rows, products, total, width = self._rows, self.products, float(self._rows.total), self._first - 1
+        """Put new rules in their slots, and measure them."""
+        rows, products, total, n_rules = self._rows, self.products, float(self._rows.total), self._first - 1
         for slot in slots:
-            fired, target_sum, _ = rows.put(slot, self._neurons[slot])
+            fired, target_sum, _ = rows.put(slot, self._rules[slot])
             products[0, slot + 1] = products[slot + 1, 0] = 2 * fired - total
             self.target[slot + 1] = 2 * target_sum - self.target[0]
         for slot in slots:
-            k, both = slot + 1, rows.overlaps(slot)[:width].astype(np.float64)
+            k, both = slot + 1, rows.overlaps(slot)[:n_rules].astype(np.float64)
             some = slice(1, 1 + len(both))
             products[k, some] = products[some, k] = 4 * both - (products[0, some] + total) - products[0, k]
             products[k, k] = total
-            lines = 2 * rows.ramp_fired(self._ramps, slot) - products[0, self._first :]
+            lines = 2 * rows.linear_fired(self._linear_of, slot) - products[0, self._first :]
             products[k, self._first :] = products[self._first :, k] = lines
 
 
@@ -548,7 +551,7 @@ def among(matrix: Floats, which: Integers) -> Floats:
 # -- How steeply a loss curves, as steps along it tell (L-BFGS).
 
 
-class LearntCurvature:
+class Curvature:
     """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
 
     def __init__(self, inverse: Floats, curvature: float) -> None:
@@ -562,22 +565,22 @@ class LearntCurvature:
             self.pairs.append((step, fell, along))
             self._scale = along / float((fell * self._bounded(fell)).sum())
 
-    def step(self, slope: Floats) -> Floats:
+    def step(self, gradient: Floats) -> Floats:
         """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
         shares = []
         for step, fell, along in reversed(self.pairs):
-            share = float((step * slope).sum()) / along
-            slope = slope - share * fell
+            share = float((step * gradient).sum()) / along
+            gradient = gradient - share * fell
             shares.append(share)
-        found = self._bounded(slope) * (self._scale if self.pairs else 1.0)
+        step_taken = self._bounded(gradient) * (self._scale if self.pairs else 1.0)
         for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
-            found = found + (share - float((fell * found).sum()) / along) * step
-        return found
+            step_taken = step_taken + (share - float((fell * step_taken).sum()) / along) * step
+        return step_taken
 
-    def _bounded(self, slope: Floats) -> Floats:
+    def _bounded(self, gradient: Floats) -> Floats:
         """The step that the bound alone tells."""
-        inverse = self._inverse if slope.ndim == 1 else self._inverse[:, :, None]
-        return np.asarray((inverse * slope).sum(axis=1) / self._curvature)
+        inverse = self._inverse if gradient.ndim == 1 else self._inverse[:, :, None]
+        return np.asarray((inverse * gradient).sum(axis=1) / self._curvature)
 
 
 # -- All output weights refitted after every change, with some of their signs held.
@@ -598,52 +601,54 @@ class Signed(Full):
         self._constraints = constraints
 
     def _held(
-        self, neurons: tuple[Oblique, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+        self, rules: tuple[Oblique, ...], inverse: Floats, weights: Floats, linear: tuple[LinearTerm, ...] = ()
     ) -> Floats:
-        return held(weights, inverse, self._constraints.signs(neurons, ramps))
+        return held(weights, inverse, self._constraints.signs(rules, linear))
 
     def without(self, state: State, slot: int) -> Output:
-        """The other neurons, refitted with signs held."""
+        """The other rules, refitted with signs held."""
         assert isinstance(state, Fit)
         rest, inverse = self._rest(state, slot), np.zeros_like(state.inverse)
         inverse[np.ix_(rest.keep, rest.keep)] = rest.inverse
-        return rounded_output(self._held(state.neurons, inverse, rest.weights, state.ramps), state.ramps)
+        return rounded_output(self._held(state.rules, inverse, rest.weights, state.linear), state.linear)
 
     def objective(self, fit: State) -> float:
         """The loss with the penalty on the weights in use."""
-        weights = np.append(fit.output.weights, fit.output.slopes).astype(np.float64)
+        weights = np.append(fit.output.weights, fit.output.linear_coef).astype(np.float64)
         return fit.loss + self._ridge * float((weights * weights).sum())
 
     def costs(self, state: State) -> Floats:
-        """What taking out each neuron would cost, as far as the quadratic bound tells: of no weight, nothing."""
+        """What taking out each rule would cost, as far as the quadratic bound tells: of no weight, nothing."""
         assert isinstance(state, Fit)
-        weights = self._held(state.neurons, state.inverse, state.weights, state.ramps)[1:]
+        weights = self._held(state.rules, state.inverse, state.weights, state.linear)[1:]
         return np.asarray(weights * weights / np.diag(state.inverse)[1:])
 
-    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+    def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
         """Nothing for a line that would go the wrong way."""
-        wrong = self._constraints.of(ramp.column) * float(rows.ramp_pulls([ramp])[0]) < 0
-        return 0.0 if wrong else super().ramp_gain(rows, state, ramp)
+        wrong = self._constraints.of(linear_term.column) * float(rows.linear_pulls([linear_term])[0]) < 0
+        return 0.0 if wrong else super().linear_gain(rows, state, linear_term)
 
-    def _explained(self, fit: Fit, ramps: tuple[Ramp, ...]) -> float:
+    def _explained(self, fit: Fit, linear: tuple[LinearTerm, ...]) -> float:
         """By how much the weights of a fit lower the penalised squares once their signs are held."""
-        return float((fit.target * self._held(fit.neurons, fit.inverse, fit.weights, ramps)).sum())
+        return float((fit.target * self._held(fit.rules, fit.inverse, fit.weights, linear)).sum())
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a neuron gains enough is told once the signs are held."""
+        """Whether a rule gains enough is told once the signs are held."""
         return True
 
     def _accepted(
-        self, rows: Engine, state: Fit, fit: Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+        self, rows: Engine, state: Fit, fit: Fit, slot: int, least_gain: float, linear: tuple[LinearTerm, ...]
     ) -> State | None:
-        """Keep what lowers the loss with signs held; a neuron, or line, whose weight they leave at zero does not."""
-        if rows.loss.quadratic and self._explained(fit, ramps) - self._explained(state, state.ramps) <= lead:
+        """Keep what lowers the loss with signs held; a rule, or line, whose weight they leave at zero does not."""
+        if rows.loss.quadratic and self._explained(fit, linear) - self._explained(state, state.linear) <= least_gain:
             return None
-        found = super()._accepted(rows, state, fit, slot, lead, ramps)
-        if found is None or (found.output.slopes[-1] if len(ramps) > len(state.ramps) else found.output.weights[slot]):
-            return found
-        if slot < state.width:
-            rows.put(slot, state.neurons[slot])
+        accepted = super()._accepted(rows, state, fit, slot, least_gain, linear)
+        if accepted is None or (
+            accepted.output.linear_coef[-1] if len(linear) > len(state.linear) else accepted.output.weights[slot]
+        ):
+            return accepted
+        if slot < state.n_rules:
+            rows.put(slot, state.rules[slot])
         rows.settle(state.output)
         return None
 
@@ -665,9 +670,9 @@ def held(weights: Floats, inverse: Floats, signs: Integers) -> Floats:
         return weights
     which = np.flatnonzero(signs)
     own = signs[which].astype(np.float64)
-    found = multipliers(inverse[np.ix_(which, which)] * np.outer(own, own), weights[which] * own)
-    moved = weights + (inverse[:, which] * (own * found)).sum(axis=1)
-    moved[which[found > 0]] = 0.0
+    factors = multipliers(inverse[np.ix_(which, which)] * np.outer(own, own), weights[which] * own)
+    moved = weights + (inverse[:, which] * (own * factors)).sum(axis=1)
+    moved[which[factors > 0]] = 0.0
     return np.where(moved * signs < 0, 0.0, moved)
 
 
@@ -699,19 +704,19 @@ def multipliers(table: Floats, values: Floats) -> Floats:
     return np.where(out, np.maximum(values, 0.0), 0.0)
 
 
-# -- The paper's output weights: each neuron's are those it was found with.
+# -- The paper's output weights: each rule's are those it was found with.
 
 
 @dataclass(frozen=True)
 class _Steps(State):
-    """A stagewise state also remembers what each neuron did to the base, and how many rows fire."""
+    """A stagewise state also remembers what each rule did to the base, and how many rows fire."""
 
     offsets: tuple[int, ...] = ()
     fired: tuple[int, ...] = ()
 
 
 class Stagewise:
-    """The paper's closed form (Prop. 1): each neuron fits the residual it met, times a step size. For squares only."""
+    """The paper's closed form (Prop. 1): each rule fits the residual it met, times a step size. For squares only."""
 
     def __init__(self, learning_rate: float, constraints: Constraints = NO_CONSTRAINTS) -> None:
         self._rate, self._constraints = learning_rate, constraints
@@ -721,66 +726,66 @@ class Stagewise:
         if not rows.loss.quadratic:
             raise ValueError("output='stagewise' is for squared errors alone; use output='full'.")
         _, state = base_alone(rows)
-        return _Steps(state.neurons, state.output, state.loss)
+        return _Steps(state.rules, state.output, state.loss)
 
     def without(self, state: State, slot: int) -> Output:
-        """Take the neuron's step back, base and all."""
+        """Take the rule's step back, base and all."""
         assert isinstance(state, _Steps)
         weights = state.output.weights.copy()
         weights[slot] = 0
         return Output(weights, state.output.base - state.offsets[slot])
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """The other neurons stay as they are."""
+        """The other rules stay as they are."""
         return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64), 0.0)
 
     def admit(
-        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Give the neuron the means of its two sides."""
+        """Give the rule the means of its two sides."""
         assert isinstance(state, _Steps)
-        step = self.judge(rows, state, slot, cut, share)
+        step = self.step(rows, state, slot, cut, share)
         if step is None:
             return None
         weight, offset = step
-        base = state.output if slot == state.width else self.without(state, slot)
-        weights = np.append(base.weights, 0) if slot == state.width else base.weights.copy()
+        base = state.output if slot == state.n_rules else self.without(state, slot)
+        weights = np.append(base.weights, 0) if slot == state.n_rules else base.weights.copy()
         weights[slot] = weight
-        *_, changed = rows.put(slot, cut.neuron)
+        *_, changed = rows.put(slot, cut.rule)
         output = Output(weights, base.base + offset)
         return _Steps(
-            placed(state, slot, cut.neuron), output, rows.settle(output),
+            placed(state, slot, cut.rule), output, rows.settle(output),
             (*state.offsets[:slot], offset, *state.offsets[slot + 1 :]),
             (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
             same_answers=not changed,
         )  # fmt: skip
 
-    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+    def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
         """Linear terms are for outputs that are refitted."""
         return 0.0
 
-    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
+    def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
         """None, ever."""
         return None
 
     def inverse(self, state: State) -> None:
-        """No neuron makes up for another."""
+        """No rule makes up for another."""
         return
 
-    def judge(self, rows: Engine, state: State, slot: int, cut: Cut, share: float) -> tuple[int, int] | None:
-        """Weight of the neuron and change of the base, if they lower the squared sum; no pass over the rows."""
+    def step(self, rows: Engine, state: State, slot: int, cut: Cut, share: float) -> tuple[int, int] | None:
+        """Weight of the rule and change of the base, if they lower the squared sum; no pass over the rows."""
         assert isinstance(state, _Steps)
         up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
         weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
-        if (self._constraints.sign(cut.neuron.projection) or 0) * weight < 0:
+        if (self._constraints.sign(cut.rule.projection) or 0) * weight < 0:
             return None
         total = cut.fired_sum + cut.silent_sum
-        released = self._released(rows, state, slot, total) if slot < state.width else 0
+        released = self._released(rows, state, slot, total) if slot < state.n_rules else 0
         gained = _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
         return (weight, offset) if gained > released and share * gained > released else None
 
     def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
-        """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""
+        """By how much the squared sum rises when the rule in `slot` is taken out; `total`: residual sum then."""
         weight, offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
         released = rows.correlation(slot) + (weight + offset) * fired
         return _drop(rows.total, weight, offset, fired, released, total)

@@ -12,14 +12,14 @@ from bgn.engines.coding import Coding, coding_of, rare_categories
 from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
 from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
-from bgn.grow.losses import LOSSES, judging
+from bgn.grow.losses import LOSSES, held_to
 from bgn.inputs.splits import Hashes, find_edge
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
-# Layers are drafted on so many rows per neuron, and at least on so many in all, unless these would hold more values
+# Layers are drafted on so many rows per rule, and at least on so many in all, unless these would hold more values
 # than this, where there are so many times as many rows.
 DRAFT_ROWS, LEAST_DRAFT, MOST_DRAFTED, DRAFTED_FROM = 640, 2 * SAMPLE_ROWS, 1 << 25, 2
 # All of at most so many different rows learn, where each is there so often on average.
@@ -37,8 +37,8 @@ _MOST_SEARCHERS = 6
 
 
 @dataclass(frozen=True)
-class Roles:
-    """The same neurons on three sets of rows: to learn from, to choose by, and a sample to search on, if one does."""
+class RowSets:
+    """The same rules on three sets of rows: to learn from, to choose by, and a sample to search on, if one does."""
 
     train: Engine
     validation: Engine | None
@@ -46,10 +46,12 @@ class Roles:
     coding: Coding | None = None  # how their columns come of the table's; None behind a layer
     unit: float = 1.0  # the weight of one row
     threads: int = 1
-    folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
+    folds: tuple[RowSets, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
     reach: Reach | None = None  # of columns over all rows to learn from, those left out of a share included
     draft: MemoryEngine | None = None  # a part of very many rows, to draft layers on
-    rare: tuple[tuple[int, ...], ...] = ()  # by column of the table, the levels that few of the rows to learn from have
+    rare: tuple[
+        tuple[int, ...], ...
+    ] = ()  # by column of the table, the categories that few of the rows to learn from have
 
     @property
     def wide(self) -> bool:
@@ -65,23 +67,23 @@ class Roles:
         """The engines that follow what the training rows decide."""
         return [rows for rows in (self.validation, self.sample) if rows is not None and rows is not self.train]
 
-    def drafted(self) -> Roles:
+    def drafted(self) -> RowSets:
         """The rows to draft layers on: nobody validates, and columns reach as far as in all of them."""
         assert self.draft is not None
         reach = self.train.seen() if self.reach is None else self.reach
         return replace(self, train=self.draft, validation=None, reach=reach, draft=None)
 
-    def next_layer(self, neurons: Sequence[Oblique]) -> Roles:
+    def next_layer(self, rules: Sequence[Oblique]) -> RowSets:
         """The same rows behind a finished layer."""
-        train = self.train.next_layer(neurons)
-        sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
+        train = self.train.next_layer(rules)
+        sample = train if self.sample is self.train else self.sample and self.sample.next_layer(rules)
         assert sample is None or isinstance(sample, MemoryEngine)
-        validation = self.validation and self.validation.next_layer(neurons)
-        draft = self.draft and self.draft.next_layer(neurons)
-        return Roles(train, validation, sample, None, self.unit, self.threads, draft=draft)
+        validation = self.validation and self.validation.next_layer(rules)
+        draft = self.draft and self.draft.next_layer(rules)
+        return RowSets(train, validation, sample, None, self.unit, self.threads, draft=draft)
 
 
-def assign_roles(
+def assign_rows(
     source: RowSource,
     evaluation: RowSource | None,
     validation_fraction: float,
@@ -93,16 +95,16 @@ def assign_roles(
     always: bool = False,
     bounds: tuple[float, float] | None = None,
     drafted: int = 0,
-) -> tuple[Roles, int]:
+) -> tuple[RowSets, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
     and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
     are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
     where there is no `evaluation`. Sources that are `kept` can be asked again. Rows that validate are judged by
-    predictions within `bounds`. Of very many rows a part is set up to draft layers of `drafted` neurons on.
+    predictions within `bounds`. Of very many rows a part is set up to draft layers of `drafted` rules on.
     """
-    plan, scaled, gaps, cv = _plan(
+    plan, scaled, has_missing, cv = _plan(
         source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv,
         drafted,
     )  # fmt: skip
@@ -110,10 +112,10 @@ def assign_roles(
     draws = len(drawn.hashes) > SAMPLE_ROWS
     sample = _some_of(drawn, np.arange(SAMPLE_ROWS)) if draws else drawn
     if columns is None:
-        columns = Schema.of_numbers(len(gaps)).columns
-    coding = coding_of(columns, gaps, sample.columns, sample.weight)
+        columns = Schema.of_numbers(len(has_missing)).columns
+    coding = coding_of(columns, has_missing, sample.columns, sample.weight)
     rare = rare_categories(columns, drawn.columns, drawn.weight, 2.0**scaled)
-    plan = replace(plan, coding=coding, validation_loss=judging(plan.loss, bounds))
+    plan = replace(plan, coding=coding, validation_loss=held_to(plan.loss, bounds))
     train = source.engine(plan, False)
     left_out = source.engine(plan, True) if plan.edge is not None else None
     reach = _together_seen(train.seen(), left_out.seen()) if always and left_out is not None else None
@@ -127,7 +129,7 @@ def assign_roles(
     folds = _folds(sample, plan, cv, 2.0**scaled, threads) if cv else ()
     searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
     draft = _engine_of(drawn, plan, threads) if draws else None
-    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft, rare), scaled
+    return RowSets(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft, rare), scaled
 
 
 def _together_seen(one: Reach, other: Reach) -> Reach:
@@ -139,19 +141,18 @@ def _plan(
     source: RowSource, evaluation: RowSource | None, alone: bool, validation_fraction: float, seed: int,
     loss: Callable[[float, float, int], Loss], cv: Folding, drafted: int,
 ) -> tuple[Plan, int, NDArray[np.bool_], Folding]:  # fmt: skip
-    """What becomes of every row; the power of two that weights are scaled by; which columns have gaps; how many
-    folds."""
+    """What becomes of every row; the power of two that weights are scaled by; columns with missing values; folds."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
-    total = sum(each.total for each in surveys)
-    if exponent == 0 and total == sum(each.n_rows for each in surveys):
+    total = sum(survey.total for survey in surveys)
+    if exponent == 0 and total == sum(survey.n_rows for survey in surveys):
         exponent = None  # all weights are one
     if total == 0:
         raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
     everything = surveys if evaluation is None else [*surveys, *evaluation.ask(RawBlock.survey, seed, None)]
-    low, high = min(each.low for each in everything), max(each.high for each in everything)
+    low, high = min(survey.low for survey in everything), max(survey.high for survey in everything)
     plan = Plan(seed, exponent, loss(low, high, total))
-    counts = np.sum([each.counts for each in surveys], axis=0)
+    counts = np.sum([survey.counts for survey in surveys], axis=0)
     rows = total / 2 ** (exponent or 0)
     alone = alone and not _few_and_often(counts, rows)
     folds = _folding(cv, rows, len(surveys[0].missing), validation_fraction) if alone else None
@@ -169,10 +170,10 @@ def _plan(
     return plan, exponent or 0, np.any([survey.missing for survey in surveys], axis=0), folds
 
 
-def _draft_rows(neurons: int, columns: int) -> int:
-    """How many rows draft a layer of so many neurons: none where there are too many columns."""
-    rows = max(LEAST_DRAFT, DRAFT_ROWS * neurons)
-    return rows if neurons and rows * columns <= MOST_DRAFTED else 0
+def _draft_rows(rules: int, columns: int) -> int:
+    """How many rows draft a layer of so many rules: none where there are too many columns."""
+    rows = max(LEAST_DRAFT, DRAFT_ROWS * rules)
+    return rows if rules and rows * columns <= MOST_DRAFTED else 0
 
 
 def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float) -> Folding:
@@ -183,7 +184,7 @@ def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float)
     return cv
 
 
-def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float, threads: int) -> tuple[Roles, ...]:
+def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float, threads: int) -> tuple[RowSets, ...]:
     """The rows so many times, each time with other rows to validate on; folds without either kind are left out."""
     assert cv is not None
     assert not isinstance(cv, str)
@@ -191,17 +192,17 @@ def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float, threads: int) -
         dealt = _dealt(sample, cv)
         shares = [(dealt != fold, dealt == fold) for fold in range(cv)]
     else:
-        shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, judge)) for learn, judge in cv]
-    judged = replace(plan, loss=plan.loss_of(True))
+        shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, validate)) for learn, validate in cv]
+    validation_plan = replace(plan, loss=plan.loss_of(True))
     inside = threads if sample.columns.size > _MANY_VALUES else 1  # side by side they have little left to share
 
-    def fold(share: Sequence[NDArray[np.bool_]]) -> Roles:
+    def fold(share: Sequence[NDArray[np.bool_]]) -> RowSets:
         some = [_some_of(sample, np.flatnonzero(chosen)) for chosen in share]
-        train, validation = _engine_of(some[0], plan, inside), _engine_of(some[1], judged, inside)
-        return Roles(train, validation, train, plan.coding, unit)
+        train, validation = _engine_of(some[0], plan, inside), _engine_of(some[1], validation_plan, inside)
+        return RowSets(train, validation, train, plan.coding, unit)
 
     there = [share for share in shares if all(chosen.any() for chosen in share)]
-    return tuple(ThreadPool(threads).each(fold, there))
+    return tuple(ThreadPool(threads).map(fold, there))
 
 
 def _dealt(sample: Sample, number: int) -> Integers:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Engine, Floats, Output, Question, Ramp
+from bgn.engines.protocol import Cut, CutRequest, Engine, Floats, LinearTerm, Output
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
-from bgn.grow.refit import Full, OutputRule, Signed, Stagewise, State, changed
-from bgn.grow.rows import Roles
+from bgn.grow.refit import Full, OutputFitter, Signed, Stagewise, State, changed
+from bgn.grow.rows import RowSets
 from bgn.model.term import Oblique, Projection
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
@@ -29,14 +29,14 @@ _LITTLE = 1.0
 _LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
 # So many beyond the least are tried for classes (by folds of wide tables none), and more while the last is the best.
 ENOUGH = 2
-# How many times as much as a linear term a question must gain to be asked instead; these compete.
-LEADS = (1.0, 3.0)
-LEAD_AMONG_FOLDS = 2.0
-# By so many times the noise linear terms must be better than questions alone, to join them.
+# How many times as much as a linear term a rule must gain to be asked instead; these compete.
+GAIN_FACTORS = (1.0, 3.0)
+FACTOR_AMONG_FOLDS = 2.0
+# By so many times the noise linear terms must be better than rules alone, to join them.
 CLEARLY = 0.25
-# Where linear terms without replacement are so many times worse than questions with it, they are given up.
+# Where linear terms without replacement are so many times worse than rules with it, they are given up.
 _HOPELESS = 1.15
-# At this width an average's networks decide between linear terms among questions and questions alone.
+# At this width an average's networks decide between linear terms among rules and rules alone.
 _EARLY = 32
 
 
@@ -91,7 +91,7 @@ class SearchSettings(GrowthSettings):
     bounds: tuple[float, float] | None = None
     ensemble: int = 1
     max_linear: int | str = 0
-    lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
+    linear_factor: float = 1.0  # what a rule must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
     stretch: tuple[float, ...] = ()  # of the scores at every width; see there too
 
     @property
@@ -142,14 +142,14 @@ class Attempt:
 
 
 def grow_once(
-    rows: Roles, seed: int, monitor: Monitor, layer: int, settings: SearchSettings, penalty: float,
+    rows: RowSets, seed: int, monitor: Monitor, layer: int, settings: SearchSettings, penalty: float,
     replacements: int | None,
 ) -> Attempt:  # fmt: skip
     """Grow one layer with one ridge penalty."""
     wanted = settings.constraints.over(rows.coding)
     limits = LayerSettings(
         settings.max_terms, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
-        settings.most_linear, settings.lead, settings.stretch,
+        settings.most_linear, settings.linear_factor, settings.stretch,
     )  # fmt: skip
     rng = np.random.default_rng([seed, layer])
     enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
@@ -158,18 +158,18 @@ def grow_once(
     if swept and settings.refits:
         assert rows.sample is not None
         sample = replace(rows, train=rows.sample, validation=None, folds=())
-        lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
+        lesser = _fitter(settings, penalty * (rows.sample.total / rows.train.total), wanted)
         wide = replace(limits, max_terms=highest(settings.max_terms), digits=None)
         sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
         planned = sweeper.plan(how_many(settings.sweeps, settings.max_terms))
         if planned.interrupted:
             limits = replace(limits, max_terms=min(settings.max_terms, len(planned.layers) - 1))
-    parts = rows, _finder(rows, settings, wanted), _rule(settings, penalty, wanted), limits, rng, monitor, layer
+    parts = rows, _finder(rows, settings, wanted), _fitter(settings, penalty, wanted), limits, rng, monitor, layer
     growth: LayerGrowth
     if rows.draft is None:
         growth = LayerGrowth(*parts) if planned is None else PlannedGrowth(planned.layers, *parts)
     else:  # all rows take over what a draft finds
-        some, lesser = rows.drafted(), _rule(settings, penalty * (rows.draft.total / rows.train.total), wanted)
+        some, lesser = rows.drafted(), _fitter(settings, penalty * (rows.draft.total / rows.train.total), wanted)
         watch = Monitor(monitor.max_seconds, (), monitor.on_record, monitor.started)
         few = some, _finder(some, settings, wanted), lesser, limits, rng, watch, layer
         draft = Draft(*few) if planned is None else PlannedDraft(planned.layers, *few)
@@ -182,8 +182,8 @@ def grow_once(
 
 
 def lines_alone(settings: SearchSettings) -> SearchSettings:
-    """The same, without questions."""
-    return replace(settings, lead=math.inf)
+    """The same, without rules."""
+    return replace(settings, linear_factor=math.inf)
 
 
 def noise_of(rows: Engine, unit: float, deviation: float) -> float:
@@ -194,22 +194,22 @@ def noise_of(rows: Engine, unit: float, deviation: float) -> float:
 class Attempts:
     """Growths of one layer that compete; `best` is the one to keep so far."""
 
-    def __init__(self, rows: Roles, settings: SearchSettings, seed: int, monitor: Monitor, layer: int) -> None:
+    def __init__(self, rows: RowSets, settings: SearchSettings, seed: int, monitor: Monitor, layer: int) -> None:
         self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
         self._grown = partial(grow_once, rows, seed, monitor, layer)
         self.best: Attempt | None = None
         self.linear_alone: Attempt | None = None  # for an ensemble to choose
 
     def grow(self) -> None:
-        """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
+        """Rules alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
         settings, competing = self._settings, penalties(self._rows, self._settings)
-        judged, classes = self._rows.validation is not None, not self._rows.train.loss.quadratic
-        if judged and settings.most_linear and self._sampled is not None:
+        validated, classes = self._rows.validation is not None, not self._rows.train.loss.quadratic
+        if validated and settings.most_linear and self._sampled is not None:
             self._keep(self._grown(self._foreseen(competing[0]), competing[0], settings.max_replacements))
             if not self._monitor.out_of_time():
-                self._straight(competing)
+                self._grow_linear_alone(competing)
             return
-        if judged or isinstance(settings.max_linear, str):
+        if validated or isinstance(settings.max_linear, str):
             settings = replace(settings, max_linear=0)
         for place, penalty in enumerate(competing if len(competing) > 1 else ()):
             self._keep(self._grown(settings, penalty, 0))
@@ -217,18 +217,18 @@ class Attempts:
                 return
             if classes and place >= ENOUGH and self.best is not None and self.best.penalty != penalty:
                 break  # a larger penalty would do worse still, and take longer
-        lines = judged and self._settings.most_linear > 0
+        lines = validated and self._settings.most_linear > 0
         if lines and self._settings.ensemble > 1 and self.best is None:
-            settings, lines_settled = self._settled_early(settings, competing[0]), True
+            settings, linear_decided = self._choose_early(settings, competing[0]), True
         else:
-            lines_settled = False
+            linear_decided = False
         if self.best is None or settings.max_replacements != 0:
             penalty = competing[0] if self.best is None else self.best.penalty
             self._keep(self._grown(settings, penalty, settings.max_replacements))
-        if lines and not lines_settled and not self._monitor.out_of_time():
-            self._among_questions(competing[0])
+        if lines and not linear_decided and not self._monitor.out_of_time():
+            self._with_linear(competing[0])
         if lines and not self._monitor.out_of_time():
-            self._straight(competing)
+            self._grow_linear_alone(competing)
 
     @property
     def _sampled(self) -> Engine | None:
@@ -241,7 +241,7 @@ class Attempts:
         """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
 
         What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
-        questions are asked alone.
+        rules are asked alone.
         """
         sample, validation, (seed, _, layer), watch = (
             self._sampled, self._rows.validation, self._place, watch_for(self._monitor)
@@ -249,65 +249,70 @@ class Attempts:
         assert sample is not None
         assert validation is not None
         rows, share = replace(self._rows, train=sample, draft=None), sample.total / self._rows.train.total
-        tried = [replace(self._settings, max_linear=0), *(replace(self._settings, lead=lead) for lead in LEADS)]
+        tried = [
+            replace(self._settings, max_linear=0),
+            *(replace(self._settings, linear_factor=linear_factor) for linear_factor in GAIN_FACTORS),
+        ]
         grown = partial(grow_once, rows, seed, watch, layer)
-        found = [grown(replace(each, digits=None), share * penalty, 0) for each in tried]
+        attempts = [grown(replace(settings, digits=None), share * penalty, 0) for settings in tried]
         if watch.stopped == "interrupted":
             raise KeyboardInterrupt
-        best = [attempt.best for attempt in found]
+        best = [attempt.best for attempt in attempts]
         line = min(range(1, len(tried)), key=lambda k: best[k].criterion)
         noise = noise_of(validation, self._rows.unit, best[0].validation_deviation)
         clearly = not watch.stopped and best[line].criterion < best[0].criterion - noise
         return tried[line if clearly else 0]
 
-    def _keep(self, found: Attempt, better: float = 0.0) -> None:
+    def _keep(self, attempt: Attempt, better: float = 0.0) -> None:
         """Keep what is found if its loss is lower by more than that."""
-        if self.best is None or found.loss < self.best.loss - better:
-            self.best = found
+        if self.best is None or attempt.loss < self.best.loss - better:
+            self.best = attempt
 
-    def _among_questions(self, least: float) -> None:
-        """Linear terms beside questions, where they are better by more than a part of the noise.
+    def _with_linear(self, least: float) -> None:
+        """Linear terms beside rules, where they are better by more than a part of the noise.
 
         Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
         """
         assert self.best is not None
         plain, tried, one = self.best, list[Attempt](), self._settings.ensemble == 1
-        for lead in LEADS if one else self._promising(plain):
+        for linear_factor in GAIN_FACTORS if one else self._promising(plain):
             for penalty in sorted({least, plain.penalty} if one else {plain.penalty}):
-                tried.append(self._grown(replace(self._settings, lead=lead), penalty, 0))
+                tried.append(self._grown(replace(self._settings, linear_factor=linear_factor), penalty, 0))
                 if self._monitor.out_of_time():
                     return
         if not tried:
             return
-        found = min(tried, key=lambda each: each.loss)
-        if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
-            again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
-            found = min(found, again, key=lambda each: each.loss)
-        self._keep(found, 0.0 if self._settings.ensemble > 1 else CLEARLY * self.noise)
+        best = min(tried, key=lambda attempt: attempt.loss)
+        if self._settings.max_replacements != 0 and best.loss < _HOPELESS * plain.loss:
+            again = self._grown(best.settings, best.penalty, self._settings.max_replacements)
+            best = min(best, again, key=lambda attempt: attempt.loss)
+        self._keep(best, 0.0 if self._settings.ensemble > 1 else CLEARLY * self.noise)
 
     def _promising(self, plain: Attempt) -> Sequence[float]:
-        """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
+        """What is tried in an average, whose networks are wide: one lead, unless rules alone do better early on."""
         path = plain.path.path
         if len(path) > _EARLY:
-            found = self._early(replace(self._settings, lead=LEADS[-1]), plain.penalty)
-            if len(found) > _EARLY and found[_EARLY].criterion > path[_EARLY].criterion:
+            early = self._early(replace(self._settings, linear_factor=GAIN_FACTORS[-1]), plain.penalty)
+            if len(early) > _EARLY and early[_EARLY].criterion > path[_EARLY].criterion:
                 return ()
-        return LEADS[-1:]
+        return GAIN_FACTORS[-1:]
 
-    def _settled_early(self, plain: SearchSettings, penalty: float) -> SearchSettings:
-        """Questions alone or linear terms among them: what an average's network does better with while it is small."""
-        lines = replace(self._settings, lead=LEADS[-1])
-        apart, joined = (self._early(each, penalty) for each in (plain, lines))
-        return lines if joined[-1].criterion <= apart[-1].criterion else plain
+    def _choose_early(self, plain: SearchSettings, penalty: float) -> SearchSettings:
+        """Rules alone or linear terms among them: what an average's network does better with while it is small."""
+        lines = replace(self._settings, linear_factor=GAIN_FACTORS[-1])
+        plain_path, joined = (self._early(settings, penalty) for settings in (plain, lines))
+        return lines if joined[-1].criterion <= plain_path[-1].criterion else plain
 
     def _early(self, settings: SearchSettings, penalty: float) -> Sequence[Snapshot]:
         early = replace(settings, max_terms=min(_EARLY, settings.max_terms), digits=None)
         return self._grown(early, penalty, 0).path.path
 
-    def _straight(self, competing: Sequence[float]) -> None:
+    def _grow_linear_alone(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
-        straight = lines_alone(self._settings)
-        self.linear_alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        linear_alone = lines_alone(self._settings)
+        self.linear_alone = min(
+            (self._grown(linear_alone, penalty, 0) for penalty in competing), key=lambda penalty: penalty.loss
+        )
         if self._settings.ensemble == 1:
             self._keep(self.linear_alone, -self.noise)
 
@@ -319,7 +324,7 @@ class Attempts:
         return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
 
 
-def penalties(rows: Roles, settings: SearchSettings, among_folds: bool = False) -> list[float]:
+def penalties(rows: RowSets, settings: SearchSettings, among_folds: bool = False) -> list[float]:
     """The ridge penalties to try; where folds choose among them, whatever the number of rows."""
     if settings.output != "full":
         return [0.0]
@@ -331,14 +336,14 @@ def penalties(rows: Roles, settings: SearchSettings, among_folds: bool = False) 
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: Roles, settings: SearchSettings, wanted: Constraints) -> DirectionFinder:
+def _finder(rows: RowSets, settings: SearchSettings, wanted: Constraints) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
         return Search(rows, most, settings.digits, settings.simplicity, wanted)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
 
 
-def _rule(settings: SearchSettings, penalty: float, wanted: Constraints) -> OutputRule:
+def _fitter(settings: SearchSettings, penalty: float, wanted: Constraints) -> OutputFitter:
     if settings.output != "full":
         return Stagewise(settings.learning_rate, wanted)
     return Signed(penalty, wanted) if wanted.signed else Full(penalty)
@@ -353,12 +358,12 @@ _BEYOND = 3
 # Of the time there is left, what they may take.
 _SHARE_OF_TIME = 0.6
 # "auto": so many sweeps, divided by the width; one where layers grow on.
-_SWEPT_WIDTHS = 60
+_SWEPT_SIZES = 60
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A neuron that sweeps found: its direction, where to cut it, and the contrast of outputs it was found by."""
+    """A rule that sweeps found: its direction, where to cut it, and the contrast of outputs it was found by."""
 
     projection: Projection
     window: tuple[float, float]
@@ -367,13 +372,13 @@ class Planned:
     @classmethod
     def of(cls, cut: Cut, output: Output) -> Planned:
         """Cut between the same rows: a window between them holds no other cut of theirs."""
-        middle = cut.neuron.threshold / 2
-        return cls(cut.neuron.projection, (cut.below / 2 + middle, cut.above / 2 + middle), output.contrast)
+        middle = cut.rule.threshold / 2
+        return cls(cut.rule.projection, (cut.lower / 2 + middle, cut.upper / 2 + middle), output.contrast)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The neurons of a layer at every width, and whether somebody interrupted the search for them."""
+    """The rules of a layer at every width, and whether somebody interrupted the search for them."""
 
     layers: tuple[tuple[Planned, ...], ...]
     interrupted: bool
@@ -383,7 +388,7 @@ def how_many(sweeps: int | str, max_terms: int) -> int:
     """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
-    return 1 if max_terms > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_terms)
+    return 1 if max_terms > MOST_SWEPT else max(1, _SWEPT_SIZES // max_terms)
 
 
 def highest(max_terms: int) -> int:
@@ -392,25 +397,25 @@ def highest(max_terms: int) -> int:
 
 
 class _Shrinkable(LayerGrowth):
-    """Growth that can take neurons out again."""
+    """Growth that can take rules out again."""
 
-    rule: Full
+    fitter: Full
 
     def _take_out(self, slot: int) -> None:
-        """Take the neuron out of a slot; the last one takes its place."""
-        last = self.state.width - 1
-        self.state = self.rule.removed(self.rows.train, self.state, slot)
+        """Take the rule out of a slot; the last one takes its place."""
+        last = self.state.n_rules - 1
+        self.state = self.fitter.removed(self.rows.train, self.state, slot)
         otherwise = last in self._otherwise and slot < last
         for slots in (self._otherwise, self._to_put):
             slots.difference_update((slot, last))
             slots.update((slot,) if otherwise else ())
-        self._asked[slot] = self._asked[last]
-        self._asked.pop()
+        self._short_rules[slot] = self._short_rules[last]
+        self._short_rules.pop()
         for rows in self.rows.followers:
             if slot < last:
                 rows.move(last, slot)
         if slot < last:
-            self.finder.learn(slot, self.state.neurons[slot].projection)
+            self.finder.learn(slot, self.state.rules[slot].projection)
         self._follow(None)
 
 
@@ -418,12 +423,12 @@ class Sweeper(_Shrinkable):
     """Growth up and down a sample of the rows, which remembers the best layer of every width."""
 
     def __init__(self, *parts: Any) -> None:
-        self._found: dict[Oblique, Planned] = {}
+        self._planned_rules: dict[Oblique, Planned] = {}
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
     def plan(self, sweeps: int) -> SweepPlan:
-        """Grow, then go down and up again so many times; the neurons of the best layer of every width.
+        """Grow, then go down and up again so many times; the rules of the best layer of every width.
 
         The first sweep passes every width, the others the upper half, where there is most to find.
         """
@@ -434,66 +439,66 @@ class Sweeper(_Shrinkable):
                 self._up()
         except KeyboardInterrupt:
             self.monitor.stopped = "interrupted"
-        found = [self._best[width] for width in range(len(self._best))]
-        layers = tuple(tuple(self._found[neuron] for neuron in state.neurons) for state in found)
+        best = [self._best[n_rules] for n_rules in range(len(self._best))]
+        layers = tuple(tuple(self._planned_rules[rule] for rule in state.rules) for state in best)
         return SweepPlan(layers, self.monitor.stopped == "interrupted")
 
     def _up(self) -> None:
-        while self.state.width < self.settings.max_terms and not self.monitor.out_of_time():
+        while self.state.n_rules < self.settings.max_terms and not self.monitor.out_of_time():
             if not self._add():
                 return
             self._replace()
             self._compare()
 
     def _down(self, low: int) -> None:
-        while self.state.width > max(low, 2) and not self.monitor.out_of_time():
+        while self.state.n_rules > max(low, 2) and not self.monitor.out_of_time():
             self._take_out(self._least_useful())
             self._replace()
             self._compare()
 
     def _least_useful(self) -> int:
-        """Of a random half of the neurons, the one that costs least: always the same one would lead back up."""
-        costs = self.rule.costs(self.state)
-        some = self.rng.permutation(self.state.width)[: (self.state.width + 1) // 2]
+        """Of a random half of the rules, the one that costs least: always the same one would lead back up."""
+        costs = self.fitter.costs(self.state)
+        some = self.rng.permutation(self.state.n_rules)[: (self.state.n_rules + 1) // 2]
         return int(some[np.argmin(costs[some])])
 
     def _compare(self) -> None:
         """Go on from the best layer of this width, be it this one or an earlier one."""
-        best = self._best.get(self.state.width)
-        if best is None or self.rule.objective(self.state) < self.rule.objective(best):
-            self._best[self.state.width] = self.state
+        best = self._best.get(self.state.n_rules)
+        if best is None or self.fitter.objective(self.state) < self.fitter.objective(best):
+            self._best[self.state.n_rules] = self.state
         else:
             self._return_to(best)
 
     def _return_to(self, state: State) -> None:
         """Go back to an earlier layer of the same width."""
-        for slot, (now, then) in enumerate(zip(self.state.neurons, state.neurons, strict=True)):
+        for slot, (now, then) in enumerate(zip(self.state.rules, state.rules, strict=True)):
             if now is not then:
                 self.rows.train.put(slot, then)
                 for rows in self.rows.followers:
                     rows.put(slot, then)
                 self.finder.learn(slot, then.projection)
         self.state = state
-        self._asked = [*state.neurons]
+        self._short_rules = [*state.rules]
         self.rows.train.settle(state.output)
         self._follow(None)
 
-    def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
-        if not isinstance(found, int):
-            self._found[found.neuron] = Planned.of(found, output)
-        super()._shorten(slot, found, output)
+    def _shorten(self, slot: int, cut: Cut | int, output: Output) -> None:
+        if not isinstance(cut, int):
+            self._planned_rules[cut.rule] = Planned.of(cut, output)
+        super()._shorten(slot, cut, output)
 
     def _note(self, slot: int, kind: str) -> None:
         """Show the progress, and no more."""
         known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
-        self.monitor.tell(Record(self.layer, self.state.width, kind, slot, *known))
+        self.monitor.tell(Record(self.layer, self.state.n_rules, kind, slot, *known))
 
     def _keep(self) -> None:
         """Plans need no snapshots."""
 
 
 class PlannedGrowth(_Shrinkable):
-    """Growth that takes the neurons of every width from a plan, and goes on by itself where that ends."""
+    """Growth that takes the rules of every width from a plan, and goes on by itself where that ends."""
 
     def __init__(self, layers: tuple[tuple[Planned, ...], ...], *parts: Any) -> None:
         self._plan = layers
@@ -503,32 +508,32 @@ class PlannedGrowth(_Shrinkable):
 
     def _add(self) -> bool:
         """Bring the layer to what is planned for the next width; what all rows refuse is made up for as ever."""
-        width = self.state.width + 1
-        if width >= len(self._plan):
+        n_rules = self.state.n_rules + 1
+        if n_rules >= len(self._plan):
             return super()._add()
-        missing = Counter(self._plan[width])
-        for slot in reversed(range(width - 1)):
+        missing = Counter(self._plan[n_rules])
+        for slot in reversed(range(n_rules - 1)):
             if missing[self._planned[slot]] > 0:
                 missing[self._planned[slot]] -= 1
             else:
                 self._take_out(slot)
         for planned in missing.elements():
-            self._silent = self.state.width + 1 < width
+            self._silent = self.state.n_rules + 1 < n_rules
             if not self._ask(planned) and not super()._add():
                 return False
             self._planned.append(planned)
         return True
 
     def _replace(self) -> None:
-        if self.state.width >= len(self._plan):
+        if self.state.n_rules >= len(self._plan):
             super()._replace()
 
     def _ask(self, planned: Planned) -> bool:
-        """Add a planned neuron, cut exactly."""
+        """Add a planned rule, cut exactly."""
         output = self.state.output
         output = output.seen(planned.contrast) if planned.contrast else output
-        (cut,) = self.rows.train.cuts([Question(output, planned.projection, planned.window)])
-        return cut is not None and self._accept(self.state.width, cut, "addition", output)
+        (cut,) = self.rows.train.cuts([CutRequest(output, planned.projection, planned.window)])
+        return cut is not None and self._accept(self.state.n_rules, cut, "addition", output)
 
     def _take_out(self, slot: int) -> None:
         super()._take_out(slot)
@@ -550,7 +555,7 @@ def watch_for(monitor: Monitor) -> Monitor:
     return Monitor(limit, (), monitor.on_record, monitor.started)
 
 
-# -- Growth on very many rows: a draft of them finds the questions, all of them say how much each answer counts.
+# -- Growth on very many rows: a draft of them finds the rules, all of them say how much each answer counts.
 
 # Where the loss of all rows is so many times as large beside the draft's as at first, that fits too well to tell more.
 _ABOUT = 1.25
@@ -560,16 +565,16 @@ class Draft(LayerGrowth):
     """Growth on a part of the rows, of which nothing is kept but the layer."""
 
     def advance(self) -> bool:
-        """Add a question or a linear term, and try to replace others; False where nothing is gained."""
+        """Add a rule or a linear term, and try to replace others; False where nothing is gained."""
         if not self._add():
             return False
         self._replace()
         return True
 
     @property
-    def neurons(self) -> tuple[Oblique, ...]:
+    def rules(self) -> tuple[Oblique, ...]:
         """What the layer asks, in short numbers where these are wanted."""
-        return tuple(self._asked)
+        return tuple(self._short_rules)
 
     @property
     def loss(self) -> float:
@@ -584,18 +589,18 @@ class Draft(LayerGrowth):
 
 
 class PlannedDraft(Draft, PlannedGrowth):
-    """A draft that takes the neurons of its first widths from a plan."""
+    """A draft that takes the rules of its first widths from a plan."""
 
 
 class DraftedGrowth(LayerGrowth):
     """Growth that takes over what a draft finds, width by width, and goes on by itself where that does not help."""
 
-    rule: Full
+    fitter: Full
 
     def __init__(self, draft: Draft, *parts: Any) -> None:
         self._draft: Draft | None = draft
         super().__init__(*parts)
-        self._beside = max(self._train_loss() / draft.loss, 1.0) if draft.loss > 0.0 else math.inf
+        self._loss_ratio = max(self._train_loss() / draft.loss, 1.0) if draft.loss > 0.0 else math.inf
 
     def _add(self) -> bool:
         if self._draft is not None:
@@ -610,35 +615,35 @@ class DraftedGrowth(LayerGrowth):
 
     def _tells(self, draft: Draft) -> bool:
         """Whether a draft can tell what is left to explain: its loss beside that of all rows is about what it was."""
-        return self._train_loss() <= _ABOUT * self._beside * draft.loss
+        return self._train_loss() <= _ABOUT * self._loss_ratio * draft.loss
 
     def _take_over(self, draft: Draft) -> bool:
-        """Ask what the draft asks, or at least its last question beside one's own; False, and nothing has changed,
+        """Ask what the draft asks, or at least its last rule beside one's own; False, and nothing has changed,
         where neither lowers the loss of all rows."""
-        known, ramps = self.state.neurons, self._ramps(draft.state.ramps)
-        if ramps is None:
+        known, linear = self.state.rules, self._linear_of(draft.state.linear)
+        if linear is None:
             return False
-        alone = (*known, *draft.neurons[len(known) :])
-        for neurons, start in ((draft.neurons, _start(draft.state.output, ramps)), (alone, None)):
-            state = self.rule.take_over(self.rows.train, self.state, neurons, ramps, start)
+        alone = (*known, *draft.rules[len(known) :])
+        for rules, start in ((draft.rules, _start(draft.state.output, linear)), (alone, None)):
+            state = self.fitter.take_over(self.rows.train, self.state, rules, linear, start)
             if state is not None:
                 break
         else:
             return False
-        kind, slot = ("linear", len(ramps) - 1) if len(neurons) == len(known) else ("addition", len(known))
-        self.state, self._asked = state, [*neurons]
+        kind, slot = ("linear", len(linear) - 1) if len(rules) == len(known) else ("addition", len(known))
+        self.state, self._short_rules = state, [*rules]
         if self.rows.validation is not None:
-            for place in changed(known, neurons):
-                self.rows.validation.put(place, neurons[place])
+            for place in changed(known, rules):
+                self.rows.validation.put(place, rules[place])
         self._follow(None)
         self._note(slot, kind)
         return True
 
-    def _ramps(self, drafted: tuple[Ramp, ...]) -> tuple[Ramp, ...] | None:
+    def _linear_of(self, drafted: tuple[LinearTerm, ...]) -> tuple[LinearTerm, ...] | None:
         """The lines of a draft as all rows measure them."""
-        known = self.state.ramps
-        found = [self.rows.train.ramp_of(each.column, each.low, each.high) for each in drafted[len(known) :]]
-        return None if None in found else (*known, *(each for each in found if each is not None))
+        known = self.state.linear
+        terms = [self.rows.train.linear_of(term.column, term.low, term.high) for term in drafted[len(known) :]]
+        return None if None in terms else (*known, *(term for term in terms if term is not None))
 
     def _follow(self, slot: int | None) -> None:
         """Bring the rows that validate up to date; the sample follows the draft while there is one."""
@@ -650,18 +655,18 @@ class DraftedGrowth(LayerGrowth):
     def _go_on(self) -> None:
         """Leave the draft, and search for all rows from here on."""
         self._draft = None
-        for slot, neuron in enumerate(self.state.neurons):
+        for slot, rule in enumerate(self.state.rules):
             for rows in self.rows.followers:
-                rows.put(slot, neuron)
+                rows.put(slot, rule)
         self._follow(None)
-        for slot, neuron in enumerate(self.state.neurons):
-            self.finder.learn(slot, neuron.projection)
+        for slot, rule in enumerate(self.state.rules):
+            self.finder.learn(slot, rule.projection)
 
 
-def _start(drafted: Output, ramps: tuple[Ramp, ...]) -> Floats:
-    """The outputs of a draft as all rows measure its lines: the base, the weights, the slopes."""
-    slopes = drafted.slopes.astype(np.float64)
-    for k, (theirs, ours) in enumerate(zip(drafted.ramps, ramps, strict=True)):
-        slopes[k] *= theirs.per_unit / ours.per_unit
+def _start(drafted: Output, linear: tuple[LinearTerm, ...]) -> Floats:
+    """The outputs of a draft as all rows measure its lines: the base, the weights, the linear coefficients."""
+    linear_coef = drafted.linear_coef.astype(np.float64)
+    for k, (theirs, ours) in enumerate(zip(drafted.linear, linear, strict=True)):
+        linear_coef[k] *= theirs.per_unit / ours.per_unit
     base = np.asarray(drafted.base, np.float64)[None]
-    return np.concatenate([base, drafted.weights.astype(np.float64), slopes])
+    return np.concatenate([base, drafted.weights.astype(np.float64), linear_coef])

@@ -51,15 +51,13 @@ _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _square_or_null, "validation_deviation": _square_or_null,
 }  # fmt: skip
 _STEP: dict[str, Reader[Any]] = {
-    "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_loss": _square,
+    "layer": _COUNT, "n_terms": _COUNT, "kind": strict.text, "term": _COUNT, "train_loss": _square,
     "validation_loss": _square_or_null, "bound": _square_or_null,
 }  # fmt: skip
-_CALLED = {"width": "n_terms", "neuron": "term"}
 
 
 def _called(name: str, link: str) -> str:
     """Return how a file calls a field: losses of numbers are squared errors."""
-    name = _CALLED.get(name, name)
     return name.replace("_loss", "_mse") if link == "identity" else name
 
 
@@ -70,7 +68,7 @@ def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
     """Return a history as plain values, of an ensemble one per network; None when it is too long to keep."""
     members: Sequence[Any] = getattr(history, "members", (history,))
     snapshots = [snapshot for one in members for path in one.paths for snapshot in path]
-    entries = sum(len(snapshot.neurons) * np.size(snapshot.base) for snapshot in snapshots)
+    entries = sum(len(snapshot.rules) * np.size(snapshot.base) for snapshot in snapshots)
     plain = [None if entries > _MOST_ENTRIES else _member_out(one) for one in members]
     if any(one is None for one in plain):
         return None
@@ -80,7 +78,7 @@ def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
 def _member_out(history: History) -> dict[str, Any] | None:
     """Return the history of one network as plain values; None where it could not be saved."""
     reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
-    if not _fits([len(path[-1].neurons) for path in history.paths], reads):
+    if not _fits([len(path[-1].rules) for path in history.paths], reads):
         return None
     link = history.link
     steps = [list(_kept(record, _STEP, link).values()) for record in _thinned(history.records)]
@@ -105,7 +103,7 @@ def _fits(sizes: Sequence[int], reads: Sequence[int]) -> bool:
 def _thinned(records: tuple[Record, ...]) -> list[Record]:
     if len(records) <= _MANY_STEPS:
         return list(records)
-    return list({(record.layer, record.width, record.kind): record for record in records}.values())
+    return list({(record.layer, record.n_terms, record.kind): record for record in records}.values())
 
 
 def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
@@ -115,7 +113,7 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
         intercept = np.atleast_1d(snapshot.base)
         plain = _kept(snapshot, _SNAPSHOT, link) | {
             "intercept": intercept.tolist(),
-            "conditions": [number.setdefault(condition, len(number)) for condition in snapshot.neurons],
+            "conditions": [number.setdefault(condition, len(number)) for condition in snapshot.rules],
             "coef": np.reshape(snapshot.output_weights, (-1, len(intercept))).tolist(),
         }
         if snapshot.linear:

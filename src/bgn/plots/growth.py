@@ -40,7 +40,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     classes = history.link != "identity"
     word = "log loss" if classes else "error"
     ends = _layer_ends(records)
-    place = [ends[record.layer] + record.width for record in records]
+    place = [ends[record.layer] + record.n_terms for record in records]
     # What a width came to: the last record at each place, and the layer at that width.
     settled = sorted(dict(zip(place, records, strict=True)).items())
     grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
@@ -91,7 +91,7 @@ def _layer_ends(records: list[Any]) -> dict[int, int]:
     """Return how many neurons stand in the layers before each layer."""
     widths: dict[int, int] = {}
     for record in records:
-        widths[record.layer] = max(widths.get(record.layer, 0), record.width)
+        widths[record.layer] = max(widths.get(record.layer, 0), record.n_terms)
     ends, total = {}, 0
     for layer in sorted(widths):
         ends[layer] = total

@@ -175,7 +175,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     if history is None or not records:
         return None
     members = getattr(history, "members", ())  # of an ensemble, each with steps of its own
-    last = sorted({record.width: record for record in records}.items())
+    last = sorted({record.n_terms: record for record in records}.items())
     path = list(enumerate(history.paths[history.best_layer]))[1:]
     values = {
         "first": [(size, state.train_loss) for size, state in path],
@@ -201,7 +201,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     for kind, line in lines.items():
         chart.line(line, kind)
     swaps = [] if members else [record for record in records if record.kind == "replacement"]
-    chart.dots([(float(record.width), record.train_loss) for record in swaps], "swap")
+    chart.dots([(float(record.n_terms), record.train_loss) for record in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
     return {

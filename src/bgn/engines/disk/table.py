@@ -103,7 +103,7 @@ class FileTable(BlockwiseRows):
 
     `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
     are the columns to read where columns have names. With `missing` the columns may hold what a frame may: numbers with
-    gaps, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
+    missing values, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
     `categorical_features` as for :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the
     target is a column of labels, and numbers of classes are read.
     """

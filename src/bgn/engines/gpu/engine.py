@@ -26,13 +26,13 @@ from bgn.engines.protocol import (
     LINEAR_BITS,
     NO_OUTPUT,
     Cut,
+    CutRequest,
     Floats,
     Integers,
+    LinearTerm,
     Loss,
     Measures,
     Output,
-    Question,
-    Ramp,
     RowPart,
     tables_of,
 )
@@ -63,7 +63,7 @@ def _differences(reached: Tensor) -> Tensor:
 
 
 class Answers:
-    """The answers of some rows, one slot per neuron."""
+    """The answers of some rows, one slot per rule."""
 
     def __init__(self, n_rows: int, device: torch.device) -> None:
         self.n_rows = n_rows
@@ -95,18 +95,26 @@ class Answers:
             values -= table.index_select(0, codes.int())
         return values
 
-    def keys(self, width: int) -> Tensor:
-        """A number for every row, the same where the first `width` slots answer the same."""
-        if width > 62:
-            return self._hashes(width)
-        kind = torch.uint8 if width <= 8 else torch.int16 if width < 16 else torch.int32 if width < 32 else torch.int64
+    def keys(self, n_rules: int) -> Tensor:
+        """A number for every row, the same where the first `n_rules` slots answer the same."""
+        if n_rules > 62:
+            return self._hashes(n_rules)
+        kind = (
+            torch.uint8
+            if n_rules <= 8
+            else torch.int16
+            if n_rules < 16
+            else torch.int32
+            if n_rules < 32
+            else torch.int64
+        )
         keys = self.codes[0].to(kind)
-        for g in range(1, (width + 7) >> 3):
+        for g in range(1, (n_rules + 7) >> 3):
             keys |= self.codes[g].to(kind) << (8 * g)
-        return keys & ((1 << width) - 1)  # bits beyond the width hold old answers
+        return keys & ((1 << n_rules) - 1)  # bits beyond the width hold old answers
 
-    def _hashes(self, width: int) -> Tensor:
-        tables = torch.from_numpy(region_keys(width).view(np.int64)).to(self.codes.device)
+    def _hashes(self, n_rules: int) -> Tensor:
+        tables = torch.from_numpy(region_keys(n_rules).view(np.int64)).to(self.codes.device)
         keys = torch.zeros(self.n_rows, dtype=torch.int64, device=self.codes.device)
         for table, codes in zip(tables, self.codes, strict=False):
             keys += table.index_select(0, codes.int())
@@ -218,8 +226,8 @@ def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, row
     at_edge = torch.where((n >= first) & (product[0] > 0), gains[0], -1.0)
     place = at_edge.argmax()
     marked = (n > first) & (gains[1:].amax(dim=0) * (1.0 + 1e-9) >= at_edge[place])
-    above = cells[ends[place].clamp(max=len(cells) - 1)]  # the next cell that holds a row
-    return marked.index_fill_(0, torch.stack([place, above.long()]), True)
+    upper = cells[ends[place].clamp(max=len(cells) - 1)]  # the next cell that holds a row
+    return marked.index_fill_(0, torch.stack([place, upper.long()]), True)
 
 
 def best_of(lined: Lined, rows: Total) -> tuple[Best, int, int]:
@@ -232,8 +240,8 @@ def best_of(lined: Lined, rows: Total) -> tuple[Best, int, int]:
     neighbours = z[torch.stack([place - 1, place]).clamp_(0, len(z) - 1)]
     floats = torch.cat([torch.stack([gains[place], lined.n[place]]), neighbours])
     numbers_read = torch.cat([torch.stack([place, rows.sum, lined.s[place]]), floats.view(torch.int64)]).cpu().numpy()
-    gain, n, below, above = numbers_read[3:].view(np.float64).tolist()
-    return (gain, int(n), int(numbers_read[2]), below, above), int(numbers_read[0]), int(numbers_read[1])
+    gain, n, below, upper = numbers_read[3:].view(np.float64).tolist()
+    return (gain, int(n), int(numbers_read[2]), below, upper), int(numbers_read[0]), int(numbers_read[1])
 
 
 def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
@@ -263,17 +271,17 @@ def _reaching(low: float, scale: float, edge: float) -> float:
     """The smallest float z for which ``(z - low) * scale`` reaches `edge`."""
     guess = low + edge / scale
     step = max(math.ulp(guess), math.ulp(low))
-    below = above = guess
+    below = upper = guess
     while (below - low) * scale >= edge:
         below, step = below - step, 2 * step
-    while (above - low) * scale < edge:
-        above, step = above + step, 2 * step
-    while below < (middle := below / 2 + above / 2) < above:
+    while (upper - low) * scale < edge:
+        upper, step = upper + step, 2 * step
+    while below < (middle := below / 2 + upper / 2) < upper:
         if (middle - low) * scale >= edge:
-            above = middle
+            upper = middle
         else:
             below = middle
-    return above
+    return upper
 
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -284,7 +292,7 @@ _MOST_BYTES = 1 << 29
 
 
 class TensorPart(RowPart):
-    """Rows on one device and the answers of the neurons of the layer being grown, one slot per neuron.
+    """Rows on one device and the answers of the rules of the layer being grown, one slot per rule.
 
     Parameters
     ----------
@@ -303,8 +311,8 @@ class TensorPart(RowPart):
         self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
         self.output = NO_OUTPUT
-        self._start = loss.gap(target)
-        # Gaps, residuals and their sums; the current output's first.
+        self._start = loss.diff(target)
+        # Differences, residuals and their sums; the current output's first.
         self._known: list[tuple[Output, Tensor, Tensor, Total]] = [(NO_OUTPUT, *self._with_residual(self._start))]
         self._whole: Tensor | None = None
         self._lines: dict[Projection, Tensor] = {}
@@ -336,7 +344,7 @@ class TensorPart(RowPart):
     # -- cuts ----------------------------------------------------------------------------------------------
 
     def _project(self, direction: Projection) -> Tensor:
-        """The projection of every row; the last few are kept, for the neurons that come of them."""
+        """The projection of every row; the last few are kept, for the rules that come of them."""
         z = self._lines.get(direction)
         if z is None:
             while len(self._lines) >= _LINES:
@@ -346,14 +354,14 @@ class TensorPart(RowPart):
 
     def best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int]:
         """The best cut next to a row between two `edges`, or of all; and the sum of all residuals."""
-        (gain, n, s, below, above), everything, first, last = self._best(sieve, edges)
+        (gain, n, s, below, upper), everything, first, last = self._best(sieve, edges)
         if edges is not None and gain > 0 and (first or last):
             z = self._project(sieve.projection)
             if first:
                 below = float(torch.where(z < edges[0], z, -torch.inf).max())
             if last:
-                above = float(torch.where(z < edges[1], torch.inf, z).min())
-        return (gain, n, s, below, above), everything
+                upper = float(torch.where(z < edges[1], torch.inf, z).min())
+        return (gain, n, s, below, upper), everything
 
     def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
         """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
@@ -398,13 +406,13 @@ class TensorPart(RowPart):
 
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
-        return self._found(output)[1:]
+        return self._known_or_made(output)[1:]
 
-    def _found(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        """Gaps and residuals of `output`, and the sum of the residuals."""
-        for known, gap, residual, total in self._known:
+    def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        """Differences and residuals of `output`, and the sum of the residuals."""
+        for known, diff, residual, total in self._known:
             if known.same(output):
-                return gap, residual, total
+                return diff, residual, total
         made = self._work_out(output)
         self._known = [*self._known[:1], (output, *made)]
         return made
@@ -412,116 +420,118 @@ class TensorPart(RowPart):
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         return self._with_residual(self.answers.subtracted(self._descended(self._start, output), output))
 
-    def _with_residual(self, gap: Tensor) -> tuple[Tensor, Tensor, Total]:
-        residual = self.loss.residual(gap, self.target)
-        return gap, residual, self._total(self._sum(residual))
+    def _with_residual(self, diff: Tensor) -> tuple[Tensor, Tensor, Total]:
+        residual = self.loss.residual(diff, self.target)
+        return diff, residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
-        self.output, self._known = output, [(output, *self._found(output))]
+        self.output, self._known = output, [(output, *self._known_or_made(output))]
         return self.limbs(output)
 
-    def _limbs(self, gap: Tensor) -> Integers:
-        return numbers([self._sum(limb) for limb in self.loss.limbs(gap, self.target)])
+    def _limbs(self, diff: Tensor) -> Integers:
+        return numbers([self._sum(limb) for limb in self.loss.limbs(diff, self.target)])
 
     def limbs(self, output: Output) -> Integers:
-        gap, _, total = self._found(output)
-        return self._limbs(gap) if total.limbs is None else total.limbs.cpu().numpy()
+        diff, _, total = self._known_or_made(output)
+        return self._limbs(diff) if total.limbs is None else total.limbs.cpu().numpy()
 
     def largest(self) -> int:
-        return int(self._found(self.output)[0].abs().max())
+        return int(self._known_or_made(self.output)[0].abs().max())
 
     def loss_powers(self, unit: float) -> int:
-        gap = self._found(self.output)[0].double()
-        return int(self._sum(self.loss.powers(gap, self.target, unit).long()))
+        diff = self._known_or_made(self.output)[0].double()
+        return int(self._sum(self.loss.powers(diff, self.target, unit).long()))
 
     def correlation(self, slot: int) -> int:
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
-    def pulls(self, width: int) -> Integers:
-        return self._pulls(self.residual(self.output)[0], width)[:, None]
+    def pulls(self, n_rules: int) -> Integers:
+        return self._pulls(self.residual(self.output)[0], n_rules)[:, None]
 
-    def _pulls(self, residual: Tensor, width: int) -> Integers:
-        fired = (self._sum(residual, self.answers.of(slot)) for slot in range(width))
+    def _pulls(self, residual: Tensor, n_rules: int) -> Integers:
+        fired = (self._sum(residual, self.answers.of(slot)) for slot in range(n_rules))
         return numbers([self._sum(residual), *fired])
 
-    def overlaps(self, slot: int, width: int) -> Integers:
+    def overlaps(self, slot: int, n_rules: int) -> Integers:
         fires = self.answers.of(slot)
-        both = (fires & self.answers.of(k) for k in range(width))
+        both = (fires & self.answers.of(k) for k in range(n_rules))
         return numbers(count(rows) if self.weight is None else (self.weight * rows).sum() for rows in both)
 
-    # -- ramps ---------------------------------------------------------------------------------------------
+    # -- linear terms ---------------------------------------------------------------------------------------------
 
-    def _ramp(self, ramp: Ramp) -> Tensor:
-        """The whole numbers of a ramp, one per row, as floats."""
-        low, high, centre, scale = torch.tensor(ramp.place, dtype=torch.float64, device=self.target.device)
-        values = self.columns[ramp.column].double()
-        return ((torch.minimum(torch.maximum(values, low), high) - centre) * scale).round()
+    def _linear_values(self, linear_term: LinearTerm) -> Tensor:
+        """The whole numbers of a linear term, one per row, as floats."""
+        low, high, center, scale = torch.tensor(linear_term.place, dtype=torch.float64, device=self.target.device)
+        values = self.columns[linear_term.column].double()
+        return ((torch.minimum(torch.maximum(values, low), high) - center) * scale).round()
 
     def _descended(self, start: Tensor, output: Output) -> Tensor:
-        """Gaps less what the ramps of an output add."""
-        for ramp, rate in zip(output.ramps, output.rates.tolist(), strict=True):
-            start = start - (self._ramp(ramp) * rate).round().long()
+        """Differences less what the linear terms of an output add."""
+        for linear_term, rate in zip(output.linear, output.rates.tolist(), strict=True):
+            start = start - (self._linear_values(linear_term) * rate).round().long()
         return start
 
     def _limbs_of(self, values: Tensor, other: Tensor) -> list[Tensor]:
         product = values * other
         return [self._sum(product >> LINEAR_BITS), self._sum(product & ((1 << LINEAR_BITS) - 1))]
 
-    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
-        own = self._ramp(ramp).long()
-        sums = [self._sum(own), *(self._sum(own, self.answers.of(slot)) for slot in range(width))]
-        limbs = [limb for other in (*others, ramp) for limb in self._limbs_of(own, self._ramp(other).long())]
+    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm], n_rules: int) -> Integers:
+        own = self._linear_values(linear_term).long()
+        sums = [self._sum(own), *(self._sum(own, self.answers.of(slot)) for slot in range(n_rules))]
+        limbs = [
+            limb for other in (*others, linear_term) for limb in self._limbs_of(own, self._linear_values(other).long())
+        ]
         return numbers([*sums, *limbs])
 
-    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
+    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Integers:
         fires = self.answers.of(slot)
-        return numbers([self._sum(self._ramp(ramp).long(), fires) for ramp in ramps])
+        return numbers([self._sum(self._linear_values(linear_term).long(), fires) for linear_term in linear])
 
     def _residuals(self) -> Sequence[Tensor]:
         """The current residual, once per output."""
         return [self.residual(self.output)[0]]
 
-    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
-        residuals, wholes = self._residuals(), [self._ramp(ramp).long() for ramp in ramps]
+    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
+        residuals, wholes = self._residuals(), [self._linear_values(linear_term).long() for linear_term in linear]
         limbs = [limb for own in wholes for residual in residuals for limb in self._limbs_of(own, residual)]
-        return numbers(limbs).reshape(len(ramps), len(residuals), 2)
+        return numbers(limbs).reshape(len(linear), len(residuals), 2)
 
     # -- columns -------------------------------------------------------------------------------------------
 
-    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+    def column_sums(self, center: Floats, scale: Floats, slot: int | None = None) -> Integers:
         fires = None if slot is None else self.answers.of(slot)
-        return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
+        return _joined([self._sum(columns, fires) for columns in self._columns(center, scale)])
 
-    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+    def products(self, output: Output, center: Floats, scale: Floats, shift: int) -> Integers:
         residual = self.residual(output)[0] >> shift
-        return _joined([self._products(columns, residual) for columns in self._columns(centre, scale)])
+        return _joined([self._products(columns, residual) for columns in self._columns(center, scale)])
 
     def residual_sum(self, output: Output, shift: int) -> int:
         return int(self._sum(self.residual(output)[0] >> shift))
 
-    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        return _joined([self._products(columns, columns) for columns in self._columns(centre, scale)])
+    def column_squares(self, center: Floats, scale: Floats) -> Integers:
+        return _joined([self._products(columns, columns) for columns in self._columns(center, scale)])
 
-    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
-        one = self._made_whole(slice(column, column + 1), centre, scale)
-        return _joined([self._products(columns, one) for columns in self._columns(centre, scale)])
+    def gram(self, column: int, center: Floats, scale: Floats) -> Integers:
+        one = self._made_whole(slice(column, column + 1), center, scale)
+        return _joined([self._products(columns, one) for columns in self._columns(center, scale)])
 
-    def _columns(self, centre: Floats, scale: Floats) -> Iterator[Tensor]:
+    def _columns(self, center: Floats, scale: Floats) -> Iterator[Tensor]:
         """The columns as whole numbers, some at a time; those of +-1 are quick to make, others are kept."""
         some = max(1, _MOST_BYTES // (8 * max(self.n_rows, 1)))
         parts = [slice(k, k + some) for k in range(0, self.n_columns, some)]
         if not self.columns.is_floating_point():
-            yield from (self._made_whole(part, centre, scale) for part in parts)
+            yield from (self._made_whole(part, center, scale) for part in parts)
             return
         if self._whole is None:
             self._whole = torch.empty(self.columns.shape, dtype=torch.int32, device=self.columns.device)
             for part in parts:
-                self._whole[part] = self._made_whole(part, centre, scale)
+                self._whole[part] = self._made_whole(part, center, scale)
         yield from (self._whole[part] for part in parts)
 
-    def _made_whole(self, part: slice, centre: Floats, scale: Floats) -> Tensor:
+    def _made_whole(self, part: slice, center: Floats, scale: Floats) -> Tensor:
         """Some columns as whole numbers, which 32 bits hold."""
-        ends = torch.from_numpy(np.stack([centre[part], scale[part]])[..., None]).to(self.columns.device)
+        ends = torch.from_numpy(np.stack([center[part], scale[part]])[..., None]).to(self.columns.device)
         return ((self.columns[part].double() - ends[0]) * ends[1]).round_().int()
 
     def _products(self, columns: Tensor, other: Tensor) -> Tensor:
@@ -537,11 +547,11 @@ class TensorPart(RowPart):
             row[:] = (project(self.columns, rule.projection) >= rule.threshold) * 2 - 1
         return type(self)(columns, self.target, self.weight, self.loss)
 
-    def explained(self, width: int, shift: int) -> int:
-        """By how much the best score of each region that the first `width` slots tell apart lowers the loss, a whole
+    def explained(self, n_rules: int, shift: int) -> int:
+        """By how much the best score of each region that the first `n_rules` slots tell apart lowers the loss, a whole
         number of ``2**shift`` for each."""
         target = self.target if self.weight is None else self.target * self.weight
-        _, n, s = group_sums(self.answers.keys(width), self.weight, target)
+        _, n, s = group_sums(self.answers.keys(n_rules), self.weight, target)
         return int(self.loss.explained(n.double(), s.double(), 2.0**-shift).long().sum())
 
 
@@ -556,14 +566,14 @@ class TensorEngine(MergedEngine[TensorPart]):
         self.part = part
         super().__init__(PartsInMemory([part]), loss)
 
-    def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
-        """Answer each question with its best cut, when the answer is wanted; None where there is none."""
-        for question in map(self._without_narrow_window, questions):
+    def cuts(self, requests: Sequence[CutRequest]) -> Iterator[Cut | None]:
+        """Answer each rule with its best cut, when the answer is wanted; None where there is none."""
+        for request in map(self._without_narrow_window, requests):
             cut = None
-            if self.can_project(question.projection):
-                sieve = self._sieve(question)
-                best, total = self.part.best(sieve, None if question.window is None else edges_of(sieve))
-                cut = self._cut(question.projection, total, best)
+            if self.can_project(request.projection):
+                sieve = self._sieve(request)
+                best, total = self.part.best(sieve, None if request.window is None else edges_of(sieve))
+                cut = self._cut(request.projection, total, best)
             yield cut
 
     def _explained(self, shift: int) -> int:
@@ -574,36 +584,36 @@ class TensorEngine(MergedEngine[TensorPart]):
 
 
 class ClassTensorPart(TensorPart):
-    """Rows on one device, with one line of gaps and residuals per class."""
+    """Rows on one device, with one line of differences and residuals per class."""
 
     def residual(self, output: Output) -> tuple[Tensor, Total]:
-        residuals = self._found(output)[1]
+        residuals = self._known_or_made(output)[1]
         residual = seen(residuals, output.contrast or (0,) * len(residuals))
         return residual, self._total(self._sum(residual))
 
-    def _found(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        for known, gap, residuals, total in self._known:
+    def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        for known, diff, residuals, total in self._known:
             if known.same_scores(output):
-                return gap, residuals, total
+                return diff, residuals, total
         made = self._work_out(output)
         self._known = [*self._known[:1], (output, *made)]
         return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        gaps_of_classes = []
+        diffs_of_classes = []
         for k, start in enumerate(self._start):
             one = one_of(output, k)
-            gaps_of_classes.append(self.answers.subtracted(self._descended(start, one), one))
-        return self._with_residual(torch.stack(gaps_of_classes))
+            diffs_of_classes.append(self.answers.subtracted(self._descended(start, one), one))
+        return self._with_residual(torch.stack(diffs_of_classes))
 
     def _residuals(self) -> Sequence[Tensor]:
-        return list(self._found(self.output)[1])
+        return list(self._known_or_made(self.output)[1])
 
-    def pulls(self, width: int) -> Integers:
-        return np.stack([self._pulls(residual, width) for residual in self._found(self.output)[1]], axis=1)
+    def pulls(self, n_rules: int) -> Integers:
+        return np.stack([self._pulls(residual, n_rules) for residual in self._known_or_made(self.output)[1]], axis=1)
 
-    def explained(self, width: int, shift: int) -> int:
-        keys, heavy, weights, sums = self.answers.keys(width), self.weight, None, []
+    def explained(self, n_rules: int, shift: int) -> int:
+        keys, heavy, weights, sums = self.answers.keys(n_rules), self.weight, None, []
         for k in range(self.loss.outputs):
             own = (self.target == k).long()
             _, weights, total = group_sums(keys, heavy, own if heavy is None else own * heavy)

@@ -36,7 +36,7 @@ class FusedPart(TensorPart):
         super().__init__(columns, target, weight, loss)
         # The last slot put, and how many rows fire together with each other slot; None as long as nobody asked.
         self._together: tuple[int, Integers] | None = None
-        # The last neuron found, already in the spare slot, and what was told of it.
+        # The last rule found, already in the spare slot, and what was told of it.
         self._ready: tuple[int, Oblique, Integers] | None = None
 
     def _run(self, kernel: Any, *arguments: Any, rows: int | None = None, lines: int = 1) -> None:
@@ -97,17 +97,17 @@ class FusedPart(TensorPart):
             kernels.best, z, running, slate[1:], total.sum, total.mean, n, self.n_rows, best, places, slate[3:],
             rows=n + 1,
         )  # fmt: skip
-        if groups:  # who asks for overlaps puts the neuron in the spare slot next
+        if groups:  # who asks for overlaps puts the rule in the spare slot next
             self._fire(spare, line, slate, results, _CUT - 1, groups)
         replies = slate[:results].cpu().numpy()
         place, s, silent = replies[4:7].tolist()
-        gain, below, above = replies[7:10].view(np.float64).tolist()
+        gain, below, upper = replies[7:10].view(np.float64).tolist()
         if groups:
             self._note(spare, replies[_CUT:])
             if 0 < place < n:
                 threshold = float(replies[_CUT - 1 : _CUT].view(np.float64)[0])
                 self._ready = spare, Oblique(projection, threshold), replies[_CUT:]
-        return (gain, silent, s, below, above), int(replies[10]), place == 0, place == n
+        return (gain, silent, s, below, upper), int(replies[10]), place == 0, place == n
 
     def _between(self, line: _Line, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
         """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
@@ -175,29 +175,31 @@ class FusedPart(TensorPart):
         self._run(kernels.fired_sums, values, self.answers.codes, self.n_rows, slot, sums, lines=len(values))
         return sums.cpu().numpy()
 
-    def overlaps(self, slot: int, width: int) -> Integers:
-        if self._together is None or self._together[0] != slot or len(self._together[1]) < width:
-            groups = (width + 7) >> 3
+    def overlaps(self, slot: int, n_rules: int) -> Integers:
+        if self._together is None or self._together[0] != slot or len(self._together[1]) < n_rules:
+            groups = (n_rules + 7) >> 3
             counts = self._zeros(8 * groups)
             self._run(kernels.overlaps, self.answers.codes, self.n_rows, slot, groups, counts)
             self._together = slot, counts.cpu().numpy()
-        return self._together[1][:width]
+        return self._together[1][:n_rules]
 
     # -- columns, depth and theory -------------------------------------------------------------------------
 
-    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+    def column_sums(self, center: Floats, scale: Floats, slot: int | None = None) -> Integers:
         if slot is None:
-            return super().column_sums(centre, scale)
+            return super().column_sums(center, scale)
         if not self.columns.is_floating_point():
-            return self._fired_sums(self.columns, slot) * signs(centre, scale)
-        return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(centre, scale)])
+            return self._fired_sums(self.columns, slot) * signs(center, scale)
+        return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(center, scale)])
 
-    def explained(self, width: int, shift: int) -> int:
-        if width > _MOST_NUMBERED:
-            return super().explained(width, shift)
-        copies = 1 << (_MOST_NUMBERED - width)
-        counts, sums = self._zeros(copies, 1 << width, kind=torch.int32), self._zeros(copies, 1 << width)
-        self._run(kernels.regions, self.answers.codes, self.target, self.n_rows, width, copies, counts, sums)
+    def explained(self, n_rules: int, shift: int) -> int:
+        if n_rules > _MOST_NUMBERED:
+            return super().explained(n_rules, shift)
+        copies = 1 << (_MOST_NUMBERED - n_rules)
+        counts, sums = self._zeros(copies, 1 << n_rules, kind=torch.int32), self._zeros(copies, 1 << n_rules)
+        self._run(kernels.regions, self.answers.codes, self.target, self.n_rows, n_rules, copies, counts, sums)
         explained, unit = self._zeros(1), torch.full((1,), 2.0**-shift, dtype=torch.float64, device=self.target.device)
-        self._run(kernels.explained, counts.sum(dim=0), sums.sum(dim=0), 1 << width, unit, explained, rows=1 << width)
+        self._run(
+            kernels.explained, counts.sum(dim=0), sums.sum(dim=0), 1 << n_rules, unit, explained, rows=1 << n_rules
+        )
         return int(explained)

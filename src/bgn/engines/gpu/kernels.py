@@ -78,7 +78,7 @@ def project(columns, n, slate, results, features, z):
 
 @_kernel
 def fire(columns, target, n, slate, results, features, threshold, slot, codes, groups):
-    """Store a neuron's answers in its slot; its threshold is at a place of the slate.
+    """Store a rule's answers in its slot; its threshold is at a place of the slate.
 
     The last results: how many rows fire, the sum of their targets, how many answers changed, and how many rows fire
     together with each slot of the first groups of eight.
@@ -249,20 +249,20 @@ def best(z, running, below, total, mean, n, rows, gains, places, results):
 
 
 @_kernel
-def regions(codes, target, n, width, copies, counts, sums):
-    """Add one and the target of every row to its region, numbered by the answers of the first `width` slots.
+def regions(codes, target, n, n_rules, copies, counts, sums):
+    """Add one and the target of every row to its region, numbered by the answers of the first `n_rules` slots.
 
     Several copies of the tables, so that programs do not all wait for the same numbers.
     """
     n = n.to(tl.int64)
-    copy = (tl.program_id(0) % copies) << width
+    copy = (tl.program_id(0) % copies) << n_rules
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
         region = tl.zeros((BLOCK,), tl.int32)
-        for group in range((width + 7) // 8):
+        for group in range((n_rules + 7) // 8):
             region |= tl.load(codes + group * n + at, mask=inside, other=0).to(tl.int32) << (8 * group)
-        region = (region & ((1 << width) - 1)) + copy
+        region = (region & ((1 << n_rules) - 1)) + copy
         tl.atomic_add(counts + region, tl.full((BLOCK,), 1, tl.int32), mask=inside, sem="relaxed")
         tl.atomic_add(sums + region, tl.load(target + at, mask=inside, other=0), mask=inside, sem="relaxed")
 

@@ -136,7 +136,7 @@ def _coded(raw: Tensor, coding: Coding) -> Tensor:
         return raw
     columns = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
     for column in missing.nonzero().flatten().tolist():
-        columns[column].nan_to_num_(coding.in_gaps(column))
+        columns[column].nan_to_num_(coding.fill_value(column))
     return columns
 
 
@@ -163,7 +163,7 @@ def _scaled(values: Tensor, exponent: int) -> Tensor:
 
 def _steps(grid: Grid, y: Tensor) -> Tensor:
     """What :meth:`bgn.engines.protocol.Grid.steps` says."""
-    far = _scaled((y / 2 - grid.centre / 2).clamp(-1e308, 1e308), grid.exponent + 1)
+    far = _scaled((y / 2 - grid.center / 2).clamp(-1e308, 1e308), grid.exponent + 1)
     return far.clamp(-float(grid.limit), float(grid.limit)).round().long()
 
 

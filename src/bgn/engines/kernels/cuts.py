@@ -86,18 +86,18 @@ def add_within(z, residual, cells, cell_sums):
     """
     count, sums, extent = cell_sums
     n, last = len(z), len(count) - 1
-    chosen, found = np.empty(n + 1, np.int64), 0
-    below, above, low_sum, high_sum = 0, 0, 0, 0
+    chosen, n_chosen = np.empty(n + 1, np.int64), 0
+    below, beyond, low_sum, high_sum = 0, 0, 0, 0
     for i in range(n):
         first, final = np.int64(cells[i] == 0), np.int64(cells[i] == last)
         below += first
-        above += final
+        beyond += final
         low_sum += residual[i] & -first
         high_sum += residual[i] & -final
     largest, smallest = extent[0, 1], extent[last, 0]
     for i in range(n):
-        chosen[found] = i
-        found += np.int64(cells[i] != 0) & np.int64(cells[i] != last)
+        chosen[n_chosen] = i
+        n_chosen += np.int64(cells[i] != 0) & np.int64(cells[i] != last)
         lower, upper = z[i] if cells[i] == 0 else -np.inf, z[i] if cells[i] == last else np.inf
         if lower > largest:  # hardly ever
             largest = lower
@@ -105,10 +105,10 @@ def add_within(z, residual, cells, cell_sums):
             smallest = upper
     extent[0, 1], extent[last, 0] = largest, smallest
     count[0] += below
-    count[last] += above
+    count[last] += beyond
     sums[0, 0] += low_sum
     sums[last, 0] += high_sum
-    for k in range(found):
+    for k in range(n_chosen):
         i = chosen[k]
         c = np.int64(cells[i])
         count[c] += 1
@@ -126,8 +126,8 @@ def split_rows(line, residual, weight, thresholds, span, sums, nearest):
     instructions.
     """
     columns, index, coefficients = line
-    z, apart = np.empty(BLOCK), np.empty(BLOCK)
-    bits, bits_of_nearest = apart.view(np.int64), nearest.view(np.int64)  # floats without sign are in their order
+    z, distance = np.empty(BLOCK), np.empty(BLOCK)
+    bits, bits_of_nearest = distance.view(np.int64), nearest.view(np.int64)  # floats without sign are in their order
     for begin in range(span[0], span[1], BLOCK):
         end = min(begin + BLOCK, span[1])
         project(columns, index, coefficients, begin, end, z)
@@ -150,7 +150,7 @@ def split_rows(line, residual, weight, thresholds, span, sums, nearest):
             if len(nearest) > 0:
                 least = bits_of_nearest[k]
                 for i in range(end - begin):
-                    apart[i] = z[i] - threshold
+                    distance[i] = z[i] - threshold
                 for i in range(end - begin):
                     least = min(least, bits[i] & _WITHOUT_SIGN)
                 bits_of_nearest[k] = least
@@ -224,23 +224,23 @@ def reach_of(columns, index, coefficients, size, probes):
 
 
 @compiled
-def gather(line, leftover, weight, cells, survives, span, room):
-    """Copy the rows of a span whose cell survives to `room`: projection, residual, weight, cell; return their number.
+def gather(line, leftover, weight, cells, survives, span, out):
+    """Copy the rows of a span whose cell survives to `out`: projection, residual, weight, cell; return their number.
 
     `line` and `leftover` are those of `fill_cells`.
     """
     columns, index, coefficients = line
     residual, row, bit, up, down = leftover
     start, stop = span
-    z, to_residual, to_weight, to_cells = room
+    z, to_residual, to_weight, to_cells = out
     shifted = up != 0 or down != 0
     part = cells[start:stop]
     chosen = np.empty(stop - start + 1, np.int64)
-    found = 0
+    n_chosen = 0
     for i in range(stop - start):
-        chosen[found] = start + i
-        found += np.int64(survives[part[i]])
-    for k in range(found):
+        chosen[n_chosen] = start + i
+        n_chosen += np.int64(survives[part[i]])
+    for k in range(n_chosen):
         i = chosen[k]
         value = coefficients[0] * np.float64(columns[index[0], i])
         for j in range(1, len(index)):
@@ -253,7 +253,7 @@ def gather(line, leftover, weight, cells, survives, span, room):
         to_cells[k] = cells[i]
         if len(weight) > 0:
             to_weight[k] = weight[i]
-    return found
+    return n_chosen
 
 
 @compiled
@@ -293,10 +293,10 @@ def scan_sorted(sorted_rows, prefix, rows, total, best):
 
 @compiled
 def best_subsets(codes, starts, count, values, rows, total, prior, chosen, gains):
-    """Write for every category which levels to ask for, and what that gains.
+    """Write for every category which categories to ask for, and what that gains.
 
-    `codes` (categories x rows) are numbers of levels; those of category k have the places ``starts[k]`` to
-    ``starts[k + 1]`` in `count`, the weight of each, and in `chosen`. The levels are put in the order of their mean
+    `codes` (categories x rows) are numbers of categories; those of category k have the places ``starts[k]`` to
+    ``starts[k + 1]`` in `count`, the weight of each, and in `chosen`. The categories are put in the order of their mean
     residuals, shrunk to the mean of all by the weight `prior`, and cut: without a prior no other two groups of them
     gain more (Fisher 1958). Levels that no row has go with the greater weight.
     """

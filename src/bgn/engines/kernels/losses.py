@@ -3,8 +3,8 @@
 A value is a whole number of ``2**-FINE``. Functions of a distance ``u >= 0`` come from tables of cubics between nodes
 2**-6 apart, worked out in decimals, which round the same everywhere; beyond 32 they are zero. The first half is for
 arrays of NumPy and for tensors alike: every step is one of whole numbers, or one of floats that IEEE 754 rounds. The
-second half is the same compiled: loops over rows, where a gap is the score of zero less the row's score, in steps of
-``2**-(FINE - shift)``, `target` is the number of the row's class, and several classes have one row of gaps each.
+second half is the same compiled: loops over rows, where a difference is zero less the row's score, in steps of
+``2**-(FINE - shift)``, `target` is the number of the row's class, and several classes have one row of differences each.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ INVERSES = tuple(1.0 / (2 * k + 1) for k in range(12))  # of the odd numbers
 SQRT2 = 1.4142135623730951
 
 
-def _cubics(values: list[Decimal], slopes: list[Decimal]) -> Integers:
+def _cubics(values: list[Decimal], linear_coef: list[Decimal]) -> Integers:
     """Hermite cubics between nodes, from values and slopes at them; one row of four coefficients for each."""
     rows = []
-    for (a, b), (s, t) in zip(pairwise(values), pairwise(slopes), strict=True):
+    for (a, b), (s, t) in zip(pairwise(values), pairwise(linear_coef), strict=True):
         s, t = s * _STEP, t * _STEP
         rows.append([a, s, 3 * (b - a) - 2 * s - t, 2 * (a - b) + s + t])
-    return np.array([[int((each * 2**FINE).to_integral_value()) for each in row] for row in rows], np.int64)
+    return np.array([[int((value * 2**FINE).to_integral_value()) for value in row] for row in rows], np.int64)
 
 
 @cache
@@ -47,9 +47,9 @@ def logistic_table() -> Integers:
     """Cubics of the logistic function of -u, then of its integral ``log(1 + exp(-u))``: eight columns."""
     with localcontext(_PRECISE):
         odds = _exponentials()
-        shares = [each / (1 + each) for each in odds]
-        values = _cubics(shares, [each * (each - 1) for each in shares])
-        return np.hstack([values, _cubics([(1 + each).ln() for each in odds], [-each for each in shares])])
+        shares = [odd / (1 + odd) for odd in odds]
+        values = _cubics(shares, [share * (share - 1) for share in shares])
+        return np.hstack([values, _cubics([(1 + odd).ln() for odd in odds], [-share for share in shares])])
 
 
 @cache
@@ -57,7 +57,7 @@ def exponential_table() -> Integers:
     """Cubics of ``exp(-u)``: four columns."""
     with localcontext(_PRECISE):
         odds = _exponentials()
-        return _cubics(odds, [-each for each in odds])
+        return _cubics(odds, [-odd for odd in odds])
 
 
 def _exponentials() -> list[Decimal]:
@@ -68,7 +68,7 @@ def _exponentials() -> list[Decimal]:
 _TABLES: dict[tuple[Any, str], Any] = {}
 
 
-def _beside(make: Callable[[], Integers], values: Any) -> Any:
+def _table_for(make: Callable[[], Integers], values: Any) -> Any:
     """A table where the values are."""
     if isinstance(values, np.ndarray):
         return make()
@@ -91,18 +91,18 @@ def _interpolated(u: Any, table: Any, first: int) -> Any:
 
 def logistic(margin: Any) -> Any:
     """The logistic function of ``-margin``, both fine."""
-    away = _interpolated(abs(margin), _beside(logistic_table, margin), 0)
+    away = _interpolated(abs(margin), _table_for(logistic_table, margin), 0)
     return (margin >= 0) * away + (margin < 0) * ((1 << FINE) - away)
 
 
 def softplus(margin: Any) -> Any:
     """``log(1 + exp(-margin))``, both fine."""
-    return _interpolated(abs(margin), _beside(logistic_table, margin), 4) + (-margin).clip(min=0)
+    return _interpolated(abs(margin), _table_for(logistic_table, margin), 4) + (-margin).clip(min=0)
 
 
 def decay(u: Any) -> Any:
     """``exp(-u)`` of what is not negative, both fine."""
-    return _interpolated(u, _beside(exponential_table, u), 0)
+    return _interpolated(u, _table_for(exponential_table, u), 0)
 
 
 def _parts(x: Any) -> tuple[Any, Any]:
@@ -121,8 +121,8 @@ def logarithm(x: Any) -> Any:
     mantissa, exponent = mantissa + mantissa * low, exponent - low * 1.0
     z = (mantissa - 1.0) / (mantissa + 1.0)
     square, total = z * z, 0.0 * z
-    for each in reversed(INVERSES):
-        total = total * square + each
+    for inverse in reversed(INVERSES):
+        total = total * square + inverse
     return exponent * LOG2_HIGH + (exponent * LOG2_LOW + 2.0 * z * total)
 
 
@@ -173,7 +173,7 @@ def _logarithm(total):
 
 
 @compiled
-def logistic_residuals(gap, target, weight, about, start, stop, out, limbs):
+def logistic_residuals(diff, target, weight, about, start, stop, out, limbs):
     """Write the share of certainty that each row lacks, in steps, signed by its class; add the losses to `limbs`.
 
     `about`: table, limit and shift.
@@ -181,10 +181,10 @@ def logistic_residuals(gap, target, weight, about, start, stop, out, limbs):
     table, limit, shift = about
     weighted = len(weight) > 0
     half = (1 << shift) >> 1
-    gaps, targets, part = gap[start:stop], target[start:stop], out[start:stop]
+    diffs, targets, part = diff[start:stop], target[start:stop], out[start:stop]
     high, low = 0, 0
     for i in range(stop - start):
-        score = min(max(gaps[i], -limit), limit)
+        score = min(max(diffs[i], -limit), limit)
         margin = (-score if targets[i] == 1 else score) << shift
         lacks = _cubic(abs(margin), table, 0)
         lacks = lacks if margin >= 0 else _ONE - lacks
@@ -199,13 +199,13 @@ def logistic_residuals(gap, target, weight, about, start, stop, out, limbs):
 
 
 @compiled
-def logistic_losses(gap, target, weight, table, limit, shift, start, stop, out):
+def logistic_losses(diff, target, weight, table, limit, shift, start, stop, out):
     """Add to `out` the losses of some rows, times their weights, in two limbs."""
     weighted = len(weight) > 0
-    gaps, targets = gap[start:stop], target[start:stop]
+    diffs, targets = diff[start:stop], target[start:stop]
     high, low = 0, 0
     for i in range(stop - start):
-        score = min(max(gaps[i], -limit), limit)
+        score = min(max(diffs[i], -limit), limit)
         margin = (-score if targets[i] == 1 else score) << shift
         loss = _cubic(abs(margin), table, 4) + max(-margin, 0)
         w = weight[start + i] if weighted else 1
@@ -216,7 +216,7 @@ def logistic_losses(gap, target, weight, table, limit, shift, start, stop, out):
 
 
 @compiled
-def logistic_powers(gap, target, weight, about, start, stop, out):
+def logistic_powers(diff, target, weight, about, start, stop, out):
     """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
 
     `about`: table, limit, shift and the largest loss.
@@ -225,7 +225,7 @@ def logistic_powers(gap, target, weight, about, start, stop, out):
     weighted = len(weight) > 0
     total = 0
     for i in range(start, stop):
-        score = min(max(gap[i], -limit), limit)
+        score = min(max(diff[i], -limit), limit)
         margin = (-score if target[i] == 1 else score) << shift
         loss = _cubic(abs(margin), table, 4) + max(-margin, 0)
         share = min(np.float64(loss) / largest, 1.0)
@@ -235,7 +235,7 @@ def logistic_powers(gap, target, weight, about, start, stop, out):
 
 
 @compiled
-def _weigh_classes(gap, start, stop, about, shares, rows):
+def _weigh_classes(diff, start, stop, about, shares, rows):
     """Write ``exp(score - largest)`` of every class to `shares`, for a few rows; to `rows` their largest score and
     the sum of shares. Classes are the outer loop, so that the inner one runs over neighbours in memory."""
     table, limit, shift = about
@@ -243,12 +243,12 @@ def _weigh_classes(gap, start, stop, about, shares, rows):
     largest, total = rows[0], rows[1]
     for i in range(few):
         largest[i], total[i] = -limit, 0
-    for k in range(len(gap)):
-        own = gap[k, start:stop]
+    for k in range(len(diff)):
+        own = diff[k, start:stop]
         for i in range(few):
             largest[i] = max(largest[i], min(max(-own[i], -limit), limit))
-    for k in range(len(gap)):
-        own, share = gap[k, start:stop], shares[k]
+    for k in range(len(diff)):
+        own, share = diff[k, start:stop], shares[k]
         for i in range(few):
             score = min(max(-own[i], -limit), limit)
             share[i] = _cubic((largest[i] - score) << shift, table, 0)
@@ -257,39 +257,39 @@ def _weigh_classes(gap, start, stop, about, shares, rows):
 
 @compiled
 def _softmax_loss(own, largest, total, limit, shift):
-    """The loss of one row, fine, from the gap of its own class."""
+    """The loss of one row, fine, from the difference of its own class."""
     score = min(max(-own, -limit), limit)
     log = _logarithm(total)
     return ((largest - score) << shift) + np.int64(np.rint(log * np.float64(_ONE)))
 
 
 @compiled
-def softmax_residuals(gap, target, weight, about, start, stop, out, limbs):
+def softmax_residuals(diff, target, weight, about, start, stop, out, limbs):
     """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`.
 
     `about`: table, limit and shift.
     """
     _, limit, shift = about
     weighted = len(weight) > 0
-    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
+    shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     steps = np.empty(_TOGETHER)
     whole = 1 << (FINE - shift)
     one = np.float64(whole)
     high, low = 0, 0
     for first in range(start, stop, _TOGETHER):
         few = min(_TOGETHER, stop - first)
-        _weigh_classes(gap, first, first + few, about, shares, rows)
+        _weigh_classes(diff, first, first + few, about, shares, rows)
         largest, total = rows[0], rows[1]
         for i in range(few):
             steps[i] = one / np.float64(total[i])
-        for k in range(len(gap)):
+        for k in range(len(diff)):
             share, part = shares[k], out[k, first : first + few]
             for i in range(few):
                 part[i] = -np.int64(np.rint(np.float64(share[i]) * steps[i]))
         for i in range(few):
             row = first + i
             out[target[row], row] += whole
-            loss = _softmax_loss(gap[target[row], row], largest[i], total[i], limit, shift)
+            loss = _softmax_loss(diff[target[row], row], largest[i], total[i], limit, shift)
             w = weight[row] if weighted else 1
             high += w * (loss >> LIMB)
             low += w * (loss & ((1 << LIMB) - 1))
@@ -298,17 +298,17 @@ def softmax_residuals(gap, target, weight, about, start, stop, out, limbs):
 
 
 @compiled
-def softmax_losses(gap, target, weight, table, limit, shift, start, stop, out):
+def softmax_losses(diff, target, weight, table, limit, shift, start, stop, out):
     """Add to `out` the losses of some rows, times their weights, in two limbs."""
     weighted = len(weight) > 0
-    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
+    shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     high, low = 0, 0
     for first in range(start, stop, _TOGETHER):
         few = min(_TOGETHER, stop - first)
-        _weigh_classes(gap, first, first + few, (table, limit, shift), shares, rows)
+        _weigh_classes(diff, first, first + few, (table, limit, shift), shares, rows)
         for i in range(few):
             row = first + i
-            loss = _softmax_loss(gap[target[row], row], rows[0, i], rows[1, i], limit, shift)
+            loss = _softmax_loss(diff[target[row], row], rows[0, i], rows[1, i], limit, shift)
             w = weight[row] if weighted else 1
             high += w * (loss >> LIMB)
             low += w * (loss & ((1 << LIMB) - 1))
@@ -317,21 +317,21 @@ def softmax_losses(gap, target, weight, table, limit, shift, start, stop, out):
 
 
 @compiled
-def softmax_powers(gap, target, weight, about, start, stop, out):
+def softmax_powers(diff, target, weight, about, start, stop, out):
     """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
 
     `about`: table, limit, shift and the largest loss.
     """
     table, limit, shift, most = about
     weighted = len(weight) > 0
-    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
+    shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     total = 0
     for first in range(start, stop, _TOGETHER):
         few = min(_TOGETHER, stop - first)
-        _weigh_classes(gap, first, first + few, (table, limit, shift), shares, rows)
+        _weigh_classes(diff, first, first + few, (table, limit, shift), shares, rows)
         for i in range(few):
             row = first + i
-            loss = _softmax_loss(gap[target[row], row], rows[0, i], rows[1, i], limit, shift)
+            loss = _softmax_loss(diff[target[row], row], rows[0, i], rows[1, i], limit, shift)
             share = min(np.float64(loss) / most, 1.0)
             w = weight[row] if weighted else 1
             total += w * int(np.rint(share * share * 1073741824.0))

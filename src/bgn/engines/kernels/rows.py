@@ -1,10 +1,10 @@
-"""Loops over rows: projections, answers, gaps, and sums of integers; compiled by numba on first use, cached on disk.
+"""Loops over rows: projections, answers, differences and sums of integers; compiled on first use, cached on disk.
 
 Kernels know arrays only. All sums over rows are sums of integers, so that partial results of any blocks, in any
 order, merge to the same bits. `columns` is (columns, rows), each column contiguous; `codes` is (groups, rows), a
-byte holding the answers of eight neurons; `weight` holds integer row weights and is empty when all are one.
+byte holding the answers of eight rules; `weight` holds integer row weights and is empty when all are one.
 A kernel with ``start`` and ``stop`` works on those rows, so that threads can share one array; it indexes slices
-from zero, which lets the compiler use vector instructions. `place` of a linear term: both ends, centre and scale.
+from zero, which lets the compiler use vector instructions. `place` of a linear term: both ends, center and scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bgn.compiling import compiled
 # Squares of integers beyond 31 bits are summed in limbs of this many bits.
 LIMB = 22
 BLOCK = 2048
-_WORDS = 255  # of eight rows each
+_EIGHTS = 255  # of eight rows each
 _AT_HAND = 4096  # rows of several outputs that are looked up at a time
 
 
@@ -38,7 +38,7 @@ def project(columns, index, coefficients, start, stop, out):
 
 @compiled
 def fire(line, threshold, weight, target, row, bit, start, stop, out):
-    """Store the answers of one neuron in its bit of `row`; `line` holds columns, index and coefficients of `project`.
+    """Store the answers of one rule in its bit of `row`; `line` holds columns, index and coefficients of `project`.
 
     Added to `out`: weight and target sum of the rows that fire, and how many answers changed.
     """
@@ -68,11 +68,11 @@ def fire(line, threshold, weight, target, row, bit, start, stop, out):
 
 
 @compiled
-def look_up(gap, codes, tables, start, stop, out):
-    """Gap less the sum of table entries: one look-up for eight neurons."""
+def look_up(diff, codes, tables, start, stop, out):
+    """Difference less the sum of table entries: one look-up for eight rules."""
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
-        part, values = out[begin:end], gap[begin:end]
+        part, values = out[begin:end], diff[begin:end]
         for i in range(end - begin):
             part[i] = values[i]
         for g in range(len(tables)):
@@ -83,17 +83,17 @@ def look_up(gap, codes, tables, start, stop, out):
 
 
 @compiled
-def look_up_each(gap, codes, tables, start, stop, out):
-    """Gaps of every class less the sums of table entries; a few rows at a time, while their answers are at hand."""
+def look_up_classes(diff, codes, tables, start, stop, out):
+    """Differences of every class less the sums of table entries; a few rows at a time, which stay in the cache."""
     for begin in range(start, stop, _AT_HAND):
         end = min(begin + _AT_HAND, stop)
-        for k in range(len(gap)):
-            look_up(gap[k], codes, tables[k], begin, end, out[k])
+        for k in range(len(diff)):
+            look_up(diff[k], codes, tables[k], begin, end, out[k])
 
 
 @compiled
 def shift(residual, row, bit, fired, silent, start, stop, out):
-    """Residual plus `fired` where the neuron fires and `silent` elsewhere."""
+    """Residual plus `fired` where the rule fires and `silent` elsewhere."""
     values, bits, part = residual[start:stop], row[start:stop], out[start:stop]
     for i in range(stop - start):
         part[i] = values[i] + (fired if (bits[i] >> bit) & 1 else silent)
@@ -135,24 +135,24 @@ def fourth_powers(residual, weight, unit, start, stop, out):
 
 
 @compiled
-def fired_sums(codes, values, width, start, stop, out):
-    """Add to ``out[k]`` the sum of `values` over the rows where neuron k fires. O(rows x width / 8)."""
+def fired_sums(codes, values, n_rules, start, stop, out):
+    """Add to ``out[k]`` the sum of `values` over the rows where rule k fires. O(rows x width / 8)."""
     bins = np.empty(256, np.int64)
     part = values[start:stop]
-    for g in range((width + 7) // 8):
+    for g in range((n_rules + 7) // 8):
         bins[:] = 0
         row = codes[g, start:stop]
         for i in range(stop - start):
             bins[row[i]] += part[i]
         for code in range(256):
-            for bit in range(min(8, width - 8 * g)):
+            for bit in range(min(8, n_rules - 8 * g)):
                 if (code >> bit) & 1:
                     out[8 * g + bit] += bins[code]
 
 
 @compiled
-def both_fire(codes, row, bit, width, start, stop, out):
-    """Add to ``out[k]`` the number of rows where neuron k fires along with the one in a bit of `row`.
+def both_fire(codes, row, bit, n_rules, start, stop, out):
+    """Add to ``out[k]`` the number of rows where rule k fires along with the one in a bit of `row`.
 
     Eight rows are counted at a time: each byte of a number of 64 bits holds the count of one of them, and is emptied
     before it can run over. O(rows x width / 8).
@@ -160,31 +160,31 @@ def both_fire(codes, row, bit, width, start, stop, out):
     ones, whole = np.uint64(0x0101010101010101), len(row) // 8 * 8
     first = (start + 7) // 8 * 8
     last = max(stop // 8 * 8, first)
-    mask, few, shift = np.empty(_WORDS, np.uint64), np.uint64(0x00FF00FF00FF00FF), np.uint64(bit)
+    mask, few, shift = np.empty(_EIGHTS, np.uint64), np.uint64(0x00FF00FF00FF00FF), np.uint64(bit)
     fires = row[:whole].view(np.uint64)
-    for begin in range(first // 8, last // 8, _WORDS):
-        end = min(begin + _WORDS, last // 8)
-        words = fires[begin:end]
+    for begin in range(first // 8, last // 8, _EIGHTS):
+        end = min(begin + _EIGHTS, last // 8)
+        eights = fires[begin:end]
         for i in range(end - begin):
-            mask[i] = ((words[i] >> shift) & ones) * np.uint64(255)
-        for g in range((width + 7) // 8):
-            words = codes[g][:whole].view(np.uint64)[begin:end]
-            for b in range(min(8, width - 8 * g)):
+            mask[i] = ((eights[i] >> shift) & ones) * np.uint64(255)
+        for g in range((n_rules + 7) // 8):
+            eights = codes[g][:whole].view(np.uint64)[begin:end]
+            for b in range(min(8, n_rules - 8 * g)):
                 count, by = np.uint64(0), np.uint64(b)
                 for i in range(end - begin):
-                    count += ((words[i] & mask[i]) >> by) & ones
+                    count += ((eights[i] & mask[i]) >> by) & ones
                 pairs = (count & few) + ((count >> np.uint64(8)) & few)
                 out[8 * g + b] += np.int64((pairs * np.uint64(0x0001000100010001)) >> np.uint64(48))
     for i in range(stop - start):
         k = start + i
         if (k < first or k >= last) and (row[k] >> bit) & 1:
-            for j in range(width):
+            for j in range(n_rules):
                 out[j] += (codes[j >> 3, k] >> (j & 7)) & 1
 
 
 @compiled
 def group_sums(row, values, weight, start, stop, out):
-    """Add to ``out[k]`` the weighted sum of `values` over the rows where neuron k of a group of eight fires."""
+    """Add to ``out[k]`` the weighted sum of `values` over the rows where rule k of a group of eight fires."""
     weighted = len(weight) > 0
     codes, part = row[start:stop], values[start:stop]
     bins = np.zeros((2, 256), np.int64)  # neighbouring rows take turns, so that none waits for the last
@@ -199,7 +199,7 @@ def group_sums(row, values, weight, start, stop, out):
 
 @compiled
 def fired_weight(row, bit, weight, start, stop, out):
-    """Write the weight of the rows where a neuron fires, zero elsewhere."""
+    """Write the weight of the rows where a rule fires, zero elsewhere."""
     weighted = len(weight) > 0
     bits, part = row[start:stop], out[start:stop]
     for i in range(stop - start):
@@ -208,12 +208,12 @@ def fired_weight(row, bit, weight, start, stop, out):
 
 
 @compiled
-def column_sums(columns, centre, scale, values, start, stop, out):
+def column_sums(columns, center, scale, values, start, stop, out):
     """Add to ``out[j]`` the sum of ``values * rint((x - centre_j) * scale_j)``."""
     part = values[start:stop]
     for j in range(len(columns)):
         column = columns[j, start:stop]
-        c, f = centre[j], scale[j]
+        c, f = center[j], scale[j]
         total = 0
         for i in range(stop - start):
             total += part[i] * np.int64(np.rint((np.float64(column[i]) - c) * f))
@@ -221,13 +221,13 @@ def column_sums(columns, centre, scale, values, start, stop, out):
 
 
 @compiled
-def column_products(columns, centre, scale, other, weight, start, stop, out):
+def column_products(columns, center, scale, other, weight, start, stop, out):
     """Add to ``out[j]`` the limbs (high, low) of the sum of ``weight * x_j * other``, `other` of at most 31 bits."""
     weighted = len(weight) > 0
     part = other[start:stop]
     for j in range(len(columns)):
         column = columns[j, start:stop]
-        c, f = centre[j], scale[j]
+        c, f = center[j], scale[j]
         high, low = 0, 0
         for i in range(stop - start):
             product = part[i] * np.int64(np.rint((np.float64(column[i]) - c) * f))
@@ -239,12 +239,12 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 
 
 @compiled
-def column_squares(columns, centre, scale, weight, start, stop, out):
+def column_squares(columns, center, scale, weight, start, stop, out):
     """Add to ``out[j]`` the limbs (high, low) of the sum of ``weight * x_j * x_j``; see `column_products`."""
     weighted = len(weight) > 0
     for j in range(len(columns)):
         column = columns[j, start:stop]
-        c, f = centre[j], scale[j]
+        c, f = center[j], scale[j]
         high, low = 0, 0
         for i in range(stop - start):
             x = np.int64(np.rint((np.float64(column[i]) - c) * f))
@@ -297,32 +297,32 @@ LINEAR_BITS = 20
 
 
 @compiled
-def fill_ramp(columns, index, place, start, stop, out):
-    """Write the whole numbers of one ramp, ``rint((x - centre) * scale)``, to their places in `out`."""
-    low, high, centre, scale = place[0], place[1], place[2], place[3]
+def fill_linear(columns, index, place, start, stop, out):
+    """Write the whole numbers of one linear term, ``rint((x - center) * scale)``, to their places in `out`."""
+    low, high, center, scale = place[0], place[1], place[2], place[3]
     column, part = columns[index, start:stop], out[start:stop]
     for i in range(stop - start):
         x = min(max(np.float64(column[i]), low), high)
-        part[i] = np.int64(np.rint((x - centre) * scale))
+        part[i] = np.int64(np.rint((x - center) * scale))
 
 
 @compiled
-def descend(gap, columns, index, place, rates, start, stop, out):
-    """Gap less what every ramp adds: its whole number times its rate, rounded."""
-    part, values = out[start:stop], gap[start:stop]
+def descend(diff, columns, index, place, rates, start, stop, out):
+    """Difference less what every linear term adds: its whole number times its rate, rounded."""
+    part, values = out[start:stop], diff[start:stop]
     for i in range(stop - start):
         part[i] = values[i]
     for k in range(len(index)):
-        low, high, centre, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
+        low, high, center, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
         column, rate = columns[index[k], start:stop], rates[k]
         for i in range(stop - start):
             x = min(max(np.float64(column[i]), low), high)
-            part[i] -= np.int64(np.rint(np.rint((x - centre) * scale) * rate))
+            part[i] -= np.int64(np.rint(np.rint((x - center) * scale) * rate))
 
 
 @compiled
-def ramps_fired(columns, index, place, fires, weight, start, stop, out):
-    """Add to ``out[k]`` the weighted sum of the whole numbers of ramp k over the rows where a neuron fires.
+def linear_fired(columns, index, place, fires, weight, start, stop, out):
+    """Add to ``out[k]`` the weighted sum of the whole numbers of linear term k over the rows where a rule fires.
 
     `fires`: its row of codes, and its bit.
     """
@@ -331,11 +331,11 @@ def ramps_fired(columns, index, place, fires, weight, start, stop, out):
         end = min(begin + BLOCK, stop)
         codes = row[begin:end]
         for k in range(len(index)):
-            low, high, centre, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
+            low, high, center, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
             column, total = columns[index[k], begin:end], 0
             for i in range(end - begin):
                 x = min(max(np.float64(column[i]), low), high)
-                whole = np.int64(np.rint((x - centre) * scale)) & -np.int64((codes[i] >> bit) & 1)
+                whole = np.int64(np.rint((x - center) * scale)) & -np.int64((codes[i] >> bit) & 1)
                 total += weight[begin + i] * whole if weighted else whole
             out[k] += total
 

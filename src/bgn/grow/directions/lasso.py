@@ -1,6 +1,6 @@
 """The Lasso's direction, as in the paper, and the debiased one: least squares on the columns that the Lasso takes.
 
-For squares both come from inner products that the engine summed once per neuron, so they cost no pass over rows.
+For squares both come from inner products that the engine summed once per rule, so they cost no pass over rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.compiling import compiled
-from bgn.engines.protocol import NO_OUTPUT, Bools, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Bools, CutRequest, Engine, Floats, Output
 from bgn.grow.directions.protocol import Others
 from bgn.model.term import Projection
 
@@ -20,7 +20,7 @@ _NOTHING = 1e-7
 
 
 class InnerProducts:
-    """Inner products of standardised columns with each other, with the neurons' answers and with residuals.
+    """Inner products of standardised columns with each other, with the rules' answers and with residuals.
 
     Those with each other are kept for the columns alone that were asked for, one row each: all of them would be as many
     as columns squared.
@@ -34,7 +34,7 @@ class InnerProducts:
         self._norm = np.where(self.usable, about.deviation, 1.0)
         self._to_units: list[float] = (about.scale / self._norm).tolist()
         self._none = NO_OUTPUT
-        self._start = self._asked(self._none)
+        self._start = self._mean_products(self._none)
         self._gram = np.zeros((min(8, rows.n_columns), rows.n_columns))
         self._row_of: NDArray[np.int64] = np.full(rows.n_columns, -1)
         self._n_known = 0
@@ -42,7 +42,7 @@ class InnerProducts:
         self._unknown: set[int] = set()  # slots whose products are asked for when they are needed
         self._last: tuple[Output, Floats] = self._none, self._start
 
-    def _asked(self, output: Output) -> Floats:
+    def _mean_products(self, output: Output) -> Floats:
         return self._rows.products(output) / (self._norm * self._rows.total)
 
     def learn(self, slot: int) -> None:
@@ -50,9 +50,9 @@ class InnerProducts:
         self._unknown.add(slot)
         self._last = self._none, self._start
 
-    def _learn_all(self, width: int) -> None:
+    def _learn_all(self, n_rules: int) -> None:
         """Ask for the inner products of the columns with new answers, as far as they count."""
-        for slot in sorted(slot for slot in self._unknown if slot < width):
+        for slot in sorted(slot for slot in self._unknown if slot < n_rules):
             self._unknown.remove(slot)
             while slot >= len(self._cross):
                 self._cross = np.concatenate([self._cross, np.zeros_like(self._cross)])
@@ -61,9 +61,9 @@ class InnerProducts:
     def with_residual(self, output: Output) -> Floats:
         """Mean of every standardised column times the residual that `output` leaves."""
         known, products = self._last
-        if not self._rows.loss.quadratic or output.ramps:
+        if not self._rows.loss.quadratic or output.linear:
             if known is not output:
-                self._last = output, self._asked(output)
+                self._last = output, self._mean_products(output)
             return self._last[1]
         self._learn_all(len(output.weights))
         if len(known.weights) == len(output.weights):
@@ -124,8 +124,8 @@ class InnerProducts:
         used = weights.nonzero()[0].tolist()
         if not used:
             return None
-        lead = max(used, key=lambda j: abs(weights[j]))
-        first, unit = weights.item(lead), self._to_units[lead]
+        leading = max(used, key=lambda j: abs(weights[j]))
+        first, unit = weights.item(leading), self._to_units[leading]
         used = [j for j in used if abs(weights[j]) > _NOTHING * abs(first)]
         return direction_of(used, [weights.item(j) / first * (self._to_units[j] / unit) for j in used])
 
@@ -154,7 +154,7 @@ class Lasso:
         self._most, self._digits = max_features, digits
 
     def learn(self, slot: int, direction: Projection) -> None:
-        """Take note of the neuron just stored in `slot`."""
+        """Take note of the rule just stored in `slot`."""
         self._products.learn(slot)
 
     def strength(self, output: Output) -> float:
@@ -162,12 +162,12 @@ class Lasso:
         products = np.where(self._products.usable, self._products.with_residual(output), 0.0)
         return float(np.abs(products).max(initial=0.0))
 
-    def propose(self, output: Output, others: Others) -> list[Question]:
+    def propose(self, output: Output, others: Others) -> list[CutRequest]:
         """One direction, or none where the residual is uncorrelated with every column."""
         direction = self._products.in_units(self._weights(output))
         if direction is None:
             return []
-        return [Question(output, direction if self._digits is None else rounded(direction, self._digits))]
+        return [CutRequest(output, direction if self._digits is None else rounded(direction, self._digits))]
 
     def _weights(self, output: Output) -> Floats:
         return self._products.lasso(output, self._most)
@@ -264,16 +264,16 @@ def lasso_path(gram, rows, products, most, weights):
             size -= 1
             entering = -1
             continue
-        slope = np.empty(d)
-        slope[:] = 0.0
+        rate = np.empty(d)
+        rate[:] = 0.0
         for a in range(size):
             for j in range(d):
-                slope[j] += gram[rows[active[a]], j] * move[a]
-        length, entering, leaving = next_knot(c, slope, penalty, out, left, (weights, active[:size], move))
+                rate[j] += gram[rows[active[a]], j] * move[a]
+        length, entering, leaving = next_knot(c, rate, penalty, out, left, (weights, active[:size], move))
         for a in range(size):
             weights[active[a]] += length * move[a]
         for j in range(d):
-            c[j] -= length * slope[j]
+            c[j] -= length * rate[j]
         penalty -= length
         left = -1
         if leaving >= 0:
@@ -300,7 +300,7 @@ def way(gram, rows, c, active, move):
 
 
 @compiled
-def next_knot(c, slope, penalty, out, left, walk):
+def next_knot(c, rate, penalty, out, left, walk):
     """How far the penalty falls until a column enters, one leaves, or nothing is left of it; and which of them.
 
     `walk` has all weights, the active columns, and how their weights change.
@@ -310,7 +310,7 @@ def next_knot(c, slope, penalty, out, left, walk):
     for j in range(len(c)):
         if out[j]:
             continue
-        up, down = 1.0 - slope[j], 1.0 + slope[j]
+        up, down = 1.0 - rate[j], 1.0 + rate[j]
         if up > 1e-12 and (penalty - c[j]) / up < length and not (j == left and c[j] > 0):
             length, entering = max((penalty - c[j]) / up, 0.0), j
         if down > 1e-12 and (penalty + c[j]) / down < length and not (j == left and c[j] < 0):

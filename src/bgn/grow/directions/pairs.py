@@ -48,12 +48,12 @@ def place_in_bins(column, first, codes):
 
 
 @compiled
-def spread(centres, bins, pair, turn, x, y):
+def place_along(centers, bins, pair, turn, x, y):
     """Write where the bins of two columns lie along ``cos * x + sin * y``; their start and scale."""
     p, q = pair
     cos, sin = turn
     for b in range(COARSE):
-        x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
+        x[b], y[b] = centers[p, b] * cos, centers[q, b] * sin
     low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
     high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
     return low, BINS / (high - low) if high > low else 0.0
@@ -69,7 +69,7 @@ def add_up(codes, pair, values, table):
 
 
 @compiled
-def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, count):
+def place_cells(codes, centers, bins, pairs, turns, weight, weights, places, count):
     """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
 
     Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
@@ -82,7 +82,7 @@ def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, cou
         add_up(codes, (p, q), weight, weights[k])
         places[k] = 0  # for cells that no row is in
         for a in range(len(turns)):
-            low, scale = spread(centres, bins, (p, q), turns[a], x, y)
+            low, scale = place_along(centers, bins, (p, q), turns[a], x, y)
             for u in range(bins[p]):
                 for v in range(bins[q]):
                     b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
@@ -91,14 +91,14 @@ def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, cou
 
 
 @compiled
-def pair_gains(codes, pairs, kept, values, rows, total, wanted, found):
+def pair_gains(codes, pairs, kept, values, rows, total, wanted, out):
     """For each pair of binned columns, the number of its best angle and the gain it promises.
 
     `found` are the tables, gains and angles to write: the rows are summed once per pair in a two-way table. `kept` is
     what :func:`place_cells` wrote, and before it where in that each pair is. `wanted` (pairs x angles) are the signs
     that output weights must have, 0 for either and `NEVER` for an angle that is not allowed.
     """
-    (which, places, count), (tables, gains, best) = kept, found
+    (which, places, count), (tables, gains, best) = kept, out
     sums = np.empty(ANGLES * BINS, np.int64)
     for k in range(len(pairs)):
         w, table = which[k], tables[k]
@@ -118,7 +118,7 @@ def pair_gains(codes, pairs, kept, values, rows, total, wanted, found):
 
 
 @compiled
-def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, wanted, best):
+def near_gains(centers, bins, pairs, turns, weights, tables, rows, total, wanted, best):
     """For each pair, the number of the best of its own angles (pairs x angles x cosine and sine), given its tables; see
     :func:`pair_gains`."""
     x, y = np.empty(COARSE), np.empty(COARSE)
@@ -129,7 +129,7 @@ def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, wanted
         for a in range(turns.shape[1]):
             if wanted[k, a] == NEVER:
                 continue
-            low, scale = spread(centres, bins, (p, q), turns[k, a], x, y)
+            low, scale = place_along(centers, bins, (p, q), turns[k, a], x, y)
             count[:] = 0
             sums[:] = 0
             for u in range(bins[p]):
@@ -142,9 +142,9 @@ def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, wanted
                 most, best[k] = g, a
 
 
-WIDTH = math.pi / ANGLES
-_ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
-_NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
+ANGLE_STEP = math.pi / ANGLES
+_ALL_ROUND = (np.arange(ANGLES) + 0.5) * ANGLE_STEP
+_NEARBY = ANGLE_STEP * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
 _PAIRS_PER_THREAD = 8
 _AT_ONCE = 64  # columns
@@ -156,13 +156,13 @@ Share = Callable[[Callable[[slice], None], int, int], None]
 
 @dataclass(frozen=True)
 class Binned:
-    """Columns in coarse bins: code of every row, centre of every bin in units of the column's spread, and where
+    """Columns in coarse bins: code of every row, center of every bin in units of the column's spread, and where
     all but a few values lie. It depends on the different values alone, not on their order or number."""
 
     codes: NDArray[np.uint8]
-    centres: Floats
+    centers: Floats
     bins: Integers
-    spread: Floats
+    scale: Floats
     reach: Floats
 
     @classmethod
@@ -170,28 +170,28 @@ class Binned:
         """Bin every column, given its different values."""
         values = list(values)
         codes = np.stack([codes_of(*both, COARSE) for both in zip(columns, values, strict=True)])
-        size = np.array([len(each) for each in values])
-        centres, spread, reach = np.zeros((len(values), COARSE)), np.empty(len(values)), np.empty((len(values), 2))
+        size = np.array([len(own) for own in values])
+        centers, scale, reach = np.zeros((len(values), COARSE)), np.empty(len(values)), np.empty((len(values), 2))
         for number in np.unique(size).tolist():  # columns of equally many values at once, but not too many
             alike = np.flatnonzero(size == number)
             for some in np.split(alike, range(_AT_ONCE, len(alike), _AT_ONCE)):
-                centres[some], spread[some], reach[some] = _places(np.stack([values[j] for j in some.tolist()]))
-        return cls(codes, centres, np.minimum(size, COARSE), spread, reach)
+                centers[some], scale[some], reach[some] = _places(np.stack([values[j] for j in some.tolist()]))
+        return cls(codes, centers, np.minimum(size, COARSE), scale, reach)
 
     def with_column(self, column: NDArray[np.float64]) -> Binned:
         """The same with one more column, the last."""
         one = Binned.of([column], [different(column)])
         return Binned(
             np.concatenate([self.codes, one.codes]),
-            np.concatenate([self.centres, one.centres]),
+            np.concatenate([self.centers, one.centers]),
             np.append(self.bins, one.bins),
-            np.append(self.spread, one.spread),
+            np.append(self.scale, one.scale),
             np.concatenate([self.reach, one.reach]),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestAngles:
     """The best direction of each pair, its gain and the number of its angle; where it is kept, and the residuals in
     its two-way table."""
 
@@ -206,16 +206,16 @@ class Found:
         """The angles of the best directions."""
         return np.asarray(_ALL_ROUND[self.best], np.float64)
 
-    def at(self, index: Integers) -> Found:
+    def at(self, index: Integers) -> BestAngles:
         """Some of the pairs."""
-        return Found(self.pairs[index], self.gains[index], self.best[index], self.which[index], self.tables[index])
+        return BestAngles(self.pairs[index], self.gains[index], self.best[index], self.which[index], self.tables[index])
 
 
 class Pairs:
     """Where on two-way tables the best cut of every pair of columns lies.
 
     How the cells of a table fall along an angle, and the weight there, does not depend on the residual: it is kept for
-    the pairs asked about before. `wanted` tells for every column whether output weights of questions that read it with
+    the pairs asked about before. `wanted` tells for every column whether output weights of rules that read it with
     a positive coefficient must be positive (1), negative (-1), or either (0).
     """
 
@@ -226,9 +226,9 @@ class Pairs:
         self._last: tuple[bytes, Integers] = b"", np.zeros(0, np.int64)  # what was looked up last, and where it is
         self._version = np.zeros(len(binned.codes), np.int64)
         # Weights of the cells, their places, and weights of the bins.
-        self._kept = _room(0)
+        self._kept = _empty_cells(0)
 
-    def best(self, pairs: Integers, values: Integers, rows: int, total: int) -> Found:
+    def best(self, pairs: Integers, values: Integers, rows: int, total: int) -> BestAngles:
         """The best direction of each pair; `values` are weighted residuals."""
         which, table = self._find(pairs), self.binned
         _, places, count = self._kept
@@ -237,12 +237,12 @@ class Pairs:
         wanted = self._signs(pairs, _turned()[0][None])
 
         def part(some: slice) -> None:
-            found = tables[some], gains[some], best[some]
+            out = tables[some], gains[some], best[some]
             kept = which[some], places, count
-            pair_gains(table.codes, pairs[some], kept, values, rows, total, wanted[some], found)
+            pair_gains(table.codes, pairs[some], kept, values, rows, total, wanted[some], out)
 
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
-        return Found(pairs, gains, best, which, tables)
+        return BestAngles(pairs, gains, best, which, tables)
 
     def rewrite(self, column: int, codes: NDArray[np.uint8]) -> None:
         """Take other codes for the rows of a column."""
@@ -250,12 +250,15 @@ class Pairs:
             self.binned.codes[column] = codes
             self._version[column] += 1
 
-    def near(self, found: Found, rows: int, total: int) -> Floats:
+    def near(self, best_angles: BestAngles, rows: int, total: int) -> Floats:
         """The best angle of each pair near the one just found."""
-        best, (angles, turned) = np.zeros(len(found.pairs), np.int64), (each[found.best] for each in _turned()[1:])
-        about = self.binned.centres, self.binned.bins, found.pairs, turned
-        wanted = self._signs(found.pairs, turned)
-        near_gains(*about, self._kept[0][found.which], found.tables, rows, total, wanted, best)
+        best, (angles, turned) = (
+            np.zeros(len(best_angles.pairs), np.int64),
+            (table[best_angles.best] for table in _turned()[1:]),
+        )
+        about = self.binned.centers, self.binned.bins, best_angles.pairs, turned
+        wanted = self._signs(best_angles.pairs, turned)
+        near_gains(*about, self._kept[0][best_angles.which], best_angles.tables, rows, total, wanted, best)
         return angles[np.arange(len(best)), best]
 
     def _signs(self, pairs: Integers, turned: Floats) -> Integers:
@@ -282,7 +285,7 @@ class Pairs:
             start = len(self._known)
             self._known.update((pair, start + k) for k, pair in enumerate(missing))
             if len(self._known) > len(self._kept[0]):
-                more = _room(max(len(self._known), min(_KEPT, 2 * len(self._kept[0]))))
+                more = _empty_cells(max(len(self._known), min(_KEPT, 2 * len(self._kept[0]))))
                 for new, old in zip(more, self._kept, strict=True):
                     new[:start] = old[:start]
                 self._kept = more
@@ -290,12 +293,12 @@ class Pairs:
         return np.array([self._known[pair] for pair in named])
 
     def _place(self, pairs: Integers, start: int) -> None:
-        table, rooms = self.binned, [room[start : start + len(pairs)] for room in self._kept]
+        table, kept_now = self.binned, [kept[start : start + len(pairs)] for kept in self._kept]
 
         def part(some: slice) -> None:
             place_cells(
-                table.codes, table.centres, table.bins, pairs[some], _turned()[0], self._weight,
-                *(room[some] for room in rooms),
+                table.codes, table.centers, table.bins, pairs[some], _turned()[0], self._weight,
+                *(kept[some] for kept in kept_now),
             )  # fmt: skip
 
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
@@ -308,7 +311,7 @@ def _turned() -> tuple[Floats, Floats, Floats]:
     return turns(_ALL_ROUND), nearby, turns(nearby)
 
 
-def _room(pairs: int) -> tuple[NDArray[Any], ...]:
+def _empty_cells(pairs: int) -> tuple[NDArray[Any], ...]:
     cells = COARSE * COARSE
     return (
         np.empty((pairs, cells), np.int64),
@@ -324,13 +327,13 @@ def different(column: NDArray[Any]) -> Floats:
 
 def different_values(columns: NDArray[Any]) -> list[Floats]:
     """The different values of each column, in order."""
-    found = []
+    values = []
     for start in range(0, len(columns), _AT_ONCE):
         some = np.sort(columns[start : start + _AT_ONCE], axis=1).astype(np.float64, copy=False)
         new = some[:, 1:] != some[:, :-1]
-        told_apart = new.all(axis=1).tolist()
-        found += [some[k] if each else some[k][np.append(True, new[k])] for k, each in enumerate(told_apart)]
-    return found
+        distinct = new.all(axis=1).tolist()
+        values += [some[k] if all_new else some[k][np.append(True, new[k])] for k, all_new in enumerate(distinct)]
+    return values
 
 
 def codes_of(column: NDArray[Any], values: Floats, bins: int) -> NDArray[np.uint8]:
@@ -351,18 +354,18 @@ def _firsts(values: int, bins: int) -> Integers:
 
 def _places(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Centres of bins, robust spread and reach of columns with these different values, equally many of each; far
-    centres are kept from running away."""
+    centers are kept from running away."""
     n = values.shape[1]
     few, low, middle, high, most = (values[:, int(q * (n - 1))] for q in (0.01, 0.1, 0.5, 0.9, 0.99))
     if n <= _ALL_WITHIN:
         most = values[:, -1]
-    spread = np.where(high > low, (high / 2 - low / 2) / 1.28, values[:, -1] / 2 - values[:, 0] / 2)
-    spread[~((spread > 0) & (spread < math.inf))] = 1.0
-    first, centres = _firsts(n, COARSE), np.zeros((len(values), COARSE))
-    means = _means(values / spread[:, None] - (middle / spread)[:, None], first)
-    centres[:, : len(first)] = means.clip(-3.0, 3.0)
+    scale = np.where(high > low, (high / 2 - low / 2) / 1.28, values[:, -1] / 2 - values[:, 0] / 2)
+    scale[~((scale > 0) & (scale < math.inf))] = 1.0
+    first, centers = _firsts(n, COARSE), np.zeros((len(values), COARSE))
+    means = _means(values / scale[:, None] - (middle / scale)[:, None], first)
+    centers[:, : len(first)] = means.clip(-3.0, 3.0)
     within = (most > few)[:, None]
-    return centres, spread, np.where(within, np.stack([few, most], axis=1), values[:, [0, -1]])
+    return centers, scale, np.where(within, np.stack([few, most], axis=1), values[:, [0, -1]])
 
 
 def _means(values: Floats, first: Integers) -> Floats:
@@ -428,7 +431,7 @@ class ColumnBins:
 
     @classmethod
     def of(cls, columns: NDArray[Any], weight: Integers, coding: Coding | None) -> ColumnBins:
-        """Bin columns; those of categories hold 0 and 1, as the levels that are asked for will tell."""
+        """Bin columns; those of categories hold 0 and 1, as the categories that are asked for will tell."""
         subsets, marked = ((), ()) if coding is None else (coding.subsets, coding.marked)
         values = different_values(columns)
         for j in subsets:
@@ -442,8 +445,8 @@ class ColumnBins:
             fewer = codes_of(columns[j], values[j], FINE - 1)
             codes += [np.where(missing, 0, fewer + 1).astype(np.uint8), np.where(missing, FINE - 1, fewer)]
         fine = np.stack(codes).astype(np.uint8)
-        weights = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in fine])
-        two = [each.tolist() if len(each) == 2 else None for each in values]
+        weights = np.stack([np.bincount(column, weight, FINE).astype(np.int64) for column in fine])
+        two = [own.tolist() if len(own) == 2 else None for own in values]
         alone = [Projection((j,), (1.0,)) for j in range(len(columns))]
         return cls(np.array([*map(len, values)]), two, fine, weights, Binned.of(columns, values), alone)
 
@@ -453,31 +456,31 @@ _KNOWN: WeakKeyDictionary[MemoryEngine, ColumnBins] = WeakKeyDictionary()
 
 def bins_of(sample: MemoryEngine, coding: Coding | None) -> ColumnBins:
     """The columns of a sample in bins, kept as long as the sample is. `coding` is always the same for one sample."""
-    found = _KNOWN.get(sample)
-    if found is None:
+    bins = _KNOWN.get(sample)
+    if bins is None:
         part = sample.part
         weight = part.weight if len(part.weight) else np.ones(part.n_rows, np.int64)
-        found = _KNOWN[sample] = ColumnBins.of(part.columns, weight, coding)
-    return found
+        bins = _KNOWN[sample] = ColumnBins.of(part.columns, weight, coding)
+    return bins
 
 
-# -- Questions about one column, as a sample of rows sees them: where to cut a number, which levels of a category to
-# ask for, and on which side of a cut gaps are best.
+# -- Rules about one column, as a sample of rows sees them: where to cut a number, which categories of a category to
+# ask for, and on which side of a cut missing values are best.
 
 # Levels are taken to have so many rows more than they have, with the mean residual of all.
 _PRIOR = 10.0
-# Of the variance between levels that differ by chance alone, the best two groups of them explain so much.
+# Of the variance between categories that differ by chance alone, the best two groups of them explain so much.
 _BY_CHANCE = 2 / math.pi
 _LINES_PER_THREAD = 64
 
 
 class Subsets:
-    """Which levels of the unordered categories to ask for."""
+    """Which categories of the unordered categories to ask for."""
 
     def __init__(self, coding: Coding, columns: NDArray[np.float64], weight: Integers, unit: float) -> None:
         self.columns, self._prior = coding.subsets, _PRIOR * unit
         self.codes = columns[list(self.columns)].astype(np.int32)
-        categories = [(coding.categories[j] or 0) + 1 for j in self.columns]  # one more for gaps
+        categories = [(coding.categories[j] or 0) + 1 for j in self.columns]  # one more for missing values
         self._starts = np.cumsum([0, *categories])
         self._count = np.zeros(self._starts[-1], np.int64)
         for start, codes in zip(self._starts.tolist(), self.codes, strict=False):
@@ -490,12 +493,12 @@ class Subsets:
         return list(zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True))
 
     def choose(self, values: Integers, rows: int, total: int) -> None:
-        """Choose levels by weighted residuals."""
+        """Choose categories by weighted residuals."""
         about = self._starts, self._count, values, rows, total, self._prior
         best_subsets(self.codes, *about, self._chosen, self.gains)
 
     def chosen(self) -> list[NDArray[np.uint8]]:
-        """For every category which levels are asked for, the gap's last."""
+        """For every category which categories are asked for, the missing value's last."""
         return [self._chosen[a:b] for a, b in self._places()]
 
     def spelled(self, direction: Projection) -> Projection:
@@ -504,12 +507,12 @@ class Subsets:
             return direction
         coefficients = []
         chosen = dict(zip(self.columns, self.chosen(), strict=True))
-        for j, each in zip(direction.columns, direction.factors, strict=True):
-            coefficients.append(tuple(each if one else 0.0 for one in chosen[j].tolist()) if j in chosen else each)
+        for j, factor in zip(direction.columns, direction.factors, strict=True):
+            coefficients.append(tuple(factor if one else 0.0 for one in chosen[j].tolist()) if j in chosen else factor)
         return Projection(direction.columns, tuple(coefficients))
 
-    def luck(self) -> dict[int, float]:
-        """What the levels of each category seem to gain by chance, in units of the variance."""
+    def chance_gains(self) -> dict[int, float]:
+        """What the categories of each category seem to gain by chance, in units of the variance."""
         return dict(zip(self.columns, (_BY_CHANCE * np.maximum(self.different - 1, 0)).tolist(), strict=True))
 
 
@@ -561,6 +564,6 @@ def largest(values: Floats, most: int) -> Integers:
 
 
 def _beyond(low: float, high: float) -> float:
-    """A power of two by which a gap is moved beyond all numbers of a column."""
+    """A power of two by which a missing value is moved beyond all numbers of a column."""
     reach = high / 2 - low / 2
     return math.ldexp(1.0, math.frexp(reach)[1] + 1) if reach > 0 else 1.0

@@ -26,7 +26,7 @@ _CATEGORIES = 4  # profiles of a direction: the first, and those of its fullest 
 
 
 class SampledRows(NamedTuple):
-    """The rows to look at: columns, residuals, weights (or none), the neurons' answers, and the bits of every byte."""
+    """The rows to look at: columns, residuals, weights (or none), the rules' answers, and the bits of every byte."""
 
     columns: Any
     residual: Any
@@ -37,7 +37,7 @@ class SampledRows(NamedTuple):
 
 class Lines(NamedTuple):
     """Directions: columns and coefficients (directions x most columns), their numbers, where cells are spread, and the
-    sign that the output weight of a question along each must have, 0 for either."""
+    sign that the output weight of a rule along each must have, 0 for either."""
 
     index: Any
     coefficients: Any
@@ -47,10 +47,10 @@ class Lines(NamedTuple):
 
 
 class Refit(NamedTuple):
-    """What the other neurons explain, and how their refit is foreseen; see `bgn.grow.directions.protocol.Others`.
+    """What the other rules explain, and how their refit is foreseen; see `bgn.grow.directions.protocol.Others`.
 
-    Sums are scaled from the sample to `total`. `chance` holds the weights of the constant and the neurons that would
-    explain what is left of them in the sample by chance; `least` is the least that a new question holds and the others
+    Sums are scaled from the sample to `total`. `chance` holds the weights of the constant and the rules that would
+    explain what is left of them in the sample by chance; `least` is the least that a new rule holds and the others
     do not.
     """
 
@@ -95,14 +95,14 @@ def single_gains(codes, count, values, rows, total, wanted, out):
 
 @compiled
 def fill_profile(rows, line, low, scale, profile):
-    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a line (columns, factors)."""
+    """Add up weight, residual and co-firing weight of every rule, cell by cell along a line (columns, factors)."""
     residual, weight, codes = rows.residual, rows.weight, rows.codes
     count, sums, together = profile
     top = np.float64(len(count) - 1)
-    z, room, held = np.empty(_BLOCK), np.empty(_BLOCK, np.uint8), np.empty(len(count), np.int64)
+    z, cell_buffer, held = np.empty(_BLOCK), np.empty(_BLOCK, np.uint8), np.empty(len(count), np.int64)
     for begin in range(0, len(residual), _BLOCK):
         end = min(begin + _BLOCK, len(residual))
-        cells, left, heavy = room[: end - begin], residual[begin:end], weight[begin:end]
+        cells, left, heavy = cell_buffer[: end - begin], residual[begin:end], weight[begin:end]
         project(rows.columns, line[0], line[1], begin, end, z)
         for i in range(len(cells)):  # apart from the sums, so that the compiler can use vector instructions
             cells[i] = np.uint8(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
@@ -130,7 +130,7 @@ def fill_profile(rows, line, low, scale, profile):
 def best_refitted(profile, refit, wanted):
     """The cell before which a cut lowers the training objective most, and by how much; cell 0 when there is no cut.
 
-    `profile` has the weight and sum of every cell, and (cells x neurons) the weight that fires with each neuron.
+    `profile` has the weight and sum of every cell, and (cells x rules) the weight that fires with each rule.
     The output weight must have the sign `wanted`, 0 for either.
     """
     count, sums, _ = profile
@@ -159,7 +159,7 @@ def best_refitted(profile, refit, wanted):
 
 @compiled
 def worthy_cuts(profile, slots, scale, rows, all_sums, wanted):
-    """Of the cuts that gain enough by themselves: products with the constant and each neuron, side by side so that the
+    """Of the cuts that gain enough by themselves: products with the constant and each rule, side by side so that the
     compiler can use vector instructions; the cell above each; its product with the residual; and how many there are."""
     count, sums, together = profile
     n = len(slots) + 1
@@ -169,8 +169,8 @@ def worthy_cuts(profile, slots, scale, rows, all_sums, wanted):
         for j in range(len(every)):
             every[j] += together[c, j]
     worth = _WORTH * best_edge(count, sums, rows, all_sums, wanted)
-    above = np.empty(n)  # weight above the cut that fires with the constant and each neuron
-    above[:] = 0.0
+    upper = np.empty(n)  # weight above the cut that fires with the constant and each rule
+    upper[:] = 0.0
     tried, cells, drop = 0, np.empty(len(count), np.int64), np.empty(len(count))
     b = np.empty((n, len(count)))
     weight, s = 0, 0
@@ -179,16 +179,16 @@ def worthy_cuts(profile, slots, scale, rows, all_sums, wanted):
             continue
         weight += count[c]
         s += sums[c]
-        above[0] = weight
+        upper[0] = weight
         for j in range(1, n):
-            above[j] += together[c, slots[j - 1]]
+            upper[j] += together[c, slots[j - 1]]
         if weight == rows:
             break
         if gain(weight, s, rows, all_sums) < worth or not agrees(weight, s, rows, all_sums, -wanted):
             continue
-        b[0, tried] = (2 * above[0] - rows) * scale
+        b[0, tried] = (2 * upper[0] - rows) * scale
         for j in range(1, n):
-            b[j, tried] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
+            b[j, tried] = (4 * upper[j] - 2 * every[slots[j - 1]] - 2 * upper[0] + rows) * scale
         cells[tried], drop[tried] = c, np.float64(2 * s - all_sums) * scale
         tried += 1
     return b, cells, drop, tried
@@ -209,14 +209,14 @@ def range_within(columns, line, rows, low, scale, cell):
 
 
 @compiled
-def judge_directions(rows, lines, width, refit, out):
+def rate_directions(rows, lines, n_rules, refit, out):
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
-    The first `width` neurons count. A cell with more than a quarter of the weight, as when a few values are far out, is
+    The first `n_rules` rules count. A cell with more than a quarter of the weight, as when a few values are far out, is
     looked into.
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
-    together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
+    together = np.empty((ALONG, 8 * ((n_rules + 7) // 8)), np.int64)
     profile = count, sums, together
     for k in range(len(lines.index)):
         line = lines.index[k, : lines.size[k]], lines.coefficients[k, : lines.size[k]]
@@ -230,10 +230,10 @@ def judge_directions(rows, lines, width, refit, out):
             fill_profile(rows, line, low, scale, profile)
             best, cell = best_refitted(profile, refit, lines.wanted[k])
             if best > out[k, 0]:
-                told_apart = scale * max(abs(low), abs(high)) < _FINEST
+                distinct = scale * max(abs(low), abs(high)) < _FINEST
                 out[k, 0] = best
-                out[k, 1] = low + (cell - 1) / scale if cell > 1 and told_apart else -np.inf
-                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and told_apart else np.inf
+                out[k, 1] = low + (cell - 1) / scale if cell > 1 and distinct else -np.inf
+                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and distinct else np.inf
             fullest, total = len(count) - 1, count[0]
             for c in range(len(count) - 1, 0, -1):
                 fullest, total = (c if count[c] >= count[fullest] else fullest), total + count[c]
@@ -247,17 +247,17 @@ def judge_directions(rows, lines, width, refit, out):
             low, scale = low - step, 1.0 / step  # what is below has the first cell, what is above the last
 
 
-def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
+def share_among_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
     """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
     size = max(-(-number // (_PIECES * rows.threads)), least)
-    rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
+    rows.map(part, [slice(k, k + size) for k in range(0, number, size)])
 
 
-# -- Counts of eight neurons' answers in one number of 64 bits, compiled.
+# -- Counts of eight rules' answers in one number of 64 bits, compiled.
 
 _FULL = 255
 # The bits of every byte, each in a byte of its own.
-_SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
+_BITS_OF_BYTES = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
 
 @compiled
@@ -272,11 +272,11 @@ def count_together(codes, cells, fullest, out):
     held[:] = 0
     if fullest <= _FULL:
         for i in range(len(cells)):
-            packed[cells[i]] += _SPREAD[codes[i]]
+            packed[cells[i]] += _BITS_OF_BYTES[codes[i]]
     else:
         for i in range(len(cells)):
             cell = np.int64(cells[i])
-            packed[cell] += _SPREAD[codes[i]]
+            packed[cell] += _BITS_OF_BYTES[codes[i]]
             held[cell] += 1
             if held[cell] == _FULL:
                 held[cell] = 0
