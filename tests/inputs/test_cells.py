@@ -93,17 +93,17 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     raw = written(table)
     whole = opened(raw, decimal, form)
     try:
-        raw = whole.read(whole.names)
-        plain = prepare.to_plain_types(raw, ())
+        whole_table = whole.read(whole.names)
+        typed = prepare.to_plain_types(whole_table, ())
     except InputError:
         return
-    plain = plain.drop_columns(prepare.empty_columns(plain))
-    if not plain.num_columns:
+    typed = typed.drop_columns(prepare.empty_columns(typed))
+    if not typed.num_columns:
         return
-    schema = schema_of(plain)
+    schema = schema_of(typed)
     schema = prepare.one_hot_schema(schema) if alone else schema
     preparation = Preparation(schema, whole.reading.decimal, whole.reading.written, date_format=form)
-    X = prepare.read_as_at_fit(preparation, plain).X
+    X = prepare.read_as_at_fit(preparation, typed).X
     plain = Schema.of_numbers(len(schema), schema.names)
     kept = parts.preparation_out(preparation, plain)  # as a file has it
     preparation = parts.preparation_in(json.loads(json.dumps(kept)), "preparation")
