@@ -401,7 +401,10 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         classes = Classes(tuple(model.classes_.tolist()))
         if not on_disk(X):
             given = given.in_memory()
-            hits = classes.codes(given.y) == classes.codes(model.predict(given.X))
+            codes, predicted = classes.codes(given.y), classes.codes(model.predict(given.X))
+            if len(codes) != len(predicted):
+                raise ValueError(f"y must have one label per row of X ({len(predicted)}); got {len(codes)}.")
+            hits = codes == predicted
             weight = None if given.weight is None else weights(given.weight, len(hits))
             return float(accuracy_score(np.ones(len(hits)), hits * 1.0, sample_weight=weight))
         right = total = 0.0

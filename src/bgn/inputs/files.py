@@ -91,8 +91,14 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
     else:
         raise InputError(f"data must be a path or a table with named columns; got {type(data).__name__}.")
     names = named([str(name) for name in columns], "the table")
-    arrays = map(_arrow_of, columns.values())
-    return ArrowTable(pa.table(dict(zip(names, arrays, strict=True))), form), "the table"
+    for name, column in columns.items():
+        if isinstance(column, str | bytes) or not hasattr(column, "__iter__"):
+            raise InputError(f"data must hold a list of values per column; got {column!r} for {name!r}.")
+    arrays = dict(zip(names, map(_arrow_of, columns.values()), strict=True))
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"data must hold as many values in every column; got {lengths}.")
+    return ArrowTable(pa.table(arrays), form), "the table"
 
 
 def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:

@@ -1,8 +1,8 @@
 """Which rows train, validate and test: by a hash, never by chance or by where a row stands.
 
-Validation rows are chosen by a hash of what a row holds. The test rows of a file are chosen by a hash of the row's number
-in the file, or of a key, whatever the columns: rows up to an edge are test rows. The edge is kept with the model
-(:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format, and
+Validation rows are chosen by a hash of what a row holds. The test rows of a file are chosen by a hash of the number of
+the row in the file, or of a key, whatever the columns: rows up to an edge are test rows. The edge is kept with the
+model (:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format, and
 those of other files with the same key, are recognized later (:class:`Recognizer`).
 """
 

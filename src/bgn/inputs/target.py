@@ -80,7 +80,10 @@ def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     values = to_array(values)
     refuse_dates(getattr(values, "dtype", None), name)
     refuse_masked(values, name)
-    floats = np.asarray(values, dtype=np.float64, order="C")
+    try:
+        floats = np.asarray(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold one number per row of X; {error}.") from None
     if floats.shape != (rows,):
         raise ValueError(f"{name} must have one entry per row of X ({rows}); got shape {floats.shape}.")
     if not np.isfinite(floats).all():
