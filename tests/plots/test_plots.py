@@ -255,7 +255,7 @@ def test_growth_shows_what_each_width_came_to() -> None:
     assert lines["training error"] == [[1.0, 1.0], [2.0, 0.5], [3.0, 1 / 3], [4.0, 0.25], [5.0, 0.2]]
     assert lines["validation error"] == [[1.0, 2.0], [2.0, 1.0], [3.0, 2 / 3], [4.0, 0.5], [5.0, 0.6]]
     assert lines["replacement accepted"] == [[2.0, 0.5]]
-    assert lines["chosen: width 3"][0][0] == 3
+    assert lines["chosen: 3"][0][0] == 3
     ax.figure.canvas.draw()
 
 
@@ -275,7 +275,7 @@ def test_tree_comparison_measures_both_on_the_test_rows() -> None:
     ax = bgn.plots.tree_comparison(grown(), rows[:150], target[:150], rows[150:], target[150:])
     lines = {line.get_label(): np.array(line.get_ydata()) for line in ax.lines}
     expected = [np.mean((grown().network(w).predict(rows[150:]) - target[150:]) ** 2) for w in (1, 2, 3)]
-    np.testing.assert_allclose(lines["network: neurons"], expected)
+    np.testing.assert_allclose(lines["network: terms"], expected)
     tree = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(rows[:150], target[:150])
     np.testing.assert_allclose(lines["tree: splits"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))
 
