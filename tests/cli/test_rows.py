@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.rows import DataFile
 from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import RowKeys, edge_of, fingerprint, is_test, key_hashes, number_hashes
+from bgn.model_rows import DataFile
 from bgn.persist import read
 from bgn.training_rows import Streamed, TrainingRequest, training_rows
 from tests.command import call, exact_csv

@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.options import class_option, json_option, read_model, size_option
 from bgn.cli.prove import check_no_class, range_text
-from bgn.cli.rows import class_option, json_option, read_model, size_option
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError

@@ -355,8 +355,8 @@ def _model_data(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> dict[
     ]  # fmt: skip
     intervals, interval = facts.intervals, None
     if intervals is not None:
-        scale = intervals.spread
-        points = ([0.0], [1.0]) if scale is None else (scale.centres.tolist(), scale.sizes.tolist())
+        scale = intervals.scale
+        points = ([0.0], [1.0]) if scale is None else (scale.centers.tolist(), scale.sizes.tolist())
         interval = {"reach": intervals.calibrations[None].quantile(SHARE), "at": points[0], "sizes": points[1]}
     ends = [float(end) for part in (facts.target, facts.predictions) for end in (part.min(), part.max())]
     return {

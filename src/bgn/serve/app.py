@@ -217,7 +217,8 @@ class ModelApp:
         They are tried on training rows: nobody is to choose by test rows.
         """
         requests.check_keys(body, "changes")
-        facts, network, changes = self.facts, self.facts.original, body.get("changes")
+        facts, network = self.facts, self.facts.original
+        changes: Any = body.get("changes")
         plain = isinstance(changes, list) and all(isinstance(change, dict) for change in changes)
         if not plain or len(changes) > _MOST_CHANGES:
             raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
