@@ -47,12 +47,12 @@ def test_axes_in_axes_out(name: str, two: Any, three: Any) -> None:
 
 
 def test_legends_say_what_evaluate_says(two: Any) -> None:
-    found = bgn.evaluate(*two)
+    evaluation = bgn.evaluate(*two)
     ax = bgn.plots.roc(*two)
-    assert f"AUC {found.scores['auc']:.3f} ± {found.errors['auc']:.3f}" in ax.get_legend().get_texts()[0].get_text()
+    assert f"AUC {evaluation.scores['auc']:.3f} ± {evaluation.errors['auc']:.3f}" in ax.get_legend().get_texts()[0].get_text()
     plt.close(ax.figure)
     ax = bgn.plots.calibration(*two)
-    assert f"calibration error {found.scores['calibration_error']:.3f}" in ax.get_legend().get_texts()[0].get_text()
+    assert f"calibration error {evaluation.scores['calibration_error']:.3f}" in ax.get_legend().get_texts()[0].get_text()
     plt.close(ax.figure)
 
 
