@@ -57,7 +57,8 @@ class DataFile:
         if name in datasets.names():
             loaded = datasets.load(name, columns=chosen or None)
             names, units = (*loaded.feature_names, loaded.target_name), (*loaded.units, loaded.target_unit)
-            X = loaded.X.T if isinstance(loaded.X, np.ndarray) else [loaded.X[column] for column in loaded.feature_names]
+            X = loaded.X
+            X = X.T if isinstance(X, np.ndarray) else [X[column] for column in loaded.feature_names]
             columns = [pa.array(values, from_pandas=True) for values in (*X, loaded.y)]
             known = {column: unit for column, unit in zip(names, units, strict=True) if unit}
             return OpenedData(self.name, ArrowTable(pa.table(columns, list(names))), loaded.target_name, known)
