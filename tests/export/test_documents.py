@@ -79,7 +79,8 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
         export.to_excel(network, rows=0)
     categories = tuple(f"level {k}" for k in range(300))
     condition = Oblique(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
-    many = Network.of_layers([Layer.of([condition], 1)], [1.0], 0.0, schema=Schema((Column("kind", categories=categories),)))
+    schema = Schema((Column("kind", categories=categories),))
+    many = Network.of_layers([Layer.of([condition], 1)], [1.0], 0.0, schema=schema)
     with pytest.raises(ValueError, match="300 categories; a workbook has room for 250"):
         export.to_excel(many)
 

@@ -109,7 +109,7 @@ class Rows(html.parser.HTMLParser):
 
 
 def check(names: list[str], categories: list[str], target: str, seed: int) -> None:
-    assume(not {*names} & {*categories})  # a person sees that one of them is quoted, the reader goes by the categories alone
+    assume(not {*names} & {*categories})  # a person sees which of them is quoted
     model = hostile_network(names, categories, target, seed)
     text, rng = bgn.equation(model), np.random.default_rng(seed)
     raw = [

@@ -157,7 +157,8 @@ def with_classes(link):
     schema = replace(network.schema, classes=HOSTILE[: 2 if link == "logistic" else 3], target="kind")
     rng = np.random.default_rng(0)
     shape = (6,) if link == "logistic" else (6, 3)
-    return Network.of_layers(network.layers, rng.normal(size=shape), rng.normal(size=shape[1:]), schema=schema, link=link)
+    outputs, base = rng.normal(size=shape), rng.normal(size=shape[1:])
+    return Network.of_layers(network.layers, outputs, base, schema=schema, link=link)
 
 
 @pytest.mark.parametrize("link", ["logistic", "softmax"])

@@ -32,9 +32,8 @@ def network_of_dates(zone=None, duration=True):
     weights = np.zeros((len(conditions), len(columns)))
     for row, (j, _) in zip(weights, conditions, strict=True):
         row[j] = 1.0
-    return Network.of_layers(
-        [Layer(weights, [-cut for _, cut in conditions])], 2.0 ** np.arange(len(conditions)), 0.0, schema=Schema(columns, "price")
-    )
+    layer = Layer(weights, [-cut for _, cut in conditions])
+    return Network.of_layers([layer], 2.0 ** np.arange(len(conditions)), 0.0, schema=Schema(columns, "price"))
 
 
 def dates(count, milliseconds=True, zone=None):

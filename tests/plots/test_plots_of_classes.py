@@ -48,12 +48,14 @@ def test_axes_in_axes_out(name: str, two: Any, three: Any) -> None:
 
 def test_legends_say_what_evaluate_says(two: Any) -> None:
     evaluation = bgn.evaluate(*two)
-    ax = bgn.plots.roc(*two)
-    assert f"AUC {evaluation.scores['auc']:.3f} ± {evaluation.errors['auc']:.3f}" in ax.get_legend().get_texts()[0].get_text()
-    plt.close(ax.figure)
-    ax = bgn.plots.calibration(*two)
-    assert f"calibration error {evaluation.scores['calibration_error']:.3f}" in ax.get_legend().get_texts()[0].get_text()
-    plt.close(ax.figure)
+    scores, errors = evaluation.scores, evaluation.errors
+    for draw, text in (
+        (bgn.plots.roc, f"AUC {scores['auc']:.3f} ± {errors['auc']:.3f}"),
+        (bgn.plots.calibration, f"calibration error {scores['calibration_error']:.3f}"),
+    ):
+        ax = draw(*two)
+        assert text in ax.get_legend().get_texts()[0].get_text()
+        plt.close(ax.figure)
 
 
 def test_weights_and_one_class_of_several(three: Any) -> None:

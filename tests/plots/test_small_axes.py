@@ -79,7 +79,8 @@ def test_what_does_not_fit_into_a_drawing_shares_a_box() -> None:
     importance = bgn.importance(network, rows)
     whole, small = draw(network, importance), draw(network, importance, sheet=Sheet(most=4))
     boxes = [box.label for box in small.boxes]
-    assert [len([box for box in small.boxes if box.kind == kind]) for kind in ("feature", "neuron", "output")] == [4, 4, 1]
+    kinds = [box.kind for box in small.boxes]
+    assert list(map(kinds.count, ("feature", "neuron", "output"))) == [4, 4, 1]
     assert boxes[:3] == [box.label for box in whole.boxes][:3]
     assert boxes[3].startswith("6 other columns")
     assert boxes[7].startswith("6 other rules")

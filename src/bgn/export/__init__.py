@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bgn.export as exports
 from bgn.require import lazy_names
@@ -24,9 +24,18 @@ if TYPE_CHECKING:
     from bgn.export.programs.python import to_python as to_python
     from bgn.export.programs.sql import to_sql as to_sql
 
-_MODULES = ("c", "excel", "javascript", "json_schema", "onnx", "pmml", "python", "sql")
 __getattr__, __dir__, __all__ = lazy_names(
-    __name__, {f"bgn.export.programs.{module}": f"to_{module}" for module in _MODULES}
+    __name__,
+    {
+        "bgn.export.programs.c": "to_c",
+        "bgn.export.programs.excel": "to_excel",
+        "bgn.export.programs.javascript": "to_javascript",
+        "bgn.export.programs.json_schema": "to_json_schema",
+        "bgn.export.programs.onnx": "to_onnx",
+        "bgn.export.programs.pmml": "to_pmml",
+        "bgn.export.programs.python": "to_python",
+        "bgn.export.programs.sql": "to_sql",
+    },
 )
 
 
