@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 import bgn
 from bgn.cli.options import DatasetName, file_options, grouped, missing_values_option, open_data
@@ -22,7 +21,6 @@ from bgn.inputs.files import OpenedData
 from bgn.inputs.prepare import Choices
 from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
-from bgn.model.schema import Schema
 from bgn.model_rows import DataFile
 from bgn.preparation import MISSING
 from bgn.require import require
@@ -254,7 +252,7 @@ def fit(data: str | None, **options: Any) -> None:
     one_hot = (options["direction"] or ("lasso" if options["paper"] else "search")) != "search"
     if one_hot and choices.missing == "keep":
         choices = replace(choices, missing="refuse")
-    from bgn.training_rows import TrainingRequest  # a command starts without numba
+    from bgn.training_rows import TrainingRequest, fit_rows  # a command starts without numba
 
     request = TrainingRequest(
         source, choices, options["test"], options["random_state"], options["units"], key, one_hot
@@ -263,7 +261,13 @@ def fit(data: str | None, **options: Any) -> None:
     for text in () if options["quiet"] else rows.notes:
         note(text)
     started = time.perf_counter()
-    model, kept = _fit_model(rows, options)
+    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
+    model = _make_estimator(rows.classes is not None, options)
+    if options["max_terms"] is None and size is not None:
+        # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
+        model.max_terms = size
+    model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"]))
+    model, kept = fit_rows(model, rows, options["target"], size)
     _write(model, source, kept, time.perf_counter() - started, options)
 
 
@@ -295,29 +299,6 @@ def _open_rows(request: TrainingRequest, options: dict[str, Any]) -> TrainingRow
     if why and not options["quiet"]:
         note(why)
     return Streamed(request) if options["stream"] or why else training_rows(request)
-
-
-def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
-    """Grow a network, and keep the size that is wanted. Also the rows it was fitted to, or some of them."""
-    from bgn.grow.history import choose_size
-
-    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
-    model = _make_estimator(rows.classes is not None, options)
-    if options["max_terms"] is None and size is not None:
-        # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
-        model.max_terms = size
-    kept = rows.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
-    model.set_params(verbose=0)
-    history = model.history_
-    if size is not None and history.best_size > size:
-        narrow = history.paths[history.best_layer][: size + 1]
-        model = model.with_terms(choose_size(narrow, model.select, history.n_validation))
-    schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, options["target"], kept.X)
-    model.history_ = model.history_.with_schema(schema)
-    model.network_ = model.history_.network()
-    if hasattr(model, "intervals_"):
-        model.intervals_ = replace(model.intervals_, network=model.network_)
-    return model, replace(kept, preparation=replace(kept.preparation, schema=schema))
 
 
 def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
@@ -357,20 +338,6 @@ def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
     growth = model.growth or GrowthSettings()
     given = {name: options[name] for name in vars(growth) if options.get(name) is not None}
     return model.set_params(growth=replace(growth, **given)) if given else model
-
-
-def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
-    """Return the columns of a network with how they are read from a raw dataset, what is imputed, and which of 0 and 1
-    stand for a rare category."""
-    columns = []
-    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
-    for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
-        typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(
-            replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare)
-        )
-    return replace(schema, columns=tuple(columns), target=target)
 
 
 def _write(model: Any, source: OpenedData, rows: TrainingRows, seconds: float, options: dict[str, Any]) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 import bgn
-from bgn.cli.options import grouped, json_option, model_and_data, open_data, reads_data, rows_option
+from bgn.cli.options import grouped, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import decode_rows
-from bgn.inputs import cells
-from bgn.inputs.errors import InputError, check_there
+from bgn.inputs.errors import InputError
 from bgn.inputs.splits import HeldOut
 from bgn.model_rows import DataFile
 from bgn.persist import ModelFile
@@ -51,11 +50,16 @@ class PageRows:
     def of(cls, file: ModelFile, data: DataFile, which: str | None, key: str | None) -> PageRows:
         """Read a file, and say of which rows the model knows already."""
         why = "the report compares with"
-        rows = data.complete_rows(file, with_target=True)
+        from bgn.report.controls import SEPARATOR  # a command starts without what it does not need
+
+        rows = data.complete_rows(file, with_target=True, labelled_by=key)
         y = rows.target(why)
         chosen = rows.for_evaluation(which)
-        numbers = rows.numbers.tolist()
-        names = dict(zip(numbers, _row_names(data, numbers, key), strict=True))
+        names = {number: str(number) for number in rows.numbers.tolist()}
+        for number, label in zip(rows.numbers.tolist(), rows.labels.tolist(), strict=False):
+            whole = isinstance(label, float) and label.is_integer()
+            written = "" if label is None else str(int(label)) if whole else clean(str(label), 60)
+            names[number] += f"{SEPARATOR}{written}"
         of_chosen = [names[number] for number in chosen.numbers.tolist()]
         evaluation = {"X": decode_rows(file.network, chosen.X), "y": chosen.target(why), "names": of_chosen}
         if rows.test is not None and chosen.test is not None and chosen.test.all() and not rows.test.all():
@@ -68,22 +72,6 @@ class PageRows:
             return cls(evaluation, rows.all_training)
         evaluation["n_training"] = int(chosen.train.sum())
         return cls(evaluation, rows.all_training if chosen.test.any() else file.held_out)
-
-
-def _row_names(data: DataFile, numbers: list[int], key: str | None) -> list[str]:
-    """Return what rows are called: their number in the file, and their key where one is named."""
-    from bgn.report.controls import SEPARATOR  # a command starts without what it does not need
-
-    if key is None:
-        return list(map(str, numbers))
-    opened = open_data(data)
-    check_there([key], opened.table.names, f"--key: {data.name}")
-    keys = list[str]()
-    for block in opened.table.blocks([key]):
-        for value in cells.plain(block.column(key)).to_pylist():
-            whole = isinstance(value, float) and value.is_integer()
-            keys.append("" if value is None else str(int(value)) if whole else clean(str(value), 60))
-    return [f"{number}{SEPARATOR}{keys[number - 1]}" for number in numbers]
 
 
 @model_and_data

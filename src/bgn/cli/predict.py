@@ -63,7 +63,16 @@ def predict(
     if twice := [name for name in made if name in keep]:
         raise InputError(f"--keep {twice[0]} would name two columns alike; rename that column first.")
     if interval is not None:
-        _check_intervals(file)
+        intervals = file.intervals
+        if intervals is None:
+            raise InputError(
+                "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some "
+                "to validate on."
+            )
+        if intervals.network != file.network:
+            raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
+        if not intervals.folds and set(intervals.calibrations) != {None}:
+            raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
     opened, binary = open_data(data), out is not None and out.lower().endswith((".parquet", ".pq"))
     kinds = {name: _copied_type(name, opened.table.types.get(name, pa.string()), binary) for name in keep}
     recognizer, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
@@ -108,19 +117,6 @@ def _new_columns(file: ModelFile, proba: bool, interval: float | None) -> dict[s
     shares = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
     return {"prediction": pa.array(list(classes)).type, **sets, **shares}
-
-
-def _check_intervals(file: ModelFile) -> None:
-    """Refuse intervals where the model file has none, or those of groups."""
-    if file.intervals is None:
-        raise InputError(
-            "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some to "
-            "validate on."
-        )
-    if file.intervals.network != file.network:
-        raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
-    if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
-        raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
 
 
 def _copied_type(name: str, kind: pa.DataType, binary: bool) -> pa.DataType:
