@@ -188,7 +188,7 @@ def test_networks_of_nothing():
 def test_a_question_that_lowers_the_prediction_is_turned_round_and_columns_stay_together():
     layer = Layer([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [-2.5, -3.0, -1.0, -2.0, 1.0])
     card = scorecard(Network.of_layers([layer], [0.3, 0.1, -0.2, 0.2, -0.05], 1.0, ["rooms", "age"]))
-    assert card.questions == ("age < 1", "age >= 2", "age >= 3", "rooms >= 2.5")
+    assert card.rules == ("age < 1", "age >= 2", "age >= 3", "rooms >= 2.5")
     assert card.points == ((2,), (2,), (1,), (3,))
     assert (card.start, card.unit) == ((Decimal("0.15"),), Decimal("0.2"))
     assert card.prediction(8) == Decimal("1.75")
