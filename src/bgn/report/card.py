@@ -20,8 +20,8 @@ _MOST_RULES = 40  # of a card of points
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What the lines of a card say, in the order of the equation's terms: the start; what each rule adds, as text and as
-    `numbers`; how points are read; what rules add to each of several classes (`columns`)."""
+    """What the lines of a card say, in the order of the equation's terms: the start; what each rule adds, as text and
+    as `numbers`; how points are read; what rules add to each of several classes (`columns`)."""
 
     start: str
     adds: list[str]
