@@ -57,7 +57,6 @@ NOT_OURS = {"average_precision", "compresslevel", "loglevel", "linewidth", "line
 NOT_YET = {
     "src/bgn",
     "src/bgn/engines",
-    "src/bgn/explain",
     "src/bgn/export",
     "src/bgn/grow",
     "src/bgn/inputs",
@@ -67,7 +66,6 @@ NOT_YET = {
     "src/bgn/show",
     "tests",
     "tests/engines",
-    "tests/explain",
     "tests/export",
     "tests/grow",
     "tests/inputs",
