@@ -19,6 +19,7 @@ import pyarrow as pa
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
+from bgn.grow.history import choose_size
 from bgn.inputs import cells, prepare
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
@@ -46,6 +47,7 @@ from bgn.inputs.training import (
     tally_target,
     to_labels,
 )
+from bgn.model.categories import RARE
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation
@@ -502,3 +504,38 @@ def _training_frame(reader: BlockReader, part: Any, first: int, one_hot: bool, e
     if one_hot:
         table = pa.table({name: cells.numbers(table.column(name)) for name in table.column_names})
     return table.to_pandas()[rows].assign(**{reader.target: to_labels(block.y[rows], reader.classes)})
+
+
+def fit_rows(
+    model: Any, rows: TrainingRows | Streamed | Clustered, target: str, size: int | None = None
+) -> tuple[Any, TrainingRows]:
+    """Fit a model, and keep the size at most that is wanted; its columns know how they are read from a raw dataset.
+
+    Returns the model, and the rows it was fitted to, or some of them.
+    """
+    kept = rows.fit(model)
+    model.set_params(verbose=0)
+    history = model.history_
+    if size is not None and history.best_size > size:
+        narrow = history.paths[history.best_layer][: size + 1]
+        model = model.with_terms(choose_size(narrow, model.select, history.n_validation))
+    schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, target, kept.X)
+    model.history_ = model.history_.with_schema(schema)
+    model.network_ = model.history_.network()
+    if hasattr(model, "intervals_"):
+        model.intervals_ = replace(model.intervals_, network=model.network_)
+    return model, replace(kept, preparation=replace(kept.preparation, schema=schema))
+
+
+def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
+    """Return the columns of a network with how they are read from a raw dataset, what is imputed, and which of 0 and 1
+    stand for a rare category."""
+    columns = []
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
+    for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
+        typical = column.typical if other.typical is None else other.typical
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(
+            replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare)
+        )
+    return replace(schema, columns=tuple(columns), target=target)

@@ -39,20 +39,7 @@ _MOST_CHANGES = 200  # of one request
 
 @dataclass(frozen=True)
 class ModelApp:
-    """A model, the rows of its page, and where edits may be saved.
-
-    Parameters
-    ----------
-    file : ModelFile
-        What was read from the model's file.
-    facts : Facts
-        What the page says, from the rows of the table.
-    title : str, optional
-        Heading of the page.
-    save_to : path, optional
-        The only file that is ever written; None for none.
-    rows : bool, default True
-        Whether the page lists rows, and readers can look them up.
+    """A model, the facts of its page and its heading, the only file that is ever written, and whether rows are shown.
 
     Examples
     --------
@@ -83,7 +70,7 @@ class ModelApp:
             "file": self._file, "save": self._save,
         }  # fmt: skip
         if name not in answers:
-            raise BadRequest("There is no such question.")
+            raise BadRequest("There is no such request.")
         with self._one_at_a_time, np.errstate(all="ignore"):
             try:
                 content = answers[name](body)
@@ -204,7 +191,7 @@ class ModelApp:
             return {"to": labels[number]}
         if len(labels) > 2 and self.facts.original.linear:
             raise BadRequest(
-                "This model has straight lines and more than two classes: no probability can be proven to be reached. "
+                "This model has linear terms and more than two classes: no probability can be proven to be reached. "
                 "Leave the percentage empty to ask for the class."
             )
         if not 0 <= (share := next(iter(ends.values()))) <= 1:
@@ -280,7 +267,7 @@ def _change(editor: Editor, change: Mapping[str, Any], line: int, rule: int) -> 
         columns, yes = editor.network.rules[rule].columns, change.get("yes")
         categories = editor.network.schema.columns[columns[0]].categories
         if len(columns) != 1 or categories is None:
-            raise BadRequest("This question is not about one category.")
+            raise BadRequest("This rule is not about one category.")
         code = requests.read_whole(change.get("category"), "category", -1, len(categories) - 1)
         if not isinstance(yes, bool):
             raise BadRequest(f"yes must be true or false; got {requests.shown(yes)}.")

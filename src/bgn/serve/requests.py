@@ -21,14 +21,7 @@ class BadRequest(ValueError):
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body holds.
-
-    Examples
-    --------
-    >>> from bgn.serve.requests import parse
-    >>> parse(b'{"row": [1, null]}')
-    {'row': [1, None]}
-    """
+    """Return the JSON object that a body holds."""
 
     def refuse_constant(name: str) -> None:
         raise ValueError(f"{name} is not a number")
@@ -86,7 +79,7 @@ def read_row(value: Any, network: Network) -> Floats:
             continue
         row[j] = read_number(cell, quote_name(column.name, 60))
         if column.categories is not None and row[j] not in range(len(column.categories)):
-            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {shown(cell)}.")
+            raise BadRequest(f"{quote_name(column.name, 60)} has no category number {shown(cell)}.")
     return row
 
 

@@ -1,4 +1,4 @@
-"""HTTP around an application, on the standard library: one page and its questions, behind a token, on this machine.
+"""HTTP around an application, on the standard library: one page and its requests, behind a token, on this machine.
 
 What guards it: the address holds a random token, compared in constant time; requests must name a host that is this
 server's (against DNS rebinding) and come from its own page; bodies are JSON of bounded size; nothing else is served.
@@ -38,15 +38,7 @@ _NOTHING = "There is nothing here. Use the address that bgn serve printed."
 
 
 class ModelServer(ThreadingHTTPServer):
-    """A server of one application.
-
-    Parameters
-    ----------
-    app : ModelApp
-    host : str, default "127.0.0.1"
-    port : int, default 0
-        0 for any that is free.
-    """
+    """A server of one application; port 0 is any that is free."""
 
     daemon_threads = True
     allow_reuse_address = False
@@ -137,7 +129,7 @@ class _Requests(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        """Answer a question of the page."""
+        """Answer a request of the page."""
         if (place := self._place()) is None:
             return
         if not place.startswith("api/"):
