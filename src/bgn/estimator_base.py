@@ -395,7 +395,6 @@ class GrownEstimator(BaseEstimator):
             self._calibrate(X, y, weight, rows)
 
     def _calibrate(self, X: Any, y: Any, weight: Floats | None, rows: OpenRows) -> None:
-        """Fit intervals to the validation rows."""
         hashes = row_hashes(X.T, y, rows.seeds[0], rows.threads)
         chosen = np.ones(len(X), dtype=bool)
         if rows.held_out is None:
@@ -573,7 +572,6 @@ class GrownEstimator(BaseEstimator):
         bgn.save(self._fitted(), path, units=units)
 
     def _intervals(self, X: Any, share: float, groups: Any) -> Any:
-        """Return the intervals of rows, or say why there are none."""
         intervals = getattr(self, "intervals_", None)
         remedy = (
             "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those "
