@@ -45,13 +45,12 @@ from bgn.model.step import Bools, Floats
 from bgn.model.values import dense_blocks, is_sparse
 
 if TYPE_CHECKING:
-    from bgn.explain.certify import Certificates
     from bgn.explain.counterfactual import Counterfactual
     from bgn.explain.effects import Effect, PairEffect
-    from bgn.explain.extremes import Extremes
     from bgn.explain.frontier import Frontier
     from bgn.explain.importance import Importance
     from bgn.explain.margin import Margin
+    from bgn.explain.proofs import Certificates, Extremes
     from bgn.explain.shap import Explanation
     from bgn.explain.simplify import Simplified
 
