@@ -49,23 +49,23 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     >>> [text.get_text() for text in ax.texts][2:5]
     ['income', 'age', 'income ≥ 65.46']
     """
-    found = None if X is None else importance_of(model, X)
-    drawing = draw(model, found, digits)
+    importance = None if X is None else importance_of(model, X)
+    drawing = draw(model, importance, digits)
     if ax is None:
         ax = axes(None, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
         ax.set_axis_off()
     else:
         ax.set_axis_off()
-        drawing = _readable(lambda sheet: draw(model, found, digits, sheet=sheet), _room(ax))
+        drawing = _readable(lambda sheet: draw(model, importance, digits, sheet=sheet), _space(ax))
     ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
-    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(_room(ax), drawing)))
+    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(_space(ax), drawing)))
     return ax
 
 
-def _room(ax: Any) -> tuple[float, float]:
+def _space(ax: Any) -> tuple[float, float]:
     """Return how many points wide and tall axes are, or will be where a layout gives them all of their figure."""
     figure = ax.get_figure()
-    if len(figure.axes) > 1:  # others may yet take room
+    if len(figure.axes) > 1:  # others may yet take space
         wide, tall = inches(ax)
         return 72.0 * wide, 72.0 * tall
     figure.draw_without_rendering()
@@ -73,21 +73,21 @@ def _room(ax: Any) -> tuple[float, float]:
     return 72.0 * float(box.width) / figure.dpi, 72.0 * float(box.height) / figure.dpi
 
 
-def _scales(room: tuple[float, float], drawing: Drawing) -> tuple[float, float]:
+def _scales(space: tuple[float, float], drawing: Drawing) -> tuple[float, float]:
     """Return how many points of the figure a point of the drawing gets, across and down."""
-    return room[0] / (drawing.width + 8), room[1] / (drawing.height + 8)
+    return space[0] / (drawing.width + 8), space[1] / (drawing.height + 8)
 
 
-def _readable(drawn: Callable[[Sheet], Drawing], room: tuple[float, float]) -> Drawing:
+def _readable(drawn: Callable[[Sheet], Drawing], space: tuple[float, float]) -> Drawing:
     """Return the roomiest drawing whose letters can be read there, or else the smallest there is."""
     needed = READABLE / 10.0
     drawing = drawn(WIDE)
     for sheet in (WIDE, *_TIGHTER):
-        if _scales(room, drawn(sheet))[0] < needed and sheet is not _TIGHTER[-1]:
+        if _scales(space, drawn(sheet))[0] < needed and sheet is not _TIGHTER[-1]:
             continue
         for most in (None, *_FEWER):
             drawing = drawn(replace(sheet, most=most))
-            if _scales(room, drawing)[1] >= needed:
+            if _scales(space, drawing)[1] >= needed:
                 return drawing
     return drawing
 
