@@ -171,11 +171,11 @@ def test_the_newest_version_says_as_much_as_the_first(path: Path, tmp_path: Path
 
 def test_thresholds_that_depend_on_categories_load_from_version_2_and_read_as_and_and_or(tmp_path: Path) -> None:
     columns = [{"name": "hour", "whole": True}, {"name": "city", "levels": ["Lille", "Nice"]}, "wind"]
-    neurons = [
+    conditions = [
         {"columns": [0, 1], "weights": [1.0, [0.0, -5.0]], "threshold": 11.0, "gaps": [12.0, -5.0]},
         {"columns": [1, 2], "weights": [[2.5, 0.0], -1.0], "threshold": -4.0, "missing": True},
     ]
-    network = {"layers": [neurons], "output_weights": [35.5, -1.25], "base": 100.0}
+    network = {"layers": [conditions], "output_weights": [35.5, -1.25], "base": 100.0}
     content = {
         "format": "bgn model", "version": 2, "library": "0.2.0", "kind": "network", "units": {}, "settings": None,
         "schema": {"columns": columns, "target": "rentals"}, "network": network, "history": None, "figures": {},

@@ -27,7 +27,7 @@ class KeptCategories:
     Examples
     --------
     >>> import bgn
-    >>> from bgn.model.schema import Schema
+    >>> from bgn.model.schema import Column, Schema
     >>> schema = Schema((Column("age"), Column("name", categories=("Ann", "Bob", "Eve"), rare=(0, 2))))
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, schema=schema)
     >>> KeptCategories.of(network).schema(schema).columns[1].categories
