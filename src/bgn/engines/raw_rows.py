@@ -68,15 +68,20 @@ class Survey:
     counts: Integers
     missing: NDArray[np.bool_]
 
+    def merged(self, other: Survey) -> Survey:
+        """The rows of both."""
+        return Survey(
+            self.n_rows + other.n_rows, self.total + other.total, min(self.low, other.low), max(self.high, other.high),
+            self.counts + other.counts, self.missing | other.missing,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of every row.
-
-    Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose hash is at most `edge`
-    validate; of the others those below `limit` are the sample. `coding` turns the table's columns to the engine's.
-    Rows that validate have a loss of their own, `validation_loss`, if there is one; its grids are those of `loss`.
-    """
+    """What becomes of every row. Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose
+    hash is at most `edge` validate; of the others those below `limit` are the sample. `coding` turns the table's
+    columns to the engine's. Rows that validate have a loss of their own, `validation_loss`, if there is one; its grids
+    are those of `loss`."""
 
     seed: int
     exponent: int | None
@@ -102,10 +107,8 @@ class Sample:
 
 
 class RawRows(RawBlock):
-    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights.
-
-    Arrays here, tensors in :class:`bgn.engines.gpu.tensors.RawTensors`, which says what it does otherwise.
-    """
+    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights. Arrays here,
+    tensors in :class:`bgn.engines.gpu.tensors.RawTensors`, which says what it does otherwise."""
 
     def __init__(self, columns: Any, target: Any, weight: Any = None, threads: int = 1) -> None:
         self.columns, self.target, self.weight, self.threads = columns, target, weight, threads
@@ -236,10 +239,8 @@ class _HashedRows:
 
 
 def weight_exponent(source: RowSource) -> int:
-    """The power of two that makes row weights whole once they are rounded.
-
-    Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
-    """
+    """The power of two that makes row weights whole once they are rounded. Whole numbers stay as they are. Others are
+    rounded to a grid of which their total has about 2**30 steps."""
     weights = source.ask(RawBlock.weights)
     check_reach(max(part.largest for part in weights))
     if all(part.whole for part in weights) and sum(part.total for part in weights) <= 2**31:

@@ -136,10 +136,8 @@ def target_blocks(given: RowArguments) -> Iterator[Any]:
 def source_of(
     estimator: Any, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
 ) -> tuple[RowSource, Schema]:
-    """Return rows, checked and of one length, as the source of an engine; also what their columns are.
-
-    Without a schema the columns are decided on, and the estimator takes note of them; with one they are known again.
-    """
+    """Return rows, checked and of one length, as the source of an engine; also what their columns are. Without a schema
+    the columns are decided on, and the estimator takes note of them; with one they are known again."""
     if on_gpu(given.X):
         return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
@@ -187,10 +185,8 @@ def that_count(weight: Any) -> NDArray[np.bool_] | None:
 
 def _is_mixed(X: Any) -> bool:
     """True for an array that may hold more than numbers, and for a table that is none of arrays."""
-    return type(X).__module__.partition(".")[0] == "pyarrow" or _is_mixed_array(X)
-
-
-def _is_mixed_array(X: Any) -> bool:
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        return True
     return labels_of(X) is None and np.asarray(X).dtype.kind in "OUTmM"
 
 
@@ -213,10 +209,8 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
 
 
 def rows_in_memory(estimator: Any, X: Any) -> Floats:
-    """A table in memory, with the columns that a fitted estimator knows, as its network reads it.
-
-    Levels that were not there at fit count as missing, and a warning says which.
-    """
+    """A table in memory, with the columns that a fitted estimator knows, as its network reads it. Levels that were not
+    there at fit count as missing, and a warning says which."""
     X, schema = dense(to_array(X)), estimator.network_.schema
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
         X = frames.pick_known_columns(X, names_of(estimator) or ())

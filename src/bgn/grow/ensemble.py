@@ -7,21 +7,20 @@ other: they grow side by side where rows are in memory, one after the other else
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from bgn.grow.history import History, LossesAtSize, Monitor, Record
+from bgn.grow.history import History, LossesAtSize, Monitor, Record, Steps
 from bgn.grow.network import GrowthRows, grow_network
 from bgn.model.ensemble import mean_of
 from bgn.model.network import Network
 from bgn.model.schema import Schema
-from bgn.tabular import Columns, Tabular
 
 _REASONS = ("interrupted", "callback", "max_seconds")
 # Linear terms are worse from so many standard errors of the difference on; the best of many settings seems better.
@@ -29,7 +28,7 @@ _SURE = 4.0
 
 
 @dataclass(frozen=True, repr=False)
-class EnsembleHistory(Tabular):
+class EnsembleHistory(Steps):
     """The growth of several networks whose mean was taken.
 
     Attributes
@@ -70,16 +69,6 @@ class EnsembleHistory(Tabular):
         reasons = list(dict.fromkeys(member.stopped for member in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
         return cls(tuple(member.with_schema(schema) for member in members), layer, size, stopped)
-
-    def _columns(self) -> Columns:
-        names = [field.name for field in fields(Record)]
-        return {name: [getattr(record, name) for record in self.records] for name in names}
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -154,10 +143,8 @@ class EnsembleHistory(Tabular):
 
 def _linear_or_not(members: Sequence[History], select: str) -> list[History]:
     """The networks as they are; all of linear terms alone, if these validate better; or every second of these, if they
-    are worse by less than noise, to one network at least.
-
-    All networks together tell that better than each by itself: they leave out different rows.
-    """
+    are worse by less than noise, to one network at least. All networks together tell that better than each by itself:
+    they leave out different rows."""
     known = [member.linear_alone for member in members if member.linear_alone is not None]
     if len(known) == len(members):
         count, worse = len(known), [alone.worse for alone in known]

@@ -102,10 +102,8 @@ class Snapshot(_MeanLosses):
     linear_coef: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def distinct(self) -> Snapshot:
-        """The same with rules that ask the same rule as one, their output weights added up.
-
-        Growth may ask again: under a ridge penalty, what several share is shrunk less.
-        """
+        """The same with equal rules as one, their output weights added up. Growth may ask again: under a ridge penalty,
+        what several share is shrunk less."""
         places = {rule: k for k, rule in enumerate(dict.fromkeys(self.rules))}
         if len(places) == len(self.rules):
             return self
@@ -113,12 +111,6 @@ class Snapshot(_MeanLosses):
         weights = np.zeros((len(places), *self.output_weights.shape[1:]))
         np.add.at(weights, [places[rule] for rule in self.rules], values.reshape(self.output_weights.shape))
         return replace(self, rules=tuple(places), output_weights=weights / over)
-
-    def with_missing(self, schema: Schema) -> Snapshot:
-        """The same with missing values under its lines as a schema has them."""
-        return replace(
-            self, linear=tuple(replace(one, missing=schema.columns[one.column].typical) for one in self.linear)
-        )
 
     def layer(self, n_inputs: int) -> Layer:
         """The rules as a hidden layer."""
@@ -128,9 +120,7 @@ class Snapshot(_MeanLosses):
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
     """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
-
-    Predictions have one column per width, and a third axis where there are several classes.
-    """
+    Predictions have one column per width, and a third axis where there are several classes."""
 
     predictions: NDArray[np.float64]
     targets: NDArray[np.float64]
@@ -149,8 +139,24 @@ class LinearAlone:
     noise: float
 
 
+class Steps(Tabular):
+    """What the histories of one network and of several have in common: a sequence of records."""
+
+    records: Any
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(Record)]
+        return {name: [getattr(record, name) for record in self.records] for name in names}
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
 @dataclass(frozen=True, repr=False)
-class History(Tabular):
+class History(Steps):
     """The growth of a network, step by step and width by width.
 
     Attributes
@@ -207,16 +213,6 @@ class History(Tabular):
     bounds: tuple[float, float] | None = None
     linear_alone: LinearAlone | None = None
 
-    def _columns(self) -> Columns:
-        names = [field.name for field in fields(Record)]
-        return {name: [getattr(record, name) for record in self.records] for name in names}
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
     @property
     def cross_validated(self) -> bool:
         """Whether the validation losses of the widths come from cross-validation: no step has one of its own."""
@@ -270,7 +266,12 @@ class History(Tabular):
 
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns, and what their missing values count as."""
-        paths = tuple(tuple(snapshot.with_missing(schema) for snapshot in path) for path in self.paths)
+
+        def known(snapshot: Snapshot) -> Snapshot:
+            linear = (replace(term, missing=schema.columns[term.column].typical) for term in snapshot.linear)
+            return replace(snapshot, linear=tuple(linear))
+
+        paths = tuple(tuple(map(known, path)) for path in self.paths)
         return replace(self, schema=schema, paths=paths)
 
     def __repr__(self) -> str:

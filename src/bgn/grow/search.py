@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, CutRequest, Engine, Floats, LinearTerm, Output
+from bgn.engines.protocol import Cut, CutRequest, Floats, LinearTerm, Output
+from bgn.engines.reduce import Engine
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
-from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
@@ -238,11 +238,9 @@ class Attempts:
         return sample if fewer else None
 
     def _foreseen(self, penalty: float) -> SearchSettings:
-        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
-
-        What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
-        rules are asked alone.
-        """
+        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows. What is grown
+        there, without replacement, is judged by all rows that validate. Where time is too short to tell, rules are
+        asked alone."""
         sample, validation, (seed, _, layer), watch = (
             self._sampled, self._rows.validation, self._place, watch_for(self._monitor)
         )  # fmt: skip
@@ -269,10 +267,8 @@ class Attempts:
             self.best = attempt
 
     def _with_linear(self, least: float) -> None:
-        """Linear terms beside rules, where they are better by more than a part of the noise.
-
-        Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
-        """
+        """Linear terms beside rules, where they are better by more than a part of the noise. Many steps along a line
+        are to be shrunk, the line that takes their place is not: so the `least` penalty, too."""
         assert self.best is not None
         plain, tried, one = self.best, list[Attempt](), self._settings.ensemble == 1
         for linear_factor in GAIN_FACTORS if one else self._promising(plain):
@@ -336,7 +332,7 @@ def penalties(rows: RowSets, settings: SearchSettings, among_folds: bool = False
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: RowSets, settings: SearchSettings, wanted: Constraints) -> DirectionFinder:
+def _finder(rows: RowSets, settings: SearchSettings, wanted: Constraints) -> Lasso | Search:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
         return Search(rows, most, settings.digits, settings.simplicity, wanted)
@@ -428,10 +424,8 @@ class Sweeper(_Shrinkable):
         self._best: dict[int, State] = {0: self.state}
 
     def plan(self, sweeps: int) -> SweepPlan:
-        """Grow, then go down and up again so many times; the rules of the best layer of every width.
-
-        The first sweep passes every width, the others the upper half, where there is most to find.
-        """
+        """Grow, then go down and up again so many times; the rules of the best layer of every width. The first sweep
+        passes every width, the others the upper half, where there is most to find."""
         try:
             self._up()
             for number in range(sweeps):
@@ -452,15 +446,12 @@ class Sweeper(_Shrinkable):
 
     def _down(self, low: int) -> None:
         while self.state.n_rules > max(low, 2) and not self.monitor.out_of_time():
-            self._take_out(self._least_useful())
+            # Of a random half of the rules the one that costs least: always the same one would lead back up.
+            costs, some = self.fitter.costs(self.state), self.rng.permutation(self.state.n_rules)
+            some = some[: (self.state.n_rules + 1) // 2]
+            self._take_out(int(some[np.argmin(costs[some])]))
             self._replace()
             self._compare()
-
-    def _least_useful(self) -> int:
-        """Of a random half of the rules, the one that costs least: always the same one would lead back up."""
-        costs = self.fitter.costs(self.state)
-        some = self.rng.permutation(self.state.n_rules)[: (self.state.n_rules + 1) // 2]
-        return int(some[np.argmin(costs[some])])
 
     def _compare(self) -> None:
         """Go on from the best layer of this width, be it this one or an earlier one."""
@@ -604,7 +595,9 @@ class DraftedGrowth(LayerGrowth):
 
     def _add(self) -> bool:
         if self._draft is not None:
-            if self._tells(self._draft) and self._draft.advance() and self._take_over(self._draft):
+            # A draft tells what is left to explain while its loss beside that of all rows is about what it was.
+            tells = self._train_loss() <= _ABOUT * self._loss_ratio * self._draft.loss
+            if tells and self._draft.advance() and self._take_over(self._draft):
                 return True
             self._go_on()
         return super()._add()
@@ -612,10 +605,6 @@ class DraftedGrowth(LayerGrowth):
     def _replace(self) -> None:
         if self._draft is None:
             super()._replace()
-
-    def _tells(self, draft: Draft) -> bool:
-        """Whether a draft can tell what is left to explain: its loss beside that of all rows is about what it was."""
-        return self._train_loss() <= _ABOUT * self._loss_ratio * draft.loss
 
     def _take_over(self, draft: Draft) -> bool:
         """Ask what the draft asks, or at least its last rule beside one's own; False, and nothing has changed,

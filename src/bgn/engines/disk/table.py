@@ -99,14 +99,12 @@ class BlockwiseRows(ABC):
 
 
 class FileTable(BlockwiseRows):
-    """Rows in files, with the columns to read, perhaps a target and weights.
-
-    `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
-    are the columns to read where columns have names. With `missing` the columns may hold what a frame may: numbers with
-    missing values, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
-    `categorical_features` as for :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the
-    target is a column of labels, and numbers of classes are read.
-    """
+    """Rows in files, with the columns to read, perhaps a target and weights. `target` and `weight` are a column of the
+    files, an array of one value per row, or a path to such an array. `known` are the columns to read where columns have
+    names. With `missing` the columns may hold what a frame may: numbers with missing values, words, dates; `schema`
+    says how to read them or, if it is None, is learnt from the files, with `categorical_features` as for
+    :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the target is a column of labels,
+    and numbers of classes are read."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ from bgn.engines.protocol import (
     RowPart,
     tables_of,
 )
-from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
+from bgn.engines.reduce import PROBES, Best, Engine, Sieve, region_keys
 from bgn.model.gpu import project
 from bgn.model.term import Oblique, Projection
 
@@ -213,10 +213,8 @@ def line_up_cells(rows: ProjectedRows, sieve: Sieve, total: Total) -> Lined:
 
 def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, rows: Total) -> Tensor:
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
-
-    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
-    its start. See :func:`bgn.engines.kernels.cuts.prune_cells`.
-    """
+    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to its
+    start. See :func:`bgn.engines.kernels.cuts.prune_cells`."""
     n, s, _ = reached
     own = reached[2] - before[2]
     first, last, low, high = before[0] + 1, n - 1, s - own, before[1] + own
@@ -408,10 +406,12 @@ class TensorPart(RowPart):
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         return self._known_or_made(output)[1:]
 
+    _same: ClassVar[Any] = staticmethod(Output.same)
+
     def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         """Differences and residuals of `output`, and the sum of the residuals."""
         for known, diff, residual, total in self._known:
-            if known.same(output):
+            if self._same(known, output):
                 return diff, residual, total
         made = self._work_out(output)
         self._known = [*self._known[:1], (output, *made)]
@@ -446,11 +446,10 @@ class TensorPart(RowPart):
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
     def pulls(self, n_rules: int) -> Integers:
-        return self._pulls(self.residual(self.output)[0], n_rules)[:, None]
+        def sums(residual: Tensor) -> Integers:
+            return numbers([self._sum(residual), *(self._sum(residual, self.answers.of(k)) for k in range(n_rules))])
 
-    def _pulls(self, residual: Tensor, n_rules: int) -> Integers:
-        fired = (self._sum(residual, self.answers.of(slot)) for slot in range(n_rules))
-        return numbers([self._sum(residual), *fired])
+        return np.stack([sums(residual) for residual in self._residuals()], axis=1)
 
     def overlaps(self, slot: int, n_rules: int) -> Integers:
         fires = self.answers.of(slot)
@@ -559,7 +558,7 @@ def _joined(sums: Sequence[Tensor]) -> Integers:
     return torch.cat(list(sums)).cpu().numpy()
 
 
-class TensorEngine(MergedEngine[TensorPart]):
+class TensorEngine(Engine[TensorPart]):
     """Rows in tensors, in one part."""
 
     def __init__(self, part: TensorPart, loss: Loss) -> None:
@@ -586,18 +585,12 @@ class TensorEngine(MergedEngine[TensorPart]):
 class ClassTensorPart(TensorPart):
     """Rows on one device, with one line of differences and residuals per class."""
 
+    _same = staticmethod(Output.same_scores)
+
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         residuals = self._known_or_made(output)[1]
         residual = seen(residuals, output.contrast or (0,) * len(residuals))
         return residual, self._total(self._sum(residual))
-
-    def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        for known, diff, residuals, total in self._known:
-            if known.same_scores(output):
-                return diff, residuals, total
-        made = self._work_out(output)
-        self._known = [*self._known[:1], (output, *made)]
-        return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         diffs_of_classes = []
@@ -608,9 +601,6 @@ class ClassTensorPart(TensorPart):
 
     def _residuals(self) -> Sequence[Tensor]:
         return list(self._known_or_made(self.output)[1])
-
-    def pulls(self, n_rules: int) -> Integers:
-        return np.stack([self._pulls(residual, n_rules) for residual in self._known_or_made(self.output)[1]], axis=1)
 
     def explained(self, n_rules: int, shift: int) -> int:
         keys, heavy, weights, sums = self.answers.keys(n_rules), self.weight, None, []

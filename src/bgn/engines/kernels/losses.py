@@ -175,9 +175,7 @@ def _logarithm(total):
 @compiled
 def logistic_residuals(diff, target, weight, about, start, stop, out, limbs):
     """Write the share of certainty that each row lacks, in steps, signed by its class; add the losses to `limbs`.
-
-    `about`: table, limit and shift.
-    """
+    `about`: table, limit and shift."""
     table, limit, shift = about
     weighted = len(weight) > 0
     half = (1 << shift) >> 1
@@ -217,10 +215,8 @@ def logistic_losses(diff, target, weight, table, limit, shift, start, stop, out)
 
 @compiled
 def logistic_powers(diff, target, weight, about, start, stop, out):
-    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
-
-    `about`: table, limit, shift and the largest loss.
-    """
+    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30. `about`: table,
+    limit, shift and the largest loss."""
     table, limit, shift, largest = about
     weighted = len(weight) > 0
     total = 0
@@ -265,10 +261,8 @@ def _softmax_loss(own, largest, total, limit, shift):
 
 @compiled
 def softmax_residuals(diff, target, weight, about, start, stop, out, limbs):
-    """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`.
-
-    `about`: table, limit and shift.
-    """
+    """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`. `about`:
+    table, limit and shift."""
     _, limit, shift = about
     weighted = len(weight) > 0
     shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
@@ -318,10 +312,8 @@ def softmax_losses(diff, target, weight, table, limit, shift, start, stop, out):
 
 @compiled
 def softmax_powers(diff, target, weight, about, start, stop, out):
-    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
-
-    `about`: table, limit, shift and the largest loss.
-    """
+    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30. `about`: table,
+    limit, shift and the largest loss."""
     table, limit, shift, most = about
     weighted = len(weight) > 0
     shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
