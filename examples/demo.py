@@ -26,19 +26,14 @@ for_lines = pd.get_dummies(X.astype({"hour": str, "month": str}), dtype=float).f
 
 
 def rules(X_train, y_train):
-    """Return at most ten conditions: rules about the hour may differ on days off, all others name one column."""
+    """Return a model of at most ten conditions: the hour's rules may differ on days off, others name one column."""
     alone = [{name} for name in X if name not in ("hour", "day_off")]
     model = bgn.BGNRegressor(
         max_terms=6, max_linear=0, interaction_cst=[{"hour", "day_off"}, *alone], bounds=(0, np.inf), random_state=0
     ).fit(X_train, y_train)
-    while conditions(model) > SIZE:
-        model = model.with_terms(model.network_.widths[0] - 1)
+    while model.n_conditions_ > SIZE:
+        model = model.with_terms(len(model.network_.terms) - 1)
     return model
-
-
-def conditions(model):
-    """Return how many conditions a reader reads: a rule about two columns has two."""
-    return np.count_nonzero(model.network_.layers[0].reads)
 
 
 tree = DecisionTreeRegressor(max_leaf_nodes=SIZE + 1, random_state=0)
@@ -63,7 +58,7 @@ for split in range(SPLITS):
 
 print("How many bicycles are hired in Washington in an hour? Add up what applies:\n")
 print(shown.equation())
-size = f"bgn, {shown.network_.widths[0]} rules, {conditions(shown)} conditions"
+size = f"bgn, {len(shown.network_.terms)} rules, {shown.n_conditions_} conditions"
 print(f"\nHow far off is that? Root mean squared error on test rows, mean of {SPLITS} splits ± standard error:\n")
 for name, scores in errors.items():
     standard_error = np.std(scores, ddof=1) / np.sqrt(SPLITS)

@@ -57,9 +57,9 @@ def run(task: Task) -> dict[str, Any]:
     if task.method == "building":
         steps = [(layer, width) for layer, path in enumerate(history.paths) for width in range(1, len(path))]
         return {"networks": [plain(history.network(width, layer)) for layer, width in steps], "names": list(rows.names)}
-    kept = ("layer", "width", "kind", "train_mse", "validation_mse", "bound")
+    kept = ("layer", "n_terms", "kind", "train_mse", "validation_mse", "bound")
     records = [{name: getattr(record, name) for name in kept} for record in history.records]
-    return {"records": records, "best_layer": history.best_layer, "best_width": history.best_size}
+    return {"records": records, "best_layer": history.best_layer, "best_size": history.best_size}
 
 
 def plain(network: Network) -> dict[str, Any]:
@@ -199,11 +199,11 @@ def _heights(size: int, tallest: int) -> list[float]:
 
 
 def _paths(records: list[Any]) -> list[list[Any]]:
-    """Return the layers at every width, as far as their records tell: what a width came to."""
+    """Return the layers at every size, as far as their records tell: what a size came to."""
     paths = []
     for layer in sorted({record.layer for record in records}):
         reached = {record.n_terms: record for record in records if record.layer == layer}
-        paths.append([reached.get(width, reached[min(reached)]) for width in range(max(reached) + 1)])
+        paths.append([reached.get(size, reached[min(reached)]) for size in range(max(reached) + 1)])
     return paths
 
 
@@ -215,7 +215,7 @@ def _growth(run: Run) -> Callable[[Any], None]:
     renamed = [{losses.get(name, name): value for name, value in record.items()} for record in run.figures["records"]]
     records = [SimpleNamespace(**record) for record in renamed]
     history = SimpleNamespace(
-        records=records, best_layer=run.figures["best_layer"], best_size=run.figures["best_width"],
+        records=records, best_layer=run.figures["best_layer"], best_size=run.figures["best_size"],
         paths=_paths(records), link="identity", cross_validated=False,
     )  # fmt: skip
     return lambda canvas: plots.growth(history, ax=canvas.subplots())

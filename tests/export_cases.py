@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bgn import Layer, Network
+from bgn import Layer, Linear, Member, Missing, Network, Rule, Threshold
 from bgn.model.schema import Column, Schema
-from bgn.model.term import Oblique, Projection
+from bgn.model.term import Condition, Oblique, Projection
 from tests.networks import linear_coef_of, mixed_networks, random_network, table_networks, town, with_linear_terms
 
 HOSTILE = (
@@ -80,7 +80,52 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
     network = random_network(8, ["a", "b", "c"], seed, second=3 if seed % 2 else 0)
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(network.widths[-1], count))
-    return with_linear_terms(Network.of_layers(network.layers, weights.round(2) if whole else weights, rng.normal(size=count).round(2), schema=network.schema, link="softmax"), rng.normal(size=(3, count)) if slopes else None)
+    return with_linear_terms(
+        Network.of_layers(
+            network.layers,
+            weights.round(2) if whole else weights,
+            rng.normal(size=count).round(2),
+            schema=network.schema,
+            link="softmax",
+        ),
+        rng.normal(size=(3, count)) if slopes else None,
+    )
+
+
+def with_rules(seed: int) -> Network:
+    """A network of rules of one to three conditions of every kind, some on the same column, and linear terms."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(
+        (Column("tenure"), Column("age", typical=30.0), Column("contract", categories=("yearly", "monthly", "none")),
+         Column("visits"), Column("own", categories=(False, True)), Column("zone", categories=(1.0, 2.5, 4.0))),
+        "churn",
+    )  # fmt: skip
+
+    def condition() -> Condition:
+        j, missing = int(rng.integers(6)), bool(rng.integers(2))
+        count = len(schema.columns[j].categories or ())
+        if rng.random() < 0.1:
+            return Missing(j)
+        if rng.random() < 0.15:
+            values = tuple(float(x) for x in rng.choice([0.0, 0.7, -2.6], size=3))
+            missing_as = (1.5, 0.7) if rng.integers(2) else None
+            return Oblique(Projection((0, 2), (1.0, values), missing_as), 0.7, None if missing_as else missing)
+        if count:
+            chosen = np.flatnonzero(rng.random(count) < 0.5).tolist()
+            return Member(j, tuple(chosen), missing)
+        threshold = float(rng.choice([18.0, 33.0, 65.46, 0.1, -2.5, 1 / 3]))
+        return Threshold(j, threshold, str(rng.choice([">=", "<", ">", "<="])), None if j == 1 else missing)
+
+    rules = [Rule([condition() for _ in range(rng.integers(1, 4))], float(-rng.integers(2))) for _ in range(8)]
+    linear = [Linear(0, 0.0, 40.0), Linear(3, -1.5)] if seed % 2 else []
+    if linear:  # which refuse a missing value that nothing is known to stand for
+        filled = [replace(column, typical=2.5) if j in (0, 3) else column for j, column in enumerate(schema.columns)]
+        schema = replace(schema, columns=tuple(filled))
+    link = ("identity", "logistic", "softmax")[seed % 3]
+    terms = [*rules, *linear, rules[0]]
+    coef = rng.normal(size=(len(terms), 3 if link == "softmax" else 1))
+    coef = coef if seed % 4 == 3 else coef.round(2)
+    return Network(np.round(rng.normal(size=coef.shape[1]), 2), terms, coef, schema=schema, link=link)
 
 
 def odd() -> list[Network]:
@@ -108,6 +153,7 @@ def odd() -> list[Network]:
 def every_kind(wide: int = 3000) -> dict[str, Network]:
     """At least one network of every kind, by name."""
     found = {"town": town(), "town twice": town().changed(base=1 / 3, link="logistic"), "hostile": hostile()}
+    found |= {f"rules {seed}": with_rules(seed) for seed in range(8)}
     found |= {f"odd {k}": network for k, network in enumerate(odd())}
     for seed in range(8):
         network = random_network(5 + 3 * seed, ["a", "b", "c", "d"], seed, second=(seed % 3) * 3)
@@ -117,13 +163,19 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
     sloped = random_network(6, ["a", "b", "c"], 3)
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
     found["slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7])
-    found["slopes, filled"] = with_linear_terms(sloped.changed(schema=replace(sloped.schema, columns=typical)), [0.3, 0.0, -1.7])
+    found["slopes, filled"] = with_linear_terms(
+        sloped.changed(schema=replace(sloped.schema, columns=typical)), [0.3, 0.0, -1.7]
+    )
     ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
     found["clipped slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7], ends)
-    found["clipped slopes, filled, bounded"] = with_linear_terms(found["slopes, filled"].changed(bounds=(-0.5, 1.0)), linear_coef_of(found["slopes, filled"]), ends)
+    found["clipped slopes, filled, bounded"] = with_linear_terms(
+        found["slopes, filled"].changed(bounds=(-0.5, 1.0)), linear_coef_of(found["slopes, filled"]), ends
+    )
     found["clipped slopes, yes or no"] = found["clipped slopes"].changed(link="logistic")
     steep = classes(2, 3, slopes=True)
-    found["classes, clipped"] = with_linear_terms(steep, linear_coef_of(steep), [[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
+    found["classes, clipped"] = with_linear_terms(
+        steep, linear_coef_of(steep), [[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]]
+    )
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
     found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
     for name in ("town", "short 3", "grown 1", "odd 1"):
@@ -193,6 +245,8 @@ def _cuts(network: Network, column: int) -> np.ndarray:
     for neuron in network.layers[0].neurons[:200]:
         if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
             found.append(neuron.threshold / (neuron.projection.coefficients[0] or 1.0))
+    found += [condition.threshold for rule in network.rules for condition in rule.conditions
+              if isinstance(condition, Threshold) and condition.column == column]  # fmt: skip
     cuts = np.array(found)
     return np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])
 

@@ -29,7 +29,6 @@ dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not install
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
-from bgn.cli.rows import DataFile  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster import ClusterTasks, HeldRows, Standing  # noqa: E402
 from bgn.engines.memory import Part  # noqa: E402
@@ -38,6 +37,7 @@ from bgn.grow.losses import Squared  # noqa: E402
 from bgn.inputs.errors import InputError  # noqa: E402
 from bgn.inputs.prepare import Choices  # noqa: E402
 from bgn.model.layer import Oblique, Projection  # noqa: E402
+from bgn.model_rows import DataFile  # noqa: E402
 from bgn.training_rows import Clustered, TrainingRequest  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import pydoc
 import re
 import shlex
 import shutil
@@ -249,6 +250,15 @@ def sessions() -> list[Any]:
         groups = ([rest] if rest else []) + [[block] for block in separate]
         parameters += [pytest.param(page, group, id=f"{page.name}:{group[0].line}") for group in groups]
     return parameters
+
+
+@pytest.mark.parametrize("page", ["api.rst", "api_baselines.rst"])
+def test_every_name_of_the_reference_is_there(page):
+    module = ""
+    for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines():
+        module = line.partition("currentmodule:: ")[2] or module
+        if re.fullmatch(r"   [A-Za-z][\w.]+", line) and line.strip() != "api_baselines":
+            assert pydoc.locate(f"{module}.{line.strip()}") is not None, line
 
 
 @pytest.mark.parametrize(("page", "session"), sessions())

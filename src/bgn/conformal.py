@@ -1,12 +1,12 @@
-"""How sure a prediction is: conformal intervals for numbers, and sets of classes, from rows that were not learnt from.
+"""How sure a prediction is: conformal intervals for numbers, and sets of classes, from validation rows.
 
 A score says how badly a row was predicted; the interval of a new row holds all targets whose score is no worse than a
 share of the scores seen. Where rows are exchangeable and had no part in the model, it holds the truth in at least that
 share of them, on average over datasets and whatever the model (Vovk et al. 2005; Lei et al. 2018). In one dataset with
 n such rows the share has a beta distribution around it, with a standard deviation of about the root of
-level (1 - level) / (n + 2) (Vovk 2012). CV+ is proven to hold 1 - 2 (1 - level) and mostly holds the level (Barber et
+coverage (1 - coverage) / (n + 2) (Vovk 2012). CV+ is proven to hold 1 - 2 (1 - coverage) and mostly holds the coverage (Barber et
 al. 2021). Rows that chose a model's size had a part in it, and rows that were cross-validated are told by other
-networks than the model: what these hold is near the level and not proven.
+networks than the model: what these hold is near the coverage and not proven.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.frames import rows_of
-from bgn.inputs.target import numbers_per_row
+from bgn.inputs.target import codes_of, numbers_per_row
 from bgn.model.network import Network
 from bgn.model.readings import network_of
 from bgn.model.step import Bools, Floats
@@ -33,8 +33,8 @@ _KEPT = np.concatenate([np.linspace(0.0, 0.8, 60), np.linspace(0.8, 1.0, 201)])
 """Ranks of the scores that are kept, as shares: intervals are wider by a thousandth of the rows at most above 0.8."""
 _MOST_OF_FOLDS = 2000  # scores that are kept for CV+
 _ROWS_PER_BIN, _MOST_BINS = 50, 20
-_LEVELS = (0.5, 0.8, 0.9, 0.95)  # that tables show
-_LEAST_SHARE = 0.05  # of the mean spread, which no bin's spread is below
+_COVERAGES = (0.5, 0.8, 0.9, 0.95)  # that tables show
+_LEAST_SHARE = 0.05  # of the mean error, which no bin's error is below
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class Calibration:
         """The rank of every score that is kept, from 1."""
         return ranks_kept(self.count)
 
-    def quantile(self, level: float) -> float:
+    def quantile(self, coverage: float) -> float:
         """Return the score that a share of all scores, the next row's included, is at most; infinite with few rows."""
-        rank = math.ceil((self.count + 1) * level - 1e-9)
+        rank = math.ceil((self.count + 1) * coverage - 1e-9)
         place = int(np.searchsorted(self.ranks, rank))
         return float(self.scores[place]) if place < len(self.scores) else math.inf
 
@@ -69,14 +69,14 @@ def ranks_kept(count: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """How large errors are by prediction: a line through `sizes` at `centres`, level beyond."""
+class ErrorScale:
+    """How large errors are by prediction: a line through `sizes` at `centers`, flat beyond."""
 
-    centres: Floats
+    centers: Floats
     sizes: Floats
 
     @classmethod
-    def of(cls, predictions: Floats, errors: Floats) -> Spread | None:
+    def of(cls, predictions: Floats, errors: Floats) -> ErrorScale | None:
         """Return the mean size of errors in bins of predictions; None where there are no errors."""
         mean = float(errors.mean())
         if not mean > 0:
@@ -86,13 +86,13 @@ class Spread:
         number = np.searchsorted(edges, predictions, side="right")
         counts = np.bincount(number, minlength=len(edges) + 1)
         there = counts > 0
-        centres = np.bincount(number, predictions, len(edges) + 1)[there] / counts[there]
+        centers = np.bincount(number, predictions, len(edges) + 1)[there] / counts[there]
         sizes = np.bincount(number, errors, len(edges) + 1)[there] / counts[there]
-        return cls(centres, np.maximum(sizes, _LEAST_SHARE * mean))
+        return cls(centers, np.maximum(sizes, _LEAST_SHARE * mean))
 
     def at(self, predictions: Floats) -> Floats:
         """Return the size of errors at predictions."""
-        return np.interp(predictions, self.centres, self.sizes)
+        return np.interp(predictions, self.centers, self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class Intervals(Tabular):
         The model.
     calibrations : mapping of group to Calibration
         Scores by group; under None where there are no groups.
-    spread : Spread or None
+    scale : ErrorScale or None
         How large errors are by prediction, where widths follow it.
     folds : tuple of Network
         For CV+ the network of each fold, grown without its rows.
@@ -121,17 +121,17 @@ class Intervals(Tabular):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 4, (400, 1))
     >>> y = network.predict(X) + rng.normal(size=400) * np.where(X[:, 0] >= 2, 2.0, 0.5)
-    >>> found = bgn.intervals(network, X, y)
-    >>> found
+    >>> intervals = bgn.intervals(network, X, y)
+    >>> intervals
     Intervals(split, 400 rows, widths by prediction)
-    >>> found.predict([[1.0], [3.0]], 0.9).round(1)
+    >>> intervals.predict([[1.0], [3.0]], 0.9).round(1)
     array([[3.2, 4.8],
            [2.7, 9.3]])
     """
 
     network: Network
     calibrations: Mapping[Any, Calibration]
-    spread: Spread | None = None
+    scale: ErrorScale | None = None
     folds: tuple[Network, ...] = ()
     fold_of: tuple[int, ...] = ()
     fold_scores: Floats = field(default_factory=lambda: np.empty(0))
@@ -141,13 +141,13 @@ class Intervals(Tabular):
         """``"split"``, ``"cv+"`` or, for classes, ``"sets"``."""
         return "cv+" if self.folds else "split" if self.network.link == "identity" else "sets"
 
-    def predict(self, X: Any, level: float = 0.9, groups: Any = None) -> Any:
+    def predict(self, X: Any, coverage: float = 0.9, groups: Any = None) -> Any:
         """Return the interval of every row, or the set of its classes.
 
         Parameters
         ----------
         X : array_like or frame, shape (rows, columns)
-        level : float, default 0.9
+        coverage : float, default 0.9
             Share of rows whose truth is to be inside.
         groups : array_like of shape (rows,), optional
             The group of every row, where the calibration had groups.
@@ -158,45 +158,41 @@ class Intervals(Tabular):
             Lower and upper ends, infinite where there were too few rows to tell, and within the bounds that the network
             has; or which classes are in the set.
         """
-        return self.predict_encoded(rows_of(self.network, X, "X"), level, groups)
+        return self.predict_encoded(rows_of(self.network, X, "X"), coverage, groups)
 
-    def predict_encoded(self, rows: Floats, level: float, groups: Any = None) -> Any:
+    def predict_encoded(self, rows: Floats, coverage: float, groups: Any = None) -> Any:
         """Return the same for rows as the network reads them."""
-        if isinstance(level, bool) or not 0 < level < 1:
-            raise ValueError(f"interval must be a share between 0 and 1, such as 0.9; got {level!r}.")
+        if isinstance(coverage, bool) or not 0 < coverage < 1:
+            raise ValueError(f"interval must be a share between 0 and 1, such as 0.9; got {coverage!r}.")
         predictions = self.network.predict_encoded(rows)
-        if self.folds:
-            return self.network.linked(self._by_folds(rows, predictions, level))
-        reach = self._reach(level, groups, len(rows))
+        unit = 1.0 if self.scale is None else self.scale.at(predictions)
+        if self.folds:  # order statistics of each fold's prediction less, or plus, a score of that fold
+            count = len(self.fold_scores)
+            place = math.ceil((count + 1) * coverage - 1e-9)
+            if place > count:
+                return self.network.linked(np.tile([-np.inf, np.inf], (len(rows), 1)))
+            centers = np.stack([network.predict_encoded(rows) for network in self.folds])[list(self.fold_of)]
+            reach = self.fold_scores[:, np.newaxis] * unit
+            low = np.partition(centers - reach, count - place, axis=0)[count - place]
+            high = np.partition(centers + reach, place - 1, axis=0)[place - 1]
+            return self.network.linked(np.column_stack([low, high]))
+        reach = self._reach(coverage, groups, len(rows))
         if self.network.link != "identity":
             return 1.0 - _of_classes(predictions) <= reach[:, np.newaxis]
-        width = reach if self.spread is None else reach * self.spread.at(predictions)
-        return self.network.linked(np.column_stack([predictions - width, predictions + width]))
+        return self.network.linked(np.column_stack([predictions - reach * unit, predictions + reach * unit]))
 
-    def _reach(self, level: float, groups: Any, count: int) -> Floats:
+    def _reach(self, coverage: float, groups: Any, count: int) -> Floats:
         """Return the score that is not exceeded, row by row."""
-        if set(self.calibrations) == {None}:
-            return np.full(count, self.calibrations[None].quantile(level))
+        known = {group: calibration.quantile(coverage) for group, calibration in self.calibrations.items()}
+        if set(known) == {None}:
+            return np.full(count, known[None])
         if groups is None:
             raise ValueError("groups must be the group of every row: the intervals were made for groups.")
         labels = labels_per_row(groups, count)
-        known = {group: each.quantile(level) for group, each in self.calibrations.items()}
-        unknown = [label for label in labels if label not in known]
-        if unknown:
+        if unknown := [label for label in labels if label not in known]:
             raise ValueError(f"groups must be of those that were calibrated, {', '.join(map(repr, known))}; "
                              f"got {unknown[0]!r}.")  # fmt: skip
         return np.array([known[label] for label in labels])
-
-    def _by_folds(self, rows: Floats, predictions: Floats, level: float) -> Floats:
-        """Return CV+ intervals: order statistics of each fold's prediction less, or plus, a score of that fold."""
-        centres = np.stack([network.predict_encoded(rows) for network in self.folds])[list(self.fold_of)]
-        width = self.fold_scores[:, np.newaxis] * (1.0 if self.spread is None else self.spread.at(predictions))
-        count = len(self.fold_scores)
-        place = math.ceil((count + 1) * level - 1e-9)
-        if place > count:
-            return np.column_stack([np.full(len(rows), -np.inf), np.full(len(rows), np.inf)])
-        low = np.partition(centres - width, count - place, axis=0)[count - place]
-        return np.column_stack([low, np.partition(centres + width, place - 1, axis=0)[place - 1]])
 
     def _columns(self) -> Columns:
         """How far predictions are to be trusted: of every group the scores that shares of its rows are at most.
@@ -206,15 +202,15 @@ class Intervals(Tabular):
         """
         groups = dict(self.calibrations) or {None: Calibration.of(self.fold_scores)}
         named = {} if set(groups) == {None} else {"group": [*groups]}
-        levels = {f"{level:.0%}": [each.quantile(level) for each in groups.values()] for level in _LEVELS}
-        return {**named, "rows": [each.count for each in groups.values()], **levels}
+        shares = {f"{share:.0%}": [own.quantile(share) for own in groups.values()] for share in _COVERAGES}
+        return {**named, "rows": [own.count for own in groups.values()], **shares}
 
     def __repr__(self) -> str:
-        count = sum(each.count for each in self.calibrations.values()) or len(self.fold_scores)
-        told = [self.method, count_of(count, "row")]
+        count = sum(own.count for own in self.calibrations.values()) or len(self.fold_scores)
+        parts = [self.method, count_of(count, "row")]
         if set(self.calibrations) not in ({None}, set()):
-            told.append(count_of(len(self.calibrations), "group"))
-        return f"Intervals({', '.join(told + ['widths by prediction'] * (self.spread is not None))})"
+            parts.append(count_of(len(self.calibrations), "group"))
+        return f"Intervals({', '.join(parts + ['widths by prediction'] * (self.scale is not None))})"
 
 
 @through_pipelines("X", targets=("y",))
@@ -248,25 +244,9 @@ def intervals(
     rows = rows_of(network, X, "X")
     if cv is not None:
         if network.link != "identity" or groups is not None:
-            raise ValueError("cv is for numbers without groups; leave out cv, and pass rows that were not learnt from.")
+            raise ValueError("cv is for numbers without groups; leave out cv, and pass validation rows.")
         return _by_folds(model, network, X, y, rows, scaled, cv, random_state)
-    return calibrated(network, rows, _targets(network, y, len(rows)), scaled, groups)
-
-
-def _targets(network: Network, y: Any, count: int) -> Floats:
-    """Return targets as numbers: of classes, those of their labels."""
-    classes = network.schema.classes
-    if network.link == "identity" or classes is None:
-        return numbers_per_row(y, "y", count)
-    labels = labels_per_row(y, count)
-    unknown = [label for label in labels if label not in classes]
-    if unknown:
-        raise ValueError(f"y must hold the classes {', '.join(map(repr, classes))}; got {unknown[0]!r}.")
-    return np.array([classes.index(label) for label in labels], dtype=np.float64)
-
-
-def calibrated(network: Network, rows: Floats, targets: Floats, scaled: bool = True, groups: Any = None) -> Intervals:
-    """Return the intervals of a network from rows as it reads them; targets of classes are their numbers."""
+    targets = numbers_per_row(y, "y", len(rows)) if network.link == "identity" else codes_of(network, y, len(rows))
     return of_predictions(network, network.predict_encoded(rows), targets, scaled, groups)
 
 
@@ -274,34 +254,32 @@ def of_predictions(
     network: Network, predictions: Floats, targets: Floats, scaled: bool = True, groups: Any = None
 ) -> Intervals:
     """Return the intervals of a network from what it, or one like it, predicted of rows it did not learn from."""
-    spread = None
+    scale = None
     if network.link == "identity":
-        errors = np.abs(targets - predictions)
-        scores = errors
+        scores = np.abs(targets - predictions)
         if scaled:
-            scores, spread = _scaled(predictions, errors)
+            scores, scale = _scaled(predictions, scores)
     else:
-        chances = _of_classes(predictions)
-        scores = 1.0 - chances[np.arange(len(targets)), targets.astype(np.int64)]
+        scores = 1.0 - _of_classes(predictions)[np.arange(len(targets)), targets.astype(np.int64)]
     if groups is None:
-        return Intervals(network, {None: Calibration.of(scores)}, spread)
+        return Intervals(network, {None: Calibration.of(scores)}, scale)
     labels = labels_per_row(groups, len(targets))
-    found = {label: Calibration.of(scores[[each == label for each in labels]]) for label in dict.fromkeys(labels)}
-    return Intervals(network, found, spread)
+    of_groups = {label: Calibration.of(scores[[other == label for other in labels]]) for label in dict.fromkeys(labels)}
+    return Intervals(network, of_groups, scale)
 
 
-def _scaled(predictions: Floats, errors: Floats) -> tuple[Floats, Spread | None]:
+def _scaled(predictions: Floats, errors: Floats) -> tuple[Floats, ErrorScale | None]:
     """Return errors by the size of others at their prediction, every row's by rows of the other half; and all sizes."""
     order = np.lexsort((errors, predictions))
     half: Bools = np.zeros(len(errors), dtype=bool)
     half[order[::2]] = True
-    spread, scores = Spread.of(predictions, errors), errors.copy()
-    if spread is None or half.all():
+    scale, scores = ErrorScale.of(predictions, errors), errors.copy()
+    if scale is None or half.all():
         return errors, None
     for some in (half, ~half):
-        others = Spread.of(predictions[~some], errors[~some])
-        scores[some] /= (others or spread).at(predictions[some])
-    return scores, spread
+        others = ErrorScale.of(predictions[~some], errors[~some])
+        scores[some] /= (others or scale).at(predictions[some])
+    return scores, scale
 
 
 def _by_folds(
@@ -316,15 +294,15 @@ def _by_folds(
         raise ValueError("cv needs an estimator, to be fitted again on folds; got a network.")
     targets = numbers_per_row(y, "y", len(rows))
     predictions, fold_of, folds = np.empty(len(rows)), np.empty(len(rows), np.int64), []
-    for number, (learnt, left) in enumerate(KFold(cv, shuffle=True, random_state=seed).split(rows)):
-        fitted = clone(model).fit(_safe_indexing(X, learnt), targets[learnt])
+    for number, (train, left) in enumerate(KFold(cv, shuffle=True, random_state=seed).split(rows)):
+        fitted = clone(model).fit(_safe_indexing(X, train), targets[train])
         folds.append(fitted.network_)
         predictions[left], fold_of[left] = fitted.network_.predict_encoded(rows[left]), number
     errors = np.abs(targets - predictions)
-    scores, spread = _scaled(predictions, errors) if scaled else (errors, None)
+    scores, scale = _scaled(predictions, errors) if scaled else (errors, None)
     kept = np.random.default_rng(seed).permutation(len(rows))[:_MOST_OF_FOLDS]
     kept = kept[np.lexsort((scores[kept], fold_of[kept]))]  # their order tells nothing of the rows
-    return Intervals(network, {}, spread, tuple(folds), tuple(fold_of[kept].tolist()), scores[kept])
+    return Intervals(network, {}, scale, tuple(folds), tuple(fold_of[kept].tolist()), scores[kept])
 
 
 def _of_classes(predictions: Floats) -> Floats:

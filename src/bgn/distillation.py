@@ -18,7 +18,7 @@ from bgn.model.step import Floats
 from bgn.tabular import Columns, Tabular
 from bgn.text import count_of
 
-# Of the rows that learn probabilities, the share that chooses the width.
+# Of the rows that learn probabilities, the share that chooses the size.
 _TO_CHOOSE = 0.2
 # Probabilities count in these parts of one; a class of less is left out.
 _PARTS = 1024
@@ -50,16 +50,16 @@ class Fidelity(Tabular):
     n_rows: int
 
     def _columns(self) -> Columns:
-        told = {name: value for name, value in asdict(self).items() if value == value}
-        return {"score": list(told), "value": list(told.values())}
+        known = {name: value for name, value in asdict(self).items() if value == value}
+        return {"score": list(known), "value": list(known.values())}
 
     def __str__(self) -> str:
-        told = [f"R2 {self.r2:.4g} against the large model on {count_of(self.n_rows, 'row')}"]
+        parts = [f"R2 {self.r2:.4g} against the large model on {count_of(self.n_rows, 'row')}"]
         if not math.isnan(self.agreement):
-            told.append(f"the same class for {self.agreement:.1%} of them")
+            parts.append(f"the same class for {self.agreement:.1%} of them")
         if not math.isnan(self.error):
-            told.append(f"error {self.error:.4g}, the large model's {self.teacher_error:.4g}")
-        return ", ".join(told)
+            parts.append(f"error {self.error:.4g}, the large model's {self.teacher_error:.4g}")
+        return ", ".join(parts)
 
 
 def distill(
@@ -81,7 +81,7 @@ def distill(
     y : array_like of shape (rows,), optional
         The true targets, to tell the errors of both models. Nothing is learned from them.
     max_terms : int, default 10
-        Most neurons of the small network.
+        Most terms of the small network.
     test_fraction : float, default 0.2
         Share of the rows of X to set aside, on which ``fidelity_`` is measured, unless `X_test` is given.
     X_test, y_test : array_like or frame, optional
@@ -118,55 +118,47 @@ def distill(
     if y is not None and len(y) != count:
         raise ValueError(f"y must have one value per row of X, {count}; got {len(y)}.")
     if X_test is None:
-        learn, judge = _shares(count, test_fraction, random_state)
-        judged, wanted = _rows_at(X, judge), teacher.values[judge]
-        known = None if y is None else np.asarray(to_array(y))[judge]
+        train, test = _shares(count, test_fraction, random_state)
+        rows, wanted = _rows_at(X, test), teacher.values[test]
+        known = None if y is None else np.asarray(to_array(y))[test]
     else:
-        learn, judged, wanted = np.arange(count), X_test, _Predictions.of(model, X_test).values
+        train, rows, wanted = np.arange(count), X_test, _Predictions.of(model, X_test).values
         known = None if y_test is None else np.asarray(to_array(y_test))
         if known is not None and len(known) != len(wanted):
             raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
     parameters = _constraints(model) | parameters | {"max_terms": max_terms, "random_state": random_state}
     student: Any
     if teacher.classes is None:
-        given = {"task": "regression"} | _bounds(model) | parameters
-        student = BGNRegressor(**given).fit(_rows_at(X, learn), teacher.values[learn])
+        ends = getattr(getattr(model, "network_", model), "bounds", None)
+        bounds = {} if ends is None else {"bounds": tuple(end if np.isfinite(end) else None for end in ends)}
+        given = {"task": "regression"} | bounds | parameters
+        student = BGNRegressor(**given).fit(_rows_at(X, train), teacher.values[train])
     else:
-        student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
-    student.fidelity_ = _fidelity(_Predictions.of(student, judged), _Predictions(wanted, teacher.classes), known)
+        student = _of_probabilities(BGNClassifier(**parameters), X, teacher, train, random_state)
+    student.fidelity_ = _fidelity(_Predictions.of(student, rows), _Predictions(wanted, teacher.classes), known)
     return student
 
 
-def _bounds(model: Any) -> dict[str, Any]:
-    """What predictions of a network do not go beyond, as a parameter."""
-    ends = getattr(getattr(model, "network_", model), "bounds", None)
-    return {} if ends is None else {"bounds": tuple(end if np.isfinite(end) else None for end in ends)}
-
-
 def _constraints(model: Any) -> dict[str, Any]:
-    """What a model was told its predictions must do, which the small one keeps, as parameters."""
+    """Return what is required of a model's predictions, which the small one keeps, as parameters."""
     names = ("monotonic_cst", "interaction_cst")
-    found = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
-    inner = _innermost(model)
-    told = [name for name in names if inner is not model and getattr(inner, name, None) is not None]
-    if told and not found:
+    kept = {name: getattr(model, name) for name in names if getattr(model, name, None) is not None}
+    inner = model  # what predicts inside pipelines, searches and transformed targets
+    while True:
+        steps = getattr(inner, "steps", None)
+        parts = [getattr(inner, name, None) for name in ("best_estimator_", "regressor_")]
+        parts += [steps[-1][1]] if isinstance(steps, list) and steps else []
+        if (deeper := next((part for part in parts if part is not None), None)) is None:
+            break
+        inner = deeper
+    lost = [name for name in names if inner is not model and getattr(inner, name, None) is not None]
+    if lost and not kept:
         warnings.warn(
-            f"the model keeps {' and '.join(told)} for the columns that its last step reads; the small model is not "
-            f"told. Pass {told[0]} for the columns of X to distill.",
+            f"the model keeps {' and '.join(lost)} for the columns that its last step reads; the small model is not "
+            f"told. Pass {lost[0]} for the columns of X to distill.",
             stacklevel=3,
         )
-    return found
-
-
-def _innermost(model: Any) -> Any:
-    """What predicts inside pipelines, searches and transformed targets."""
-    while True:
-        steps = getattr(model, "steps", None)
-        inner = [getattr(model, name, None) for name in ("best_estimator_", "regressor_")]
-        inner += [steps[-1][1]] if isinstance(steps, list) and steps else []
-        if not (known := [each for each in inner if each is not None]):
-            return model
-        model = known[0]
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,39 +221,37 @@ def _rows_at(X: Any, places: Integers) -> Any:
 
 
 def _of_probabilities(
-    student: BGNClassifier, X: Any, teacher: _Predictions, learn: Integers, seed: int | None
+    student: BGNClassifier, X: Any, teacher: _Predictions, rows: Integers, seed: int | None
 ) -> BGNClassifier:
     """Learn probabilities: each row once per class, with its probability for weight, so that the log loss is theirs.
 
-    The rows that choose the width are apart, each with a class drawn at random: none of them must be learnt from too.
+    The rows that choose the size are others, each with a class drawn at random.
     """
     assert teacher.classes is not None
     rng = np.random.default_rng(seed)
-    some, choose = _shares(len(learn), _TO_CHOOSE, seed)
-    some, choose = learn[some], learn[choose]
+    train, validation = (rows[part] for part in _shares(len(rows), _TO_CHOOSE, seed))
     labels = np.array(teacher.classes, dtype=object if isinstance(teacher.classes[0], str) else None)
-    drawn = (teacher.values[choose].cumsum(axis=1) < rng.random(len(choose))[:, None]).sum(axis=1)
-    weight = np.rint(teacher.values[some] * _PARTS).T
-    kept = [np.flatnonzero(each) for each in weight]
-    rows = np.concatenate([some[each] for each in kept])
-    y = np.concatenate([np.full(len(each), labels[k]) for k, each in enumerate(kept)])
-    known = (_rows_at(X, choose), labels[np.minimum(drawn, len(labels) - 1)])
-    weights = np.concatenate([one[each] for one, each in zip(weight, kept, strict=True)]) / _PARTS
-    return student.fit(_rows_at(X, rows), y, sample_weight=weights, eval_set=known)
+    drawn = (teacher.values[validation].cumsum(axis=1) < rng.random(len(validation))[:, None]).sum(axis=1)
+    places, codes = np.nonzero(np.rint(teacher.values[train] * _PARTS))
+    order = np.argsort(codes, kind="stable")  # class by class
+    places, codes = places[order], codes[order]
+    weights = np.rint(teacher.values[train][places, codes] * _PARTS) / _PARTS
+    known = (_rows_at(X, validation), labels[np.minimum(drawn, len(labels) - 1)])
+    return student.fit(_rows_at(X, train[places]), labels[codes], sample_weight=weights, eval_set=known)
 
 
-def _fidelity(found: _Predictions, wanted: _Predictions, y: Any) -> Fidelity:
-    """How near predictions come to those of the large model, and both to the targets."""
-    if wanted.classes is not None and found.classes != wanted.classes:  # a class that no row was given
-        order = [wanted.classes.index(label) for label in found.classes or ()]
+def _fidelity(predictions: _Predictions, wanted: _Predictions, y: Any) -> Fidelity:
+    """Return how near predictions come to those of the large model, and both to the targets."""
+    if wanted.classes is not None and predictions.classes != wanted.classes:  # a class that no row was given
+        order = [wanted.classes.index(label) for label in predictions.classes or ()]
         values = np.zeros_like(wanted.values)
-        values[:, order] = found.values
-        found = _Predictions(values, wanted.classes)
-    spread = float(((wanted.values - wanted.values.mean(axis=0)) ** 2).sum())
-    missed = float(((wanted.values - found.values) ** 2).sum())
+        values[:, order] = predictions.values
+        predictions = _Predictions(values, wanted.classes)
+    total = float(((wanted.values - wanted.values.mean(axis=0)) ** 2).sum())
+    missed = float(((wanted.values - predictions.values) ** 2).sum())
     same = math.nan
     if wanted.classes is not None:
-        same = float(np.mean(found.values.argmax(axis=1) == wanted.values.argmax(axis=1)))
-    errors = (math.nan, math.nan) if y is None else (found.error(y), wanted.error(y))
-    r2 = 1.0 - missed / spread if spread else float(missed == 0)
+        same = float(np.mean(predictions.values.argmax(axis=1) == wanted.values.argmax(axis=1)))
+    errors = (math.nan, math.nan) if y is None else (predictions.error(y), wanted.error(y))
+    r2 = 1.0 - missed / total if total else float(missed == 0)
     return Fidelity(r2, same, *errors, len(wanted.values))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import bgn
 from bgn.compiling import compile_ahead
-from bgn.conformal import Intervals, calibrated, of_predictions
+from bgn.conformal import Intervals, of_predictions
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.protocol import RowSource
@@ -436,7 +436,8 @@ class GrownEstimator(BaseEstimator):
             self.intervals_ = of_predictions(self.network_, kept.predictions[:, size], kept.targets)
         elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_
-            self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
+            predicted = self.network_.predict_encoded(self.network_._rows(rows, encoded=True))
+            self.intervals_ = of_predictions(self.network_, predicted, targets)
 
     def _with_classes(
         self, given: RowArguments, held_out: RowArguments | None

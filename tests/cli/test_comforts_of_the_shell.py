@@ -14,7 +14,7 @@ import pytest
 
 import bgn
 from bgn.cli.app import bgn as app
-from bgn.cli.rows import DatasetName
+from bgn.cli.options import DatasetName
 from tests.command import COMMAND, call, run
 
 

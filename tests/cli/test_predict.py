@@ -272,13 +272,13 @@ def test_show(model: Path) -> None:
     assert plain["intercept"] == 500.0 - 111.5
     assert plain["terms"][0] == {
         "coef": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6,
-        "missing": None, "missing_as": None, "cases": None, "required": None, "sufficient": None, "choices": None,
+        "missing": None, "missing_as": None, "cases": None, "sufficient": None, "choices": None,
     }  # fmt: skip
     assert plain["columns"][0] | {"typical": None} == {
         "name": "rooms", "kind": "number", "categories": None, "ordered": False, "unit": "", "typical": None,
     }  # fmt: skip
     single = next(term for term in plain["terms"] if term["columns"] == [0])
-    assert single["cases"] == [{"where": [], "relation": single["relation"], "threshold": single["threshold"]}]
+    assert single["cases"] == [{"relation": single["relation"], "threshold": single["threshold"], "required": None}]
     assert plain["features_used"] == ["rooms", "kind = flat", "sold year", "sold month", "garden"]
 
 

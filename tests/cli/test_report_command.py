@@ -52,7 +52,7 @@ def _page(folder: Path, out: Path, *options: str) -> str:
 
 def test_the_page_says_when_rows_were_trained_from(fitted, tmp_path) -> None:
     out = tmp_path / "r.html"
-    assert "rows held out" in _page(fitted, out)
+    assert "test rows" in _page(fitted, out)
     assert "This model learnt from 160 of these 200 rows" in _page(fitted, out, "--rows", "all")
     assert "This model learnt from these rows, so that on new rows" in _page(fitted, out, "--rows", "train")
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.rows import DataFile
 from bgn.explain.evaluate import evaluate_numbers
 from bgn.inputs.prepare import Choices
 from bgn.inputs.splits import RowKeys, edge_of, fingerprint, is_test, key_hashes, number_hashes
+from bgn.model_rows import DataFile
 from bgn.persist import read
 from bgn.training_rows import Streamed, TrainingRequest, training_rows
 from tests.command import call, exact_csv
@@ -138,7 +138,7 @@ def test_the_report_evaluates_on_test_rows(folder: Path, tmp_path: Path, name: s
     said = f"note: 320 of 400 rows of {data} were learnt from"
     assert f"{said}: these are the other 80 (--rows all for all).\n" in call("report", model, data, "-o", out).err
     page = out.read_text()
-    assert "on 80 rows" in page or "80 to judge by" in page
+    assert "on 80 rows" in page or "80 test rows" in page
     assert f"{said}.\n" in call("report", model, data, "-o", out, "--rows", "all").err
     assert "400" in out.read_text()
     assert f"{said}: these alone count here.\n" in call("report", model, data, "-o", out, "--rows", "train").err

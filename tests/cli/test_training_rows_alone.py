@@ -19,8 +19,8 @@ import pytest
 
 from bgn.cli.app import bgn as registry
 from bgn.cli.change import CHANGES
-from bgn.cli.rows import DataFile
 from bgn.inputs.splits import _TEST_SEED, edge_of, is_test, number_hashes
+from bgn.model_rows import DataFile
 from bgn.persist import read
 from tests.command import call
 
@@ -77,8 +77,8 @@ NO_MODEL = {
 }  # fmt: skip
 # Options by which nothing is learned: how a file is read, what is printed and where. The clock ends growth anywhere.
 NO_LEARNING = {
-    "--sep", "--decimal", "--thousands", "--sheet", "--missing-values", "--date-format", "--json", "--out", "--report", "--quiet",
-    "--header", "--no-rows", "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
+    "--sep", "--decimal", "--thousands", "--sheet", "--missing-values", "--date-format", "--json", "--out", "--report",
+    "--quiet", "--header", "--no-rows", "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
     "--scheduler",  # the cluster, which tests/engines has
 }  # fmt: skip
 
@@ -165,7 +165,7 @@ def fitted(folder: Path, target: str, options: Sequence[Any], change: Any) -> tu
     one, other, model, again = (folder / name for name in (f"one{kind}", f"other{kind}", "model.json", "again.json"))
     _write(rows, one)
     call("fit", one, "-t", target, *CHEAP, *options, "-q", "-o", model)
-    held = DataFile(str(one)).complete_rows(read(model))
+    held = DataFile(str(one), note=print).complete_rows(read(model))
     test = np.zeros(ROWS, bool)
     test[held.numbers - 1] = held.test
     assert 5 <= test.sum() <= 45
@@ -212,7 +212,8 @@ def test_fits_do_not_depend_on_test_rows(tmp_path: Path, target: str, options: S
 
 def names_of(command: str) -> set[str]:
     """The long names of the options of a command."""
-    return {max(param.opts, key=len) for param in registry.commands[command].params if param.param_type_name == "option"}
+    params = registry.commands[command].params
+    return {max(param.opts, key=len) for param in params if param.param_type_name == "option"}
 
 
 def test_every_command_and_option_is_tried() -> None:

@@ -17,8 +17,8 @@ import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimator_base as estimators
 from bgn import BGNRegressor, GrowthSettings, Network, read_blocks
-from bgn.cli.rows import DataFile
 from bgn.inputs.prepare import Choices
+from bgn.model_rows import DataFile
 from bgn.training_rows import Streamed, TrainingRequest
 
 QUICK = {"max_terms": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1, "cv": None}

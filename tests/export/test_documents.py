@@ -59,7 +59,7 @@ def test_a_workbook_holds_no_formula_that_a_name_made():
     told = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
     assert told
     assert not any("cmd" in cell.value or "SUM(1)" in cell.value for cell in told)
-    assert any(cell.value == "=cmd()" for row in book["Levels"].iter_rows() for cell in row)
+    assert any(cell.value == "=cmd()" for row in book["Categories"].iter_rows() for cell in row)
     rules = book["Input"].data_validations.dataValidation
     assert {rule.type for rule in rules} == {"decimal", "list"}
 
@@ -80,7 +80,7 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
     categories = tuple(f"level {k}" for k in range(300))
     neuron = Oblique(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
     many = Network.of_layers([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", categories=categories),)))
-    with pytest.raises(ValueError, match="300 levels; a workbook has room for 250"):
+    with pytest.raises(ValueError, match="300 categories; a workbook has room for 250"):
         export.to_excel(many)
 
 
@@ -119,7 +119,7 @@ def test_pmml_is_a_scorecard_with_reasons_where_the_network_is_one():
     characteristics = card.find(f"{space}Characteristics")
     means = network.hidden(rows).mean(axis=0)
     baselines = [float(each.get("baselineScore")) for each in characteristics]
-    np.testing.assert_allclose(baselines, network.output_weights * means, atol=1e-12)
+    np.testing.assert_allclose(baselines, network.output_weights * (1.0 + means), atol=1e-12)
     assert characteristics[5].get("reasonCode") == "grade >= fair"
     sloped = every_kind(60)["clipped slopes, filled, bounded"]
     told = export.to_pmml(sloped, reasons=rows_for(sloped, 30, extremes=(0.0,)))

@@ -286,7 +286,7 @@ def test_equal_questions_are_asked_once():
     layer = Layer(np.tile([[1.0, 0.5], [1.0, 0.0]], (500, 1)), np.tile([-1.0, -2.0], 500))
     network = Network.of_layers([layer], np.full(1000, 0.001), 0.0, ["a", "b"])
     planned = plan(network)
-    assert len(planned.layers[0].comparisons) == 2
+    assert len(planned.layers[0].conditions) == 2
     assert len(planned.addends) == 2
     assert (
         max(len(write(network)) for write in (export.to_python, export.to_javascript, export.to_c, export.to_sql))

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network
 from bgn.cli.app import bgn as bgn_command
-from bgn.cli.rows import ModelRows
 from bgn.inputs import prepare, text_types
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.errors import InputError
@@ -30,6 +29,7 @@ from bgn.inputs.files import OpenedData, open_table
 from bgn.inputs.kinds import schema_of
 from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
+from bgn.model_rows import ModelRows
 from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Preparation
 from tests.command import call
@@ -81,7 +81,8 @@ def opened(raw: bytes, decimal: str, form: str | None = None) -> Delimited:
 
 def features(file: ModelFile, raw: bytes) -> Any:
     """What a model reads of a text file: its rows block by block, and which lack a value."""
-    found = [block for _, _, block in ModelRows(file, OpenedData("t.csv", opened(raw, ".")), every=True).blocks()]
+    rows = ModelRows(file, OpenedData("t.csv", opened(raw, ".")), every=True, note=print)
+    found = [block for _, _, block in rows.blocks()]
     return np.concatenate([np.where(block.complete[:, None], block.X, np.nan) for block in found])
 
 

@@ -13,10 +13,10 @@ import pytest
 import bgn.training_rows as stream
 from bgn import BGNRegressor
 from bgn.cli.fit import show_card
-from bgn.cli.rows import DataFile
 from bgn.explain.rivals import compare_with_rivals
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.prepare import Choices
+from bgn.model_rows import DataFile
 from bgn.summary import summarize
 from bgn.training_rows import TrainingRequest
 from tests.command import call

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn.cli.rows import DataFile
 from bgn.inputs import cells as numerals
 from bgn.inputs.delimited import Delimited, TextStream
 from bgn.inputs.errors import InputError, did_you_mean
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.model.schema import Schema
+from bgn.model_rows import DataFile
 from bgn.persist import parts, read
 from tests.command import call
 from tests.raw_columns import number, prepared
@@ -138,7 +138,7 @@ def test_a_later_file_is_read_as_at_fit_or_refused(tmp_path: Path, ending: str) 
     whole = call("predict", tmp_path / "m.json", data).out
     alone = call("predict", tmp_path / "m.json", "-", stdin="\n".join(["price,share,y", rows[3]])).out
     assert alone.split()[1] == whole.split()[4]
-    targets = DataFile(str(data)).complete_rows(file).y
+    targets = DataFile(str(data), note=print).complete_rows(file).y
     assert targets.tolist() == [2000 * i + 1000 for i in range(40)]  # as at fit, too
     wrong = "price,share\n€5,1%\n"
     assert (

@@ -143,14 +143,14 @@ CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, -1.0, "city is not missing"),
         ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
         ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
-        ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 10 years, or >= 16 years where city = Nice"),
+        ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 16 years, or age >= 10 years and city is not Nice"),
         (
             (0, 1),
             ((0.0, 3.0, 0.0), -2.0),
             8.0,
             True,
             1.0,
-            "age <= -4 years, or <= -2.5 years where city = Nice, or " + GAP,
+            "age <= -4 years, or age <= -2.5 years and city = Nice, or " + GAP,
         ),
     ],
 )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn.export.condition import describe
 from bgn.export.numbers import alike, number
-from bgn.model.readings import Case, Cases, Choice
+from bgn.model.readings import Case, Cases, Choice, Count
 from bgn.model.schema import Column, Schema
 from bgn.text import quote_name
 
@@ -139,7 +139,7 @@ def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
 def test_a_category_beside_a_number_moves_its_threshold() -> None:
     schema = Schema((WINTER, Column("temp")))
     network = bgn.Network.of_layers([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
-    assert "[temp >= 0.25 °C, or >= 3.25 °C where season = winter]" in bgn.equation(network, units={"temp": "°C"})
+    assert "[temp >= 3.25 °C, or temp >= 0.25 °C and season is not winter]" in bgn.equation(network, units={"temp": "°C"})
 
 
 HOUR, WORK, REST = (
@@ -152,15 +152,15 @@ HOUR, WORK, REST = (
 @pytest.mark.parametrize(
     ("columns", "weights", "threshold", "expected"),
     [
-        ((HOUR, WORK), [1.0, -5.5], 10.25, "hr >= 10.25, or >= 15.75 where workingday = 1"),
-        ((HOUR, WORK), [-1.0, -5.5], 10.0, "hr <= -10, or <= -15.5 where workingday = 1"),
+        ((HOUR, WORK), [1.0, -5.5], 10.25, "hr >= 15.75, or hr >= 10.25 and workingday = 0"),
+        ((HOUR, WORK), [-1.0, -5.5], 10.0, "hr <= -15.5, or hr <= -10 and workingday = 0"),
         ((HOUR, WORK), [0.3, -5.5], 10.0, "0.3 hr - 5.5 workingday >= 10"),
-        ((replace(HOUR, whole=True), WORK), [0.3, -1.0], 3.1, "hr >= 11, or >= 14 where workingday = 1"),
+        ((replace(HOUR, whole=True), WORK), [0.3, -1.0], 3.1, "hr >= 14, or hr >= 11 and workingday = 0"),
         ((replace(HOUR, whole=True), WORK), [1.0, -0.25], 3.5, "hr >= 4"),
-        ((HOUR, WINTER), [1.0, -2.0], 5.0, "hr >= 5, or >= 7 where season = winter"),
+        ((HOUR, WINTER), [1.0, -2.0], 5.0, "hr >= 7, or hr >= 5 and season is not winter"),
         ((HOUR, WORK, REST), [1.0, -1.0, -1.0], 5.0,
-         "hr >= 5, or >= 6 where workingday = 0 and holiday = 1, or >= 6 where workingday = 1 and holiday = 0, "
-         "or >= 7 where workingday = 1 and holiday = 1"),
+         "hr >= 7, or hr >= 6 and (not both of workingday, holiday), "
+         "or hr >= 5 and (neither of workingday, holiday)"),
         ((replace(HOUR, whole=True),), [1.0], 3.5, "hr >= 4"),
         ((replace(HOUR, whole=True),), [-1.0], -3.5, "hr <= 3"),
         ((WORK,), [1.0], 0.5, "workingday = 1"),
@@ -185,7 +185,7 @@ def test_questions_read_by_cases(columns, weights, threshold, expected) -> None:
 def test_cases_are_data() -> None:
     network = bgn.Network.of_layers([bgn.Layer([[1.0, -5.5]], [-10.25])], [-1.0], 0.0, schema=Schema((HOUR, WORK)))
     (term,) = bgn.as_terms(network).rules
-    first, other = Case((), "<", Decimal("10.25")), Case((Choice(1, (1,)),), "<", Decimal("15.75"))
+    first, other = Case("<", Decimal("10.25")), Case("<", Decimal("15.75"), Count(1, (Choice(1, (1,)),)))
     assert term.condition.reading == Cases(0, (first, other))
     # Beyond 0 and 1 the sum decides.
     rows = [[12.0, 0.5], [13.0, 0.5], [20.0, 2.0]]

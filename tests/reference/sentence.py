@@ -128,27 +128,21 @@ class Sentence:
         return self._choice(question, columns, name)
 
     def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
-        """Compare a number, case by case or with choices that must hold or are enough, or a sum."""
-        first, *others = _split(question, ", or ")
-        cases = [each for each in others if re.match(rf"(?:>=|<=|<|>) {NUMBER}.* where ", each)]
-        enough = [each for each in others if each not in cases]
-        first, *more = _split(first, " or ")
-        first, *needed = _split(first, " and ")
-        places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
-        found = next(each for each in places if _outside(first, each.start()))  # not the level of a summand
-        left, relation, threshold = first[: found.start()], found[1], found[2]
-        with localcontext(EXACT):
-            values = self._sum(left, columns, number, name)
-            yes = _over(relation, values, number(threshold))
-            for case in cases:
-                relation, threshold, where = re.match(rf"(>=|<=|<|>) ({NUMBER}).*? where (.+)$", case).groups()
-                holds = self._choice(where, columns, name)
-                yes = np.where(holds, _over(relation, values, number(threshold)), yes)
-        yes = np.asarray(yes, dtype=bool)
-        for each in needed:
-            yes = yes & self._several(each, columns, name)
-        for each in (*more, *enough):
-            yes = yes | self._several(each, columns, name)
+        """Compare a number, or a sum, of which one threshold must be reached; choices must hold as well, or suffice."""
+        yes = np.zeros(len(next(iter(columns.values()))), dtype=bool)
+        for case in (case for part in _split(question, ", or ") for case in _split(part, " or ")):
+            first, *needed = _split(case, " and ")
+            places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
+            compared = next((place for place in places if _outside(first, place.start())), None)
+            if compared is None:  # choices; what stands in a summand's brackets is no threshold
+                yes |= self._several(case, columns, name)
+                continue
+            with localcontext(EXACT):
+                values = self._sum(first[: compared.start()], columns, number, name)
+                holds = _over(compared[1], values, number(compared[2]))
+            for choice in needed:
+                holds = holds & self._several(choice, columns, name)
+            yes |= np.asarray(holds, dtype=bool)
         return yes
 
     def _several(self, text: str, columns: dict, name: str) -> np.ndarray:

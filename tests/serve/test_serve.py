@@ -155,8 +155,8 @@ def test_edits_are_those_of_the_library_and_are_written_where_shown(tmp_path) ->
         ("predict", {"row": ["old", 0, 1, 0, 0]}, "age must be a number; got"),
         ("predict", {"row": [True, 0, 1, 0, 0]}, "age must be a number; got true"),
         ("predict", {"row": [10**309, 0, 1, 0, 0]}, "that can be computed with"),
-        ("predict", {"row": [1, 77, 1, 0, 0]}, "city has no level number 77"),
-        ("predict", {"row": [1, 0.5, 1, 0, 0]}, "city has no level number 0.5"),
+        ("predict", {"row": [1, 77, 1, 0, 0]}, "city has no category number 77"),
+        ("predict", {"row": [1, 0.5, 1, 0, 0]}, "city has no category number 0.5"),
         ("predict", {"row": [1, 0, 1, 0, 0], "more": 1}, "'more' is not known here"),
         ("counterfactual", {"row": [1, 0, 1, 0, 0]}, "Say what is wanted"),
         ("counterfactual", {"row": [1, 0, 1, 0, 0], "at_least": 1, "stay": [9]}, "stay must be a whole number"),
@@ -165,7 +165,7 @@ def test_edits_are_those_of_the_library_and_are_written_where_shown(tmp_path) ->
         ("edit", {"changes": [{"do": "weight", "rule": 1, "value": "much"}]}, "weight must be a number"),
         ("edit", {"changes": 3}, "changes must be a list"),
         ("row", {"name": 3}, "name must be a text"),
-        ("../../etc/passwd", {}, "no such question"),
+        ("../../etc/passwd", {}, "no such request"),
     ],
 )
 def test_wrong_requests_are_refused_in_plain_language(name, body, message) -> None:

@@ -84,7 +84,7 @@ def test_up_to_a_day_of_times_is_up_to_its_beginning():
     assert "sold <= 2011-03-05 00:00" in bgn.equation(network)
     cases = Oblique(Projection((0, 1), (1.0, 365.0)), 1875.0)
     network = bgn.Network.of_layers([bgn.Layer.of([cases], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
-    assert "[sold >= 2011-03-05, or >= 2010-03-05 where big = 1]" in bgn.equation(network)
+    assert "[sold >= 2011-03-05, or sold >= 2010-03-05 and big = 1]" in bgn.equation(network)
 
 
 def test_growth_on_dates_says_dates():

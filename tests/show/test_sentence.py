@@ -157,7 +157,7 @@ def test_a_case_beyond_the_values_seen_is_what_must_hold_or_is_enough() -> None:
     assert lines == [
         "hr >= 6 and workingday = 1",
         "hr <= 16 and workingday = 1",
-        "hr >= 10, or >= 15 where workingday = 1",
+        "hr >= 15, or hr >= 10 and workingday = 0",
         "",
     ]
     assert bgn.equation(model).endswith("\nFor values of hr from 0 to 23, as seen in training.")

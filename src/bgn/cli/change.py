@@ -1,6 +1,6 @@
 """``bgn simplify``, ``distill`` and ``edit``: simpler models, smaller ones, and an expert's changes.
 
-All of them use training rows alone; the test rows measure the result (:class:`~bgn.cli.rows.TrainingSplit`).
+All of them use training rows alone; the test rows measure the result (:class:`~bgn.model_rows.TrainingSplit`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.rows import DataFile, TrainingSplit, json_option, model_and_data, reads_data, train_option
+from bgn.cli.options import json_option, model_and_data, reads_data, train_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import decode_rows
 from bgn.explain.edit import Editor
@@ -25,6 +25,7 @@ from bgn.inputs.errors import InputError
 from bgn.inputs.training import to_labels
 from bgn.model.network import Network
 from bgn.model.step import Floats
+from bgn.model_rows import DataFile, TrainingSplit
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
 from bgn.text import clean, people

@@ -15,17 +15,7 @@ import click
 import numpy as np
 
 import bgn
-from bgn.cli.rows import (
-    CompleteRows,
-    DataFile,
-    grouped,
-    json_option,
-    model_and_data,
-    one_of,
-    preparation_of,
-    reads_data,
-    rows_option,
-)
+from bgn.cli.options import grouped, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
 from bgn.export.numbers import number, whole
@@ -33,6 +23,7 @@ from bgn.inputs.errors import InputError
 from bgn.model.readings import is_first_positive, is_flag
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
+from bgn.model_rows import CompleteRows, DataFile, preparation_of
 from bgn.persist import ModelFile
 from bgn.show.labels import cell
 from bgn.text import clean, count_of, people, quote_category, quote_name

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from bgn import datasets
-from bgn.cli.rows import DataFile, DatasetName, file_options, json_option, missing_values_option
-from bgn.cli.terminal import show, show_json
+from bgn.cli.options import DatasetName, file_options, json_option, missing_values_option, open_data
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.check import check_opened
 from bgn.inputs.errors import InputError
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.training import TASKS
+from bgn.model_rows import DataFile
 
 
 @click.command()
@@ -30,7 +31,7 @@ def check(data: str, target: str | None, task: str | None, as_json: bool, **form
     bgn check houses.csv
     bgn check houses.csv --target price
     """
-    opened = DataFile(data, FileFormat(**form)).open()
+    opened = open_data(DataFile(data, FileFormat(**form), note))
     name = "standard input" if opened.name == "-" else opened.name
     findings = check_opened(opened.table, name, target or opened.target, task, form["date_format"])
     if as_json:

@@ -10,17 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
+from bgn.cli.options import class_option, json_option, model_and_data, one_of, open_data, reads_data, rows_option
 from bgn.cli.prove import check_no_class, output_of, score_name
-from bgn.cli.rows import (
-    DataFile,
-    ModelRows,
-    class_option,
-    json_option,
-    model_and_data,
-    one_of,
-    reads_data,
-    rows_option,
-)
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
@@ -29,6 +20,7 @@ from bgn.model.network import Network
 from bgn.model.readings import as_terms, with_positive_second
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
+from bgn.model_rows import DataFile, ModelRows
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
 from bgn.show.labels import cell, term_labels
@@ -288,7 +280,7 @@ def _compare_groups(
 ) -> Comparison:
     """Compare the rows of two groups, which a column names."""
     rows, complete, labels = list[Floats](), list[Bools](), list[str | None]()
-    for _, table, prepared in ModelRows(file, data.open(), [column], form=data.form).blocks():
+    for _, table, prepared in ModelRows(file, open_data(data), [column], form=data.form, note=note).blocks():
         rows.append(prepared.X)
         complete.append(prepared.complete)
         labels += [None if value is None else str(value) for value in table.column(column).to_pylist()]
@@ -299,7 +291,8 @@ def _compare_groups(
     if not whole.all():
         note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
     kept = [label for label, usable in zip(labels, whole, strict=True) if usable]
+    table = decode_rows(file.network, X[whole])
     try:
-        return bgn.compare_groups(file.network, decode_rows(file.network, X[whole]), kept, between=between, output=output)
+        return bgn.compare_groups(file.network, table, kept, between=between, output=output)
     except ValueError as error:
         raise InputError(str(error).replace("between must", "--between must")) from None

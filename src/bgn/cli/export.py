@@ -7,17 +7,18 @@ from typing import Any
 
 import click
 
-from bgn.cli.rows import DataFile, json_option, preparation_of, read_model, size_option
+from bgn.cli.options import json_option, read_model, size_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import class_labels, decode_rows
 from bgn.export import TARGETS
 from bgn.export.plan import plan
-from bgn.export.programs.sql_check import count_differing_rows
+from bgn.export.programs.sql import count_differing_rows
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_first_positive
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
+from bgn.model_rows import DataFile, preparation_of
 from bgn.persist import ModelFile
 from bgn.text import clean, count_of
 from bgn.whole_file import check_place
@@ -94,4 +95,4 @@ def export(
 
 
 def _read_rows(file: ModelFile, name: str) -> Floats:
-    return DataFile(name, preparation_of(file).later_format()).complete_rows(file).X
+    return DataFile(name, preparation_of(file).later_format(), note).complete_rows(file).X

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 import bgn
-from bgn.cli.rows import DataFile, DatasetName, file_options, grouped, missing_values_option
+from bgn.cli.options import DatasetName, file_options, grouped, missing_values_option, open_data
 from bgn.cli.terminal import note, show_json
 from bgn.inputs.delimited import available_memory
 from bgn.inputs.errors import InputError
@@ -23,6 +23,7 @@ from bgn.inputs.prepare import Choices
 from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
 from bgn.model.schema import Schema
+from bgn.model_rows import DataFile
 from bgn.preparation import MISSING
 from bgn.require import require
 from bgn.text import clean, quote_category, quote_name, visible
@@ -240,7 +241,7 @@ def fit(data: str | None, **options: Any) -> None:
             "bike_sharing' (bgn data list). For a first look, 'bgn tutorial' walks through a table that is there."
         )
     form = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
-    source = DataFile(data, form).open()
+    source = open_data(DataFile(data, form, note))
     options["target"] = options["target"] or source.target
     if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")

@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 import bgn
-from bgn.cli.rows import DataFile, grouped, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.options import grouped, json_option, model_and_data, open_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import decode_rows
 from bgn.inputs import cells
 from bgn.inputs.errors import InputError, check_there
 from bgn.inputs.splits import HeldOut
+from bgn.model_rows import DataFile
 from bgn.persist import ModelFile
 from bgn.text import clean
 from bgn.whole_file import check_place
@@ -75,7 +76,7 @@ def _row_names(data: DataFile, numbers: list[int], key: str | None) -> list[str]
 
     if key is None:
         return list(map(str, numbers))
-    opened = data.open()
+    opened = open_data(data)
     check_there([key], opened.table.names, f"--key: {data.name}")
     keys = list[str]()
     for block in opened.table.blocks([key]):

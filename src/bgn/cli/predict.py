@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import bgn
-from bgn.cli.rows import DataFile, ModelRows, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.options import json_option, model_and_data, open_data, reads_data, rows_option
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
@@ -20,6 +20,7 @@ from bgn.model.numbers import written
 from bgn.model.readings import as_terms
 from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
+from bgn.model_rows import DataFile, ModelRows
 from bgn.persist import ModelFile
 from bgn.text import count_of, quote_category
 
@@ -63,11 +64,11 @@ def predict(
         raise InputError(f"--keep {twice[0]} would name two columns alike; rename that column first.")
     if interval is not None:
         _check_intervals(file)
-    opened, binary = data.open(), out is not None and out.lower().endswith((".parquet", ".pq"))
+    opened, binary = open_data(data), out is not None and out.lower().endswith((".parquet", ".pq"))
     kinds = {name: _copied_type(name, opened.table.types.get(name, pa.string()), binary) for name in keep}
     recognizer, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
     targets = [target] if file.held_out is not None and target in opened.table.names else []
-    rows = ModelRows(file, opened, [*dict.fromkeys([*keep, *recognizer.columns, *targets])], form=data.form)
+    rows = ModelRows(file, opened, [*dict.fromkeys([*keep, *recognizer.columns, *targets])], form=data.form, note=note)
     schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
     decimals = None if exact or binary or as_json else _decimals(file)

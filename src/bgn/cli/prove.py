@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bgn
-from bgn.cli.rows import class_option, json_option, one_of, read_model, size_option
+from bgn.cli.options import class_option, json_option, one_of, read_model, size_option
 from bgn.cli.terminal import show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError

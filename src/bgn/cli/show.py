@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.options import class_option, json_option, read_model, size_option
 from bgn.cli.prove import check_no_class, range_text
-from bgn.cli.rows import class_option, json_option, read_model, size_option
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
-from bgn.model.readings import Cases, Choice, Count, outputs_of, swap_classes, with_positive_second
+from bgn.model.readings import Cases, Choice, Count, ReadTerm, outputs_of, swap_classes, with_positive_second
 from bgn.model.schema import category_name
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
@@ -116,20 +116,15 @@ def _terms(network: Network) -> dict[str, Any]:
         """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
         cases = choices = None
         if isinstance(of, Cases):
-            cases = [{"where": list(map(choice, case.where)), "relation": case.relation,
-                      "threshold": float(case.threshold)} for case in of.cases]  # fmt: skip
+            cases = [{"relation": case.relation, "threshold": float(case.threshold), "required": count(case.required)}
+                     for case in of.cases]  # fmt: skip
         if isinstance(of, Count):
             choices = count(of)
-        more = {name: count(getattr(of, name, None)) for name in ("required", "sufficient")}
-        return {"cases": cases, "choices": choices, **more}
+        return {"cases": cases, "choices": choices, "sufficient": count(getattr(of, "sufficient", None))}
 
-    terms = bgn.as_terms(network)
-    rules = [(term.weight, term.condition) for term in terms.rules]
-    return {
-        "intercept": float(terms.intercept[0]),
-        "terms": [
+    def rule(term: ReadTerm) -> dict[str, Any]:
+        conditions = [
             {
-                "coef": coef,
                 "columns": list(condition.columns),
                 "coefficients": list(condition.coefficients),
                 "relation": condition.relation,
@@ -138,8 +133,16 @@ def _terms(network: Network) -> dict[str, Any]:
                 "missing_as": None if condition.missing_as is None else list(condition.missing_as),
                 **reading(condition.reading),
             }
-            for coef, condition in rules
-        ],
+            for condition in term.conditions
+        ]
+        if len(conditions) == 1:
+            return {"coef": term.weight, **conditions[0]}
+        return {"coef": term.weight, "holds_if": "any" if term.any_holds else "all", "conditions": conditions}
+
+    terms = bgn.as_terms(network)
+    return {
+        "intercept": float(terms.intercept[0]),
+        "terms": [*map(rule, terms.rules)],
         "linear": [
             {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
             for term in terms.linear if term.linear is not None

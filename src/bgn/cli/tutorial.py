@@ -11,7 +11,7 @@ import click
 import numpy as np
 from click.shell_completion import get_completion_class
 
-from bgn.cli.rows import json_option
+from bgn.cli.options import json_option
 from bgn.cli.terminal import show, show_json
 from bgn.whole_file import whole_file
 

@@ -35,8 +35,8 @@ def linear_values(network: Network, rows: Floats, per_unit: bool = False) -> Flo
     added = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         values = rows[:, term.column]
-        amounts = np.where((values >= term.low) & (values <= term.high), 1.0, 0.0) if per_unit else term.values(rows)
-        added[:, term.column] += np.multiply.outer(amounts, weights if added.ndim > 2 else weights[0])
+        added_values = np.where((values >= term.low) & (values <= term.high), 1.0, 0.0) if per_unit else term.values(rows)
+        added[:, term.column] += np.multiply.outer(added_values, weights if added.ndim > 2 else weights[0])
     return added
 
 

@@ -157,14 +157,14 @@ def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def mean_steps(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
-    """Return where the mean of the rows' steps may step, and its levels."""
+    """Return where the mean of the rows' steps may step, and what it is from there on."""
     where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
     finite = np.isfinite(where)
     unique, slot = np.unique(where[finite], return_inverse=True)
     rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
-    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
-    return np.append(-np.inf, unique), levels
+    start = predictions[:, 0].sum() + jump[where == -np.inf].sum()
+    means = np.concatenate([[start], start + np.cumsum(rises)]) / len(places)
+    return np.append(-np.inf, unique), means
 
 
 def after_first(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:

@@ -203,7 +203,6 @@ def term_worth(network: Network, rows: Floats) -> Floats:
     return worth.T
 
 
-
 # -- What users get: a record of shares, and what follows from it.
 
 _MOST_PRINTED = 20  # columns
@@ -607,12 +606,12 @@ def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: flo
 
 @compiled
 def count_windowed(
-    fixed: Floats, places: np.ndarray, drawn: Floats, sums: Floats, above: np.ndarray, threshold: float,
+    fixed: Floats, places: np.ndarray, drawn: Floats, sums: Floats, from_here: np.ndarray, threshold: float,
     counts: np.ndarray,
 ) -> None:  # fmt: skip
     """Count, for every row of `fixed`, the rows of `drawn` that make it hold when put in columns `places`.
 
-    `drawn` holds distinct rows sorted by their `sums`; ``above[i]`` is how many background rows stand at `i` or
+    `drawn` holds distinct rows sorted by their `sums`; ``from_here[i]`` is how many background rows stand at `i` or
     later. Sums that clear the threshold by more than a rounding error are counted; the few others are summed anew in
     the network's order. Infinite entries, which stand for missing values, decide by themselves and are in no doubt.
     """
@@ -634,9 +633,9 @@ def count_windowed(
             for place, value in zip(places, drawn[at]):  # noqa: B905 (numba knows no strict)
                 terms[place] = value
             if fires(terms, threshold):
-                count += above[at] - above[at + 1]
+                count += from_here[at] - from_here[at + 1]
             at += 1
-        counts[row] = count + above[at]
+        counts[row] = count + from_here[at]
 
 
 @compiled
@@ -650,12 +649,12 @@ def count_in_cells(
     An infinite summand, which stands for a missing value, decides by itself. Cost: a few steps per row of either table,
     unless one cell holds many rows: then nothing is counted and False is returned.
     """
-    n, m, width = len(fixed), len(drawn), len(known)
+    n, m, n_columns = len(fixed), len(drawn), len(known)
     sums, largest, always = np.empty(m), 0.0, 0
     low, high, finite = np.inf, -np.inf, 0
     for row in range(m):
         total, size = 0.0, 0.0
-        for column in range(width):
+        for column in range(n_columns):
             if not known[column]:
                 total += drawn[row, column]
                 size += abs(drawn[row, column])
@@ -683,10 +682,10 @@ def count_in_cells(
             cell = int((sums[row] - low) * scale)
             order[place[cell]] = row
             place[cell] += 1
-    terms = np.empty(width)
+    terms = np.empty(n_columns)
     for row in range(n):
         total, size = 0.0, 0.0
-        for column in range(width):
+        for column in range(n_columns):
             if known[column]:
                 total += fixed[row, column]
                 size += abs(fixed[row, column])
@@ -695,7 +694,7 @@ def count_in_cells(
                 return False
             counts[row] = m if total > 0 else 0
             continue
-        doubt = _ROUNDING * width * (size + largest + abs(threshold))
+        doubt = _ROUNDING * n_columns * (size + largest + abs(threshold))
         wanted = threshold - total
         begin = int(min(max((wanted - doubt - low) * scale, 0.0), n_cells - 1.0))
         end = int(min(max((wanted + doubt - low) * scale, -1.0), n_cells - 1.0))
@@ -705,7 +704,7 @@ def count_in_cells(
             if sums[other] > wanted + doubt:
                 count += 1
             elif sums[other] >= wanted - doubt:
-                for column in range(width):
+                for column in range(n_columns):
                     terms[column] = fixed[row, column] if known[column] else drawn[other, column]
                 count += fires(terms, threshold)
         counts[row] = count

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from bgn.export.numbers import whole
 from bgn.export.styles import Text
-from bgn.model.readings import Case, Cases, Choice, Count, ReadCondition, ReadTerm, Terms, is_flag
+from bgn.model.readings import Cases, Choice, Count, ReadCondition, ReadTerm, Terms, is_flag
 from bgn.model.schema import Column, category_name
 from bgn.model.term import MIRRORED, Linear
 from bgn.text import quote_category
@@ -44,7 +44,7 @@ def describe(
     ...     print(describe(term, terms))
     season = winter
     season is not winter
-    hour >= 10.25, or >= 15.75 where season = winter
+    hour >= 15.75, or hour >= 10.25 and season is not winter
     """
     style, units = Text() if style is None else style, units or {}
     if isinstance(condition, ReadCondition):
@@ -53,7 +53,8 @@ def describe(
     texts, rest = [], list(condition.conditions)
     while rest:
         first, *rest = rest
-        second = None if condition.any_holds else next((part for part in rest if _bound_from_both_sides(first, part)), None)
+        others = () if condition.any_holds else rest
+        second = next((part for part in others if _bound_from_both_sides(first, part)), None)
         words = _Wording(first, terms, style, units)
         if second is None:
             text, plain = words.whole(), _Wording(first, terms, Text(), {}).whole()
@@ -91,7 +92,7 @@ class _Wording:
         """Write the condition, and whether it holds where a value is missing."""
         condition, reading, glue = self.condition, self.condition.reading, " or "
         if isinstance(reading, Cases):
-            text, glue = self._cases(reading), ", or " if len(reading.cases) > 1 or reading.parts else " or "
+            text, glue = self._cases(reading), ", or " if len(reading.cases) > 1 or reading.counts else " or "
         elif isinstance(reading, Count):
             text = self._count(reading)
         else:
@@ -120,7 +121,8 @@ class _Wording:
         (words, below, least), (_, above, most) = sides
         name = style.name(words._name(words.condition.columns[0]))
         text = f"{least} {style.relations[MIRRORED[below]]} {name} {style.relations[above]} {most}"
-        missing = low.holds_if_missing and high.holds_if_missing and words.condition.columns[0] not in self.terms.complete
+        seen = words.condition.columns[0] not in self.terms.complete
+        missing = low.holds_if_missing and high.holds_if_missing and seen
         return text + style.prose(" or ") + name + style.prose(" is missing") if missing else text
 
     def _missing(self) -> tuple[bool, str]:
@@ -144,24 +146,20 @@ class _Wording:
     # -- a number ------------------------------------------------------------------------------------------
 
     def _cases(self, reading: Cases) -> str:
-        """Write thresholds of a number: that of most rows, then others and where they hold; or one, and choices."""
-        style = self.style
-        first, *others = reading.cases
-        text = f"{style.name(self._name(reading.column))} {self._compared(first.relation, first.threshold)}"
-        if reading.required is not None:
-            text += style.prose(" and ") + self._count(reading.required, bracketed=True)
+        """Write thresholds of a number, of which one must be reached, and what must hold as well or is enough."""
+        style, parts, alone = self.style, list[str](), len(reading.cases) == 1
+        for case in reading.cases:
+            text = f"{style.name(self._name(reading.column))} {self._compared(case.relation, case.threshold)}"
+            if case.required is not None:
+                text += style.prose(" and ") + self._count(case.required, bracketed=True)
+            parts.append(text)
         if reading.sufficient is not None:
-            or_ = ", or " if reading.required is not None else " or "
-            text += style.prose(or_) + self._count(reading.sufficient, bracketed=True)
-        if not others:
-            return text
-        *firsts, last = [text, *map(self._case, others)]
+            parts.append(self._count(reading.sufficient, bracketed=True))
+        if alone:
+            return style.prose(" or " if reading.cases[0].required is None else ", or ").join(parts)
+        first, *others = parts
+        *firsts, last = [first, *(style.prose("or ") + part for part in others)]
         return style.prose(" ").join(map(style.case, [*(part + style.prose(",") for part in firsts), last]))
-
-    def _case(self, case: Case) -> str:
-        where = self._joined("and", case.where, alone="where")
-        compared = self._compared(case.relation, case.threshold)
-        return f"{self.style.prose('or ')}{compared}{self.style.prose(' where ')}{where}"
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""
@@ -248,10 +246,7 @@ class _Wording:
         return self.style.prose(f" {glue} ").join(among)
 
     def _choice(self, choice: Choice, glue: str = "") -> str:
-        """Write which values a column has, in brackets where what is joined by `glue` would be misread.
-
-        After "where" a missing value is without the name: with it, it would be one more case.
-        """
+        """Write which values a column has, in brackets where what is joined by `glue` would be misread."""
         style, negated = self.style, choice.values == (0,)
         if self.condition.layer:
             name = style.name(self.terms.hidden_names[self.condition.layer - 1, choice.column])
@@ -269,15 +264,12 @@ class _Wording:
             of, category = column.category_of
             equals = style.prose(" is not " if negated else " = ")
             text = f"{style.name(of)}{equals}{style.category(category_name(category))}"
-            glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
             if negated and not choice.missing and self._says_missing(choice.column):
                 return self._or_missing(text, title, glue, "and", " is not missing")
         return self._or_missing(text, title, glue) if choice.missing else text
 
     def _or_missing(self, text: str, title: str, glue: str, how: str = "or", what: str = " is missing") -> str:
         """Add to a choice whether a missing value is among it."""
-        if glue == "where":
-            return text + self.style.prose(f" {how}{what}")
         text = f"{text}{self.style.prose(f' {how} ')}{title}{self.style.prose(what)}"
         return text if glue in ("", how) else self.style.prose("(") + text + self.style.prose(")")
 
@@ -405,7 +397,8 @@ def ends(term: Linear, style: Text | None = None, unit: str = "") -> str:
     low, high = ("" if math.isinf(end) else whole(end) for end in (term.low, term.high))
     if not low and not high:
         return ""
-    return (style or Text()).prose(f" ({f'{low} to {high}' if low and high else f'from {low}' if low else f'up to {high}'}{unit})")
+    between = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+    return (style or Text()).prose(f" ({between}{unit})")
 
 
 # -- What is said once, below an equation, of all its conditions.
@@ -461,9 +454,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     return [*said, style.prose("A level never seen counts as missing.")] if says_missing else said
 
 
-def count_missing(
-    counted: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]
-) -> str:
+def count_missing(counted: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:
     """Write what missing numbers count as."""
     parts = [
         f"{style.prose('a missing ')}{style.name(terms.names[j])}{style.prose(' as ' if place else ' counts as ')}"

@@ -95,7 +95,7 @@ def write_target(terms: Terms, style: Text, units: Mapping[str, str] | None) -> 
 def write_hidden(terms: Terms, style: Text, units: Mapping[str, str] | None) -> list[tuple[str, str]]:
     """Write the names and the words of the conditions below the last layer."""
     names = terms.hidden_names
-    return [(style.name(names[condition.layer, condition.neuron]), describe(condition, terms, style, units))
+    return [(style.name(names[condition.layer, condition.number]), describe(condition, terms, style, units))
             for layer in terms.hidden for condition in layer]  # fmt: skip
 
 

@@ -1,17 +1,17 @@
-"""A network as a list of steps for programs of any language: sums, comparisons, what each of them adds.
+"""A network as a list of terms for programs of any language: rules, linear terms, what each of them adds.
 
 All formats write the same plan, so that all of them do the same float operations in the same order as
-:meth:`bgn.Network.raw_score`: a sum over columns in their order, one rounding per operation, compared by ``>=``; then
-intercept and terms, added up in their order. Where :attr:`bgn.Network.addends` are whole numbers over a power of ten,
-the order does not matter, and one division ends it. Sums and comparisons that several rules share stand in it once, and
-those that reach no output do not stand in it.
+:meth:`bgn.Network.raw_score`: a sum over columns in their order, one rounding per operation; then intercept and terms,
+added up in their order. Where :attr:`bgn.Network.addends` are whole numbers over a power of ten, the order does not
+matter, and one division ends it. Sums, conditions and rules that are the same stand in it once, and those that reach no
+output do not stand in it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -25,7 +25,7 @@ from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.readings import ReadTerm, as_terms, network_of, read_rule
 from bgn.model.schema import Category, category_name
-from bgn.model.term import Coefficient, Linear, Oblique
+from bgn.model.term import Coefficient, Condition, Linear, Member, Oblique, Projection, Threshold, condition_of
 from bgn.text import quote_category, quote_name
 from bgn.whole_file import write_whole
 
@@ -146,29 +146,54 @@ class Summation:
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """It holds where a sum, by its number in the layer, reaches the threshold.
+    """It holds where a sum, by its number in the layer, is at or beyond a threshold.
 
     `missing` is whether it does where there is no sum; None where there always is one.
     """
 
     summation: int
+    relation: str
     threshold: float
     missing: bool | None = None
 
 
 @dataclass(frozen=True)
+class OneOf:
+    """It holds where an input is one of the chosen of its categories, or perhaps missing or none of them."""
+
+    input: int
+    chosen: tuple[bool, ...]
+    missing: bool = False
+
+    @property
+    def listed(self) -> list[int]:
+        """The categories to name: those that it holds for, or does not where it holds for a missing value."""
+        return [code for code, holds in enumerate(self.chosen) if holds is not self.missing]
+
+
+@dataclass(frozen=True)
+class Absent:
+    """It holds where an input, a number, is missing."""
+
+    input: int
+
+
+PlannedCondition = PlannedComparison | OneOf | Absent
+
+
+@dataclass(frozen=True)
 class PlannedLayer:
-    """The different sums of a hidden layer, and the different comparisons of them."""
+    """The different sums of a hidden layer, and the different conditions on them and on inputs."""
 
     sums: tuple[Summation, ...]
-    comparisons: tuple[PlannedComparison, ...]
+    conditions: tuple[PlannedCondition, ...]
 
 
 @dataclass(frozen=True)
 class Addend:
-    """What a comparison of the last layer adds to each output where it holds, and where it does not."""
+    """What a rule, by its number, adds to each output where it holds, and where it does not."""
 
-    comparison: int
+    rule: int
     coef: tuple[float, ...]
     otherwise: tuple[float, ...]
 
@@ -191,7 +216,7 @@ class LinearInput:
 class Reason:
     """The SHAP value of a rule, per output, where it holds and where it does not, and the rule in words."""
 
-    comparison: int
+    rule: int
     yes: tuple[float, ...]
     no: tuple[float, ...]
     text: str
@@ -206,6 +231,9 @@ class ExportPlan:
     inputs : tuple of Input
         What is read of a row.
     layers : tuple of PlannedLayer
+        The hidden layers of a deep network, then the conditions of the rules; of others these alone.
+    rules : tuple of tuple of int
+        The different rules: the conditions of the last layer, by their numbers, that must all hold.
     intercept, over : tuple of float, float
         Where each output's sum starts, and what it is divided by at the end.
     terms : tuple of Addend or LinearInput
@@ -216,12 +244,13 @@ class ExportPlan:
     classes : tuple, optional
         Labels of the classes: two where the link is logistic, the second of which has the probability.
     network : Network
-    comparison_of_rule : dict of int to int
-        The comparison of the last layer that every rule with a weight is.
+    rule_numbers : dict of int to int
+        Which of `rules` every rule of the network with a weight is.
     """
 
     inputs: tuple[Input, ...]
     layers: tuple[PlannedLayer, ...]
+    rules: tuple[tuple[int, ...], ...]
     intercept: tuple[float, ...]
     over: float
     terms: tuple[Addend | LinearInput, ...]
@@ -229,7 +258,7 @@ class ExportPlan:
     link: str
     classes: tuple[Category, ...] | None
     network: Network = field(repr=False)
-    comparison_of_rule: dict[int, int] = field(repr=False)
+    rule_numbers: dict[int, int] = field(repr=False)
 
     @property
     def addends(self) -> tuple[Addend, ...]:
@@ -248,7 +277,7 @@ class ExportPlan:
 
     @property
     def last(self) -> PlannedLayer:
-        """The layer that is added up."""
+        """The conditions of the rules."""
         return self.layers[-1]
 
     @property
@@ -282,42 +311,33 @@ class ExportPlan:
         """Sentences on what to do to a raw dataset, for formats that cannot."""
         return tuple(filter(None, (given.to_do() for given in self.inputs)))
 
-    def chosen_categories(self, layer: int, comparison: PlannedComparison) -> tuple[bool, ...] | None:
-        """Return whether it holds for every category, where it is about one categorical column; None for others."""
-        summed = self.layers[layer].sums[comparison.summation]
-        if layer or len(summed.inputs) != 1 or not isinstance(summed.coefficients[0], tuple):
-            return None
-        return tuple(value >= comparison.threshold for value in summed.coefficients[0])
-
-    def holds_if_missing(self, comparison: PlannedComparison) -> bool | None:
-        """Return whether a comparison of one input holds where that is missing; None where that cannot be."""
-        summed = self.layers[0].sums[comparison.summation]
-        if not self.sees_missing(summed.inputs[0]):
-            return None
-        return comparison.missing if summed.missing_as is None else summed.missing_as[0] >= comparison.threshold
-
     def sees_missing(self, place: int) -> bool:
-        """Whether rules may meet a missing value in an input."""
+        """Whether conditions may meet a missing value in an input."""
         return not self.inputs[place].refuses and self.inputs[place].fill is None
+
+    @cached_property
+    def rule_texts(self) -> dict[int, str]:
+        """The rules in words, by their numbers."""
+        terms = as_terms(self.network)
+        numbers = {rule: index for index, rule in reversed(self.rule_numbers.items())}
+        reading = {rule: read_rule(self.network, index, dict(terms.filled)) for rule, index in numbers.items()}
+        return {rule: describe(ReadTerm((), 0, numbers[rule], read), terms) for rule, read in reading.items()}
 
     def reasons(self, background: Any = None) -> tuple[Reason, ...]:
         """Return the rules with their exact SHAP values against the mean of a background, or against their middle."""
-        network, terms = self.network, as_terms(self.network)
-        means = np.zeros(len(network.rules))
+        network, means = self.network, np.zeros(len(self.network.rules))
         if background is not None:
             if np.shape(background)[0] == 0:
                 raise ValueError("background must have rows, over which answers are averaged; got none.")
             means = network.hidden(background).mean(axis=0)
         reasons: dict[int, Reason] = {}
-        for index, comparison in self.comparison_of_rule.items():
+        for index, rule in self.rule_numbers.items():
             coef = network.rule_coef[index] * (1.0 - network.rules[index].otherwise) / 2.0
             mean = float(means[index])
             yes, no = coef * (1.0 - mean), coef * (-1.0 - mean)
-            if comparison in reasons:  # the same rule twice is one reason
-                yes, no = yes + reasons[comparison].yes, no + reasons[comparison].no
-            rule = ReadTerm((), 0, index, read_rule(network, index, dict(terms.filled)))
-            text = describe(rule, terms)
-            reasons[comparison] = Reason(comparison, tuple(yes.tolist()), tuple(no.tolist()), text)
+            if rule in reasons:  # the same rule twice is one reason
+                yes, no = yes + reasons[rule].yes, no + reasons[rule].no
+            reasons[rule] = Reason(rule, tuple(yes.tolist()), tuple(no.tolist()), self.rule_texts[rule])
         return tuple(reasons.values())
 
 
@@ -334,65 +354,57 @@ def plan(model: Any) -> ExportPlan:
 
     Examples
     --------
-    >>> from bgn import Layer, Network
+    >>> from bgn import Network, Rule, Threshold
     >>> from bgn.export.plan import plan
-    >>> layer = Layer([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [-65.5, -65.5, -20.0])
-    >>> planned = plan(Network.of_layers([layer], [0.5, 0.25, 0.0], 1.0, ["income", "age"]))
-    >>> [given.name for given in planned.inputs], planned.layers[0].comparisons
-    (['income'], (PlannedComparison(summation=0, threshold=65.5, missing=None),))
-    >>> planned.intercept, planned.addends, planned.over
-    ((100.0,), (Addend(comparison=0, coef=(75.0,), otherwise=(-75.0,)),), 100.0)
+    >>> rules = [Rule((Threshold(0, 65.5), Threshold(1, 20.0, "<"))), Rule(Threshold(0, 65.5), -1.0)]
+    >>> planned = plan(Network(1.0, rules, [0.5, 0.25], ["income", "age"]))
+    >>> [given.name for given in planned.inputs], planned.rules
+    (['income', 'age'], ((0, 1), (0,)))
+    >>> planned.last.conditions[1]
+    PlannedComparison(summation=1, relation='<', threshold=20.0, missing=None)
+    >>> planned.intercept, planned.addends[1], planned.over
+    ((75.0,), Addend(rule=1, coef=(50.0,), otherwise=(0.0,)), 100.0)
     """
     network = network_of(model, plain=False)
-    inputs = inputs_of(network, network.features_used)
+    inputs = _plan_inputs(network)
     places = {given.place: k for k, given in enumerate(inputs)}
-    alive = [np.flatnonzero(network.rule_coef.any(axis=1)).tolist()]
-    for layer in reversed(network.layers[1:]):
-        chosen = np.zeros(layer.width, dtype=bool)
-        chosen[alive[0]] = True
-        alive.insert(0, np.flatnonzero(layer.inputs_of(chosen)).tolist())
-    layers, below = [], places
-    for layer, numbers in zip(network.layers, alive, strict=True):
-        planned, below = _plan_layer({k: layer.neurons[k] for k in numbers}, below)
-        layers.append(planned)
-    intercept, coef, over = network.addends
-    sums = np.vstack([intercept[np.newaxis], coef])
-    whole = bool((sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < _MOST_WHOLE)
-    whole = whole and not network.linear_coef.any()
-    terms: dict[Any, Addend | LinearInput] = {}
-    rules = count()
-    for place, (term, own) in enumerate(zip(network.terms, coef, strict=True)):
-        if isinstance(term, Linear):
-            if own.any():
-                terms[place] = _plan_linear(term, own.tolist(), places[term.column], inputs)
-        elif (comparison := below.get(next(rules))) is not None:
-            key = f"{comparison}" if whole else place  # equal rules are added together where that changes no sum
-            known = terms.get(key)
-            yes, no = own, term.otherwise * own
-            if isinstance(known, Addend):
-                yes, no = yes + known.coef, no + known.otherwise
-            terms[key] = Addend(comparison, tuple(yes.tolist()), tuple((no + 0.0).tolist()))
+    chosen, alive = network.rule_coef.any(axis=1), list[list[int]]()
+    for layer in reversed(network.layers[1:] if network.below else ()):
+        chosen = layer.inputs_of(chosen)
+        alive.insert(0, np.flatnonzero(chosen).tolist())
+    layers = [_Planned(inputs, places, first=True)]
+    for layer, numbers in zip(network.below, alive, strict=True):
+        below = {k: layers[-1].add(layer.neurons[k]) for k in numbers}
+        layers.append(_Planned(inputs, below, first=False))
+    rules: dict[tuple[int, ...], int] = {}
+    rule_numbers = {}
+    for index, rule in enumerate(network.rules):
+        if network.rule_coef[index].any():
+            held = tuple(dict.fromkeys(map(layers[-1].add, rule.conditions)))
+            rule_numbers[index] = rules.setdefault(held, len(rules))
+    intercept, over, whole, terms = _plan_terms(network, rule_numbers, places, inputs)
     classes = None
     if network.link != "identity":
         classes = network.schema.classes or tuple(map(float, range(max(2, network.n_outputs))))
     return ExportPlan(
         inputs=inputs,
-        layers=tuple(layers),
-        intercept=tuple(intercept.tolist()),
+        layers=tuple(PlannedLayer(tuple(layer.sums), tuple(layer.conditions)) for layer in layers),
+        rules=tuple(rules),
+        intercept=intercept,
         over=over,
-        terms=tuple(terms.values()),
+        terms=terms,
         whole=whole,
         link=network.link,
         classes=classes,
         network=network,
-        comparison_of_rule=below,
+        rule_numbers=rule_numbers,
     )
 
 
-def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
-    """Return what a program reads for some of a network's columns."""
+def _plan_inputs(network: Network) -> tuple[Input, ...]:
+    """Return what a program reads of a row."""
     inputs = []
-    for place in columns:
+    for place in network.features_used:
         column = network.schema.columns[place]
         refuses = bool(network.refuses_missing[place]) and column.typical is None
         fill = column.typical if network.layers[0].refuses_missing[place] else None
@@ -401,29 +413,76 @@ def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
     return tuple(inputs)
 
 
-def _plan_layer(neurons: Mapping[int, Oblique], places: dict[int, int]) -> tuple[PlannedLayer, dict[int, int]]:
-    """Return the different sums and comparisons of some neurons, and which comparison each of them is."""
-    sums: dict[Summation, int] = {}
-    comparisons: dict[PlannedComparison, int] = {}
-    comparison_of = {}
-    for number, neuron in neurons.items():
-        projection = neuron.projection
-        missing_as = projection.missing_as
+@dataclass
+class _Planned:
+    """The sums and conditions of a layer on their way, each once; `places` are those of the columns that it reads."""
+
+    inputs: tuple[Input, ...]
+    places: dict[int, int]
+    first: bool
+    sums: dict[Summation, int] = field(default_factory=dict)
+    conditions: dict[PlannedCondition, int] = field(default_factory=dict)
+
+    def add(self, condition: Condition) -> int:
+        """Return the number of a condition."""
+        return self.conditions.setdefault(self._planned(condition), len(self.conditions))
+
+    def _planned(self, condition: Condition) -> PlannedCondition:
+        condition = condition_of(condition) if self.first and isinstance(condition, Oblique) else condition
+        if isinstance(condition, Oblique):
+            return self._compared(condition, ">=", condition.threshold + 0.0, condition.missing)
+        k = self.places[condition.column]
+        missing = condition.missing if self.inputs[k].fill is None and not self.inputs[k].refuses else None
+        if isinstance(condition, Threshold):
+            one = Oblique(Projection((condition.column,), (1.0,)), 0.0)
+            return self._compared(one, condition.relation, condition.threshold + 0.0, missing)
+        categories = self.inputs[k].categories
+        if categories is None:
+            return Absent(k)
+        held = set(condition.categories if isinstance(condition, Member) else ())
+        return OneOf(k, tuple(code in held for code in range(len(categories))), bool(missing))
+
+    def _compared(self, oblique: Oblique, relation: str, threshold: float, missing: bool | None) -> PlannedComparison:
+        projection, missing_as = oblique.projection, oblique.projection.missing_as
         if missing_as is not None:
             missing_as = tuple(
                 value if isinstance(coefficient, tuple) else value * (coefficient or 1.0)
                 for value, coefficient in zip(missing_as, projection.coefficients, strict=True)
             )
-        summed = Summation(tuple(places[j] for j in projection.columns), projection.coefficients, missing_as)
-        comparison = PlannedComparison(sums.setdefault(summed, len(sums)), neuron.threshold + 0.0, neuron.missing)
-        comparison_of[number] = comparisons.setdefault(comparison, len(comparisons))
-    return PlannedLayer(tuple(sums), tuple(comparisons)), comparison_of
+        summed = Summation(tuple(self.places[j] for j in projection.columns), projection.coefficients, missing_as)
+        return PlannedComparison(self.sums.setdefault(summed, len(self.sums)), relation, threshold, missing)
 
 
-def _plan_linear(term: Linear, coef: list[float], place: int, inputs: tuple[Input, ...]) -> LinearInput:
-    reached = inputs[place].fill is None and not inputs[place].refuses
-    missing_as = float(term.between(np.array([np.nan]))[0]) if reached else None
-    return LinearInput(place, tuple(coef), term.low, term.high, missing_as)
+def _plan_terms(
+    network: Network, rule_numbers: dict[int, int], places: dict[int, int], inputs: tuple[Input, ...]
+) -> tuple[tuple[float, ...], float, bool, tuple[Addend | LinearInput, ...]]:
+    """Return the intercept, what sums are divided by, whether they are whole, and the terms.
+
+    Where they are, what a rule is worth elsewhere goes into the intercept, and equal rules are added together.
+    """
+    intercept, coef, over = network.addends
+    otherwise = np.array([getattr(term, "otherwise", 0.0) for term in network.terms]).reshape(-1, 1) * coef + 0.0
+    sums = np.vstack([intercept + otherwise.sum(axis=0) if otherwise.any() else intercept, coef - otherwise])
+    whole = bool((sums == np.rint(sums)).all() and np.abs(sums).sum(axis=0).max(initial=0.0) < _MOST_WHOLE)
+    if whole := whole and not network.linear_coef.any():
+        intercept, coef, otherwise = sums[0], sums[1:], np.zeros_like(otherwise)
+    terms: dict[Any, Addend | LinearInput] = {}
+    indices = count()
+    for place, (term, own, rest) in enumerate(zip(network.terms, coef, otherwise, strict=True)):
+        if isinstance(term, Linear):
+            if own.any():
+                k = places[term.column]
+                seen = inputs[k].fill is None and not inputs[k].refuses
+                missing_as = float(term.between(np.array([np.nan]))[0]) if seen else None
+                terms[place] = LinearInput(k, tuple(own.tolist()), term.low, term.high, missing_as)
+        elif (rule := rule_numbers.get(next(indices))) is not None:
+            key = ("rule", rule) if whole else place
+            known = terms.get(key)
+            if isinstance(known, Addend):
+                own, rest = own + known.coef, rest + known.otherwise
+            terms[key] = Addend(rule, tuple(own.tolist()), tuple(rest.tolist()))
+    start = intercept + 0.0 if network.terms else intercept
+    return tuple(start.tolist()), over, whole, tuple(terms.values())
 
 
 def write_file(content: str | bytes, path: str | os.PathLike[str] | None) -> Any:

@@ -23,9 +23,9 @@ def mean_of(networks: Sequence[Network]) -> Network:
     With one hidden layer, equal rules are one, their weights added. Deeper networks stand side by side; one of fewer
     layers passes its answers on. Weights and intercept are the exact means of what the networks' decimals write where
     these have an end, as for 2, 4, 5, 8, 10 or 16 networks; otherwise they have four decimals more than the networks'
-    and are rounded. Of networks with long numbers they are the nearest floats. So are the weights of linear terms; those
-    of a column must end at the same values in all networks. Where there are bounds, it is the mean of the scores that
-    is held to them.
+    and are rounded. Of networks with long numbers they are the nearest floats. So are the weights of linear terms,
+    which must end at the same values of a column in all networks. Where there are bounds, it is the mean of the scores
+    that is held to them.
 
     Examples
     --------

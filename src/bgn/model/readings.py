@@ -6,10 +6,10 @@ lowest score that the network can give. So each rule adds something positive to 
 heaviest first, and the intercept is the score where no rule holds. A rule of negative weight is read the other way
 round, ``<`` for ``>=``.
 
-A condition about one number is read as a threshold, which may depend on categories; one about categories alone as a
-choice, or a count of choices; any other one as a sum. Weights and thresholds are exact decimals: a float counts as the
-number that is printed for it. A condition holds on exactly the rows where the network says so. Its words drop what no
-number in the range seen can reach; see :attr:`ReadCondition.simplified`.
+A condition about one number is read as a threshold, or as several of which all but one need categories as well; one
+about categories alone as a choice, or a count of choices; any other one as a sum. Weights and thresholds are exact
+decimals: a float counts as the number that is printed for it. A condition holds on exactly the rows where the network
+says so. Its words drop what no number in the range seen can reach; see :attr:`ReadCondition.simplified`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from bgn.model.term import (
     Linear,
     Oblique,
     Projection,
-    Rule,
     Threshold,
 )
 from bgn.text import Quoted, quote_category, quote_name
@@ -49,17 +48,10 @@ from bgn.text import Quoted, quote_category, quote_name
 
 @dataclass(frozen=True)
 class Choice:
-    """A 0/1 column, a category or a condition of the layer below has one of some values.
+    """A 0/1 column, a category or a condition of the layer below has one of some values, perhaps a missing one.
 
-    Parameters
-    ----------
-    column : int
-        Which, as in ``ReadCondition.columns``.
-    values : tuple of int
-        0 or 1, or numbers of categories; a single 0 for any value, where a condition is about missing values alone.
-        Empty for a missing value alone.
-    missing : bool, default False
-        Whether a missing value is among them.
+    These are 0 or 1, or numbers of categories; a single 0 for any value, where a condition is about missing values
+    alone, and none for a missing value alone.
     """
 
     column: int
@@ -69,10 +61,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Count:
-    """It holds where at least `least` of some choices hold.
-
-    Without choices it is "always" (`least` 0) or "never" (`least` 1).
-    """
+    """At least `least` of some choices hold; without any it is "always" (`least` 0) or "never" (`least` 1)."""
 
     least: int
     choices: tuple[Choice, ...]
@@ -80,45 +69,26 @@ class Count:
 
 @dataclass(frozen=True)
 class Case:
-    """A threshold of a number, for the rows where some choices hold.
+    """A number compares so with a threshold, and what is required as well holds."""
 
-    Parameters
-    ----------
-    where : tuple of Choice
-        All of them must hold; none for the case of all other rows, which comes first.
-    relation : {">=", "<", ">", "<="}
-        How the number compares where the condition holds.
-    threshold : Decimal
-    """
-
-    where: tuple[Choice, ...]
     relation: str
     threshold: Decimal
+    required: Count | None = None
 
 
 @dataclass(frozen=True)
 class Cases:
-    """The number in `column` is compared: the case whose choices hold decides, otherwise the first.
-
-    Parameters
-    ----------
-    column : int
-    cases : tuple of Case
-    required : Count, optional
-        What must hold as well: where it does not, no number seen reaches the threshold.
-    sufficient : Count, optional
-        What is enough by itself: where it holds, all numbers seen reach the threshold.
-    """
+    """One of some cases of the number in `column` holds, or what is sufficient by itself."""
 
     column: int
     cases: tuple[Case, ...]
-    required: Count | None = None
     sufficient: Count | None = None
 
     @property
-    def parts(self) -> tuple[Count, ...]:
+    def counts(self) -> tuple[Count, ...]:
         """What holds or must hold beside the number."""
-        return tuple(part for part in (self.required, self.sufficient) if part is not None)
+        counts = (*(case.required for case in self.cases), self.sufficient)
+        return tuple(count for count in counts if count is not None)
 
 
 @dataclass(frozen=True)
@@ -127,8 +97,8 @@ class ReadCondition:
 
     Parameters
     ----------
-    layer, neuron : int
-        Which neuron it is read from, both counted from 0.
+    layer, number : int
+        Which neuron of which layer it is read from, both counted from 0.
     columns : tuple of int
         Inputs it reads, in order: columns of the dataset for the first layer, conditions of the layer below after.
     coefficients : tuple of float or tuple of float
@@ -148,7 +118,7 @@ class ReadCondition:
     """
 
     layer: int
-    neuron: int
+    number: int
     columns: tuple[int, ...]
     coefficients: tuple[Coefficient, ...]
     relation: str
@@ -175,10 +145,10 @@ class ReadCondition:
     def holds_if_missing(self) -> bool | None:
         """Whether it holds where the one number that it compares is missing; None where it is read otherwise."""
         reading = self.reading
-        if self.missing_as is None or not isinstance(reading, Cases) or len(reading.cases) > 1 or reading.parts:
+        if self.missing_as is None or not isinstance(reading, Cases) or len(reading.cases) > 1 or reading.counts:
             return self.missing
-        number, case = self.missing_as[self.columns.index(reading.column)], reading.cases[0]
-        return bool(RELATIONS[case.relation](number, float(case.threshold)))
+        value, case = self.missing_as[self.columns.index(reading.column)], reading.cases[0]
+        return bool(RELATIONS[case.relation](value, float(case.threshold)))
 
     def holds(self, inputs: NDArray[Any]) -> Bools:
         """Return whether it holds for every row of `inputs` (0 or 1 per condition for layers after the first)."""
@@ -200,11 +170,9 @@ class ReadCondition:
     def choices(self) -> tuple[Choice, ...]:
         """The choices that it names as it is read."""
         reading = self.reading
-        if isinstance(reading, Cases):
-            choices = [choice for case in reading.cases for choice in case.where]
-            return (*choices, *(choice for part in reading.parts for choice in part.choices))
         if reading is not None:
-            return reading.choices
+            counts = reading.counts if isinstance(reading, Cases) else (reading,)
+            return tuple(choice for count in counts for choice in count.choices)
         places = (place for place, coefficient in enumerate(self.coefficients) if isinstance(coefficient, tuple))
         return tuple(choice for place in places for choice, _ in self.summed_categories(place))
 
@@ -354,9 +322,9 @@ class Terms:
 
     @cached_property
     def hidden_names(self) -> dict[tuple[int, int], str]:
-        """Names h1, h2, ... of the conditions below the last layer, by layer and neuron."""
+        """Names h1, h2, ... of the conditions below the last layer, by layer and number."""
         hidden = (condition for layer in self.hidden for condition in layer)
-        return {(condition.layer, condition.neuron): f"h{k}" for k, condition in enumerate(hidden, start=1)}
+        return {(condition.layer, condition.number): f"h{k}" for k, condition in enumerate(hidden, start=1)}
 
     @property
     def conditions(self) -> tuple[ReadCondition, ...]:
@@ -383,29 +351,11 @@ class Terms:
         return {column: number for column, number in agreed.items() if column not in self.complete | chosen}
 
     def holds(self, X: Any) -> Bools:
-        """Return which rules hold.
-
-        Parameters
-        ----------
-        X : array_like or frame, shape (rows, columns)
-
-        Returns
-        -------
-        ndarray of bool, shape (rows, rules)
-        """
+        """Return which rules hold on the rows of a dataset, shape (rows, rules)."""
         return self._holds(self._rows(X))
 
     def evaluate(self, X: Any) -> Floats:
-        """Return intercept and terms added up: the network's raw score.
-
-        Parameters
-        ----------
-        X : array_like or frame, shape (rows, columns)
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,), or (rows, outputs) where there are several
-        """
+        """Return intercept and terms added up: the network's raw score, one column for each of several outputs."""
         rows = self._rows(X)
         holds, scores = self._holds(rows), np.zeros((len(rows), len(self.intercept)))
         for output, intercept in enumerate(self.intercept):
@@ -419,9 +369,9 @@ class Terms:
 
     def _holds(self, rows: Floats) -> Bools:
         for layer in self.hidden:
-            below = np.zeros((len(rows), max((condition.neuron for condition in layer), default=-1) + 1))
+            below = np.zeros((len(rows), max((condition.number for condition in layer), default=-1) + 1))
             for condition in layer:
-                below[:, condition.neuron] = condition.holds(rows)
+                below[:, condition.number] = condition.holds(rows)
             rows = below
         holds = [term.holds(rows) for term in self.rules]
         return np.stack(holds, axis=1) if holds else np.zeros((len(rows), 0), dtype=bool)
@@ -455,7 +405,8 @@ def as_terms(model: Any) -> Terms:
     Examples
     --------
     >>> from bgn import Layer, Network, as_terms
-    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> layer = Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])
+    >>> network = Network.of_layers([layer], [0.5, -0.25], 1.0, ["income", "age"])
     >>> terms = as_terms(network)
     >>> terms.intercept
     (Decimal('0.25'),)
@@ -468,13 +419,14 @@ def as_terms(model: Any) -> Terms:
     filled = unseen_missing(network)
     intercept = [written(value) for value in network.intercept.tolist()]
     rules: list[ReadTerm] = []
-    places = {kind: [k for k, term in enumerate(network.terms) if isinstance(term, Rule) is kind] for kind in (True, False)}
-    linear = [
-        ReadTerm(tuple(map(written, coef)), places[False][index], index, linear=term)
-        for index, (term, coef) in enumerate(zip(network.linear, network.linear_coef.tolist(), strict=True))
-        if any(coef)
-    ]
-    for index, (rule, coef) in enumerate(zip(network.rules, network.rule_coef.tolist(), strict=True)):
+    linear: list[ReadTerm] = []
+    index = -1
+    for place, (rule, coef) in enumerate(zip(network.terms, network.coef.tolist(), strict=True)):
+        if isinstance(rule, Linear):
+            if any(coef):
+                linear.append(ReadTerm(tuple(map(written, coef)), place, len(linear), linear=rule))
+            continue
+        index += 1
         if not any(coef):
             continue
         reversed_ = max(coef, key=abs) < 0.0
@@ -489,28 +441,20 @@ def as_terms(model: Any) -> Terms:
         intercept = [EXACT.add(value, weight * start) for value, weight in zip(intercept, exact, strict=True)]
         if conditions:
             steps = tuple(EXACT.multiply(Decimal(high - low), weight) for weight in exact)
-            rules.append(ReadTerm(steps, places[True][index], index, conditions, reversed_ and len(conditions) > 1))
+            rules.append(ReadTerm(steps, place, index, conditions, reversed_ and len(conditions) > 1))
     rules.sort(key=lambda term: -max(map(abs, term.coef)))
-    schema = outputs_of(network)[0].schema
-    if network.link == "softmax":
-        schema = replace(network.schema, target_unit="")
-    terms = (*rules, *linear)
-    return Terms(tuple(intercept), terms, _hidden(network, rules, filled), schema, tuple(filled.items()), network.link,
-                 network.bounds)  # fmt: skip
-
-
-def _hidden(
-    network: Network, rules: Sequence[ReadTerm], filled: dict[int, float | None]
-) -> tuple[tuple[ReadCondition, ...], ...]:
-    """Return the conditions below the last layer that some rule depends on, first layer first."""
+    several = network.link == "softmax"
+    schema = replace(network.schema, target_unit="") if several else outputs_of(network)[0].schema
+    # The conditions below the last layer that some rule depends on.
     hidden: list[tuple[ReadCondition, ...]] = []
     columns = {column for term in rules for column in term.columns}
     for layer in range(len(network.below) - 1, -1, -1):
-        neurons = network.below[layer].neurons
-        conditions = tuple(_read_condition(network, neurons[k], layer, k, filled) for k in sorted(columns))
-        columns = {column for condition in conditions for column in condition.columns}
-        hidden.insert(0, conditions)
-    return tuple(hidden)
+        own = network.below[layer].neurons
+        hidden.insert(0, tuple(_read_condition(network, own[k], layer, k, filled) for k in sorted(columns)))
+        columns = {column for condition in hidden[0] for column in condition.columns}
+    return Terms(
+        tuple(intercept), (*rules, *linear), tuple(hidden), schema, tuple(filled.items()), network.link, network.bounds
+    )
 
 
 # -- Which network a model has, and its outputs one by one.
@@ -533,9 +477,9 @@ def network_of(model: Any, plain: bool = True) -> Network:
         )
     if plain and not network.plain:
         raise ValueError(
-            "model must predict one number from columns of numbers, without gaps, slopes or classes, as the paper's "
-            "networks do: this is said of them alone. Fit such columns with max_linear=0, or ask bgn.effect and "
-            "bgn.shap_values, which take every model."
+            "model must predict one number from columns of numbers, without missing values, linear terms or classes, "
+            "as the paper's networks do: this is said of them alone. Fit such columns with max_linear=0, or use "
+            "bgn.effect and bgn.shap_values, which take every model."
         )
     return network
 
@@ -543,20 +487,14 @@ def network_of(model: Any, plain: bool = True) -> Network:
 def outputs_of(model: Any) -> tuple[Network, ...]:
     """Return the outputs of a model as networks of one output each, whose prediction is the raw score.
 
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    tuple of Network
-        The network itself where its one output needs no link and has no bounds.
+    It is the network itself where its one output needs no link and has no bounds.
 
     Examples
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.readings import outputs_of
-    >>> network = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
+    >>> layers = [Layer([[1.0]], [-2.0])]
+    >>> network = Network.of_layers(layers, [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
     >>> [(output.target_name, float(output.predict([[3.0]])[0])) for output in outputs_of(network)]
     [('score of kind 0', 1.0), ('score of kind 1', 0.5)]
     """
@@ -595,8 +533,8 @@ def read_rule(
     network: Network, index: int, filled: dict[int, float | None], reversed_: bool = False
 ) -> tuple[ReadCondition, ...]:
     """Return the conditions of one of a network's rules as they are read, perhaps each the other way round."""
-    layer, conditions = len(network.below), network.rules[index].conditions
-    return tuple(_read_condition(network, condition, layer, index, filled, reversed_) for condition in conditions)
+    layer, own = len(network.below), network.rules[index].conditions
+    return tuple(_read_condition(network, condition, layer, index, filled, reversed_) for condition in own)
 
 
 def _read_condition(
@@ -611,10 +549,10 @@ def _read_condition(
         threshold = condition.threshold + 0.0
         plain = ReadCondition(layer, number, condition.columns, (1.0,), relation, threshold, missing)
         return read(plain, network.schema, filled)
-    neuron = condition.as_oblique() if layer else _without_idle(condition.as_oblique(), filled)
-    columns, coefficients = neuron.projection.columns, neuron.projection.coefficients
-    missing_as = neuron.projection.missing_as
-    threshold, schema = neuron.threshold if layer == 0 else _threshold_of_flags(neuron), network.schema
+    oblique = condition.as_oblique() if layer else _without_idle(condition.as_oblique(), filled)
+    columns, coefficients = oblique.projection.columns, oblique.projection.coefficients
+    missing_as = oblique.projection.missing_as
+    threshold, schema = oblique.threshold if layer == 0 else _threshold_of_flags(oblique), network.schema
     relation = "<" if reversed_ else ">="
     # It is divided by the coefficient of a number rather than of a 0/1 column, by 1 rather than another one.
     factors = [(column, coefficient) for column, coefficient in zip(columns, coefficients, strict=True)
@@ -625,8 +563,8 @@ def _read_condition(
     if abs(frexp(leading)[0]) == 0.5:  # signs and powers of two alone: nothing is rounded
         if missing_as is not None:
             missing_as = tuple(
-                number / leading if isinstance(coefficient, tuple) or coefficient == 0.0 else number
-                for number, coefficient in zip(missing_as, coefficients, strict=True)
+                value / leading if isinstance(coefficient, tuple) or coefficient == 0.0 else value
+                for value, coefficient in zip(missing_as, coefficients, strict=True)
             )
         coefficients = tuple(
             tuple(value / leading for value in coefficient) if isinstance(coefficient, tuple) else coefficient / leading
@@ -634,17 +572,17 @@ def _read_condition(
         )
         threshold = threshold / leading + 0.0
         relation = MIRRORED[relation] if leading < 0 else relation
-    missing = None if neuron.missing is None or layer > 0 else neuron.missing is not reversed_
+    missing = None if oblique.missing is None or layer > 0 else oblique.missing is not reversed_
     summed = ReadCondition(layer, number, columns, coefficients, relation, threshold, missing, missing_as)
     return read(summed, schema, filled)
 
 
-def _without_idle(neuron: Oblique, filled: Collection[int]) -> Oblique:
-    """Return a neuron of the first layer without numbers that add nothing, and what it does of missing values it sees.
+def _without_idle(oblique: Oblique, filled: Collection[int]) -> Oblique:
+    """Return a condition of the first layer without numbers that add nothing, and missing values that it never sees.
 
     One that reads a single column holds for its missing value or does not, whatever that counts as.
     """
-    projection, missing_as, missing = neuron.projection, neuron.projection.missing_as, neuron.missing
+    projection, missing_as, missing = oblique.projection, oblique.projection.missing_as, oblique.missing
     if set(filled) >= set(projection.columns):
         missing_as = missing = None
     if missing is None:
@@ -658,20 +596,20 @@ def _without_idle(neuron: Oblique, filled: Collection[int]) -> Oblique:
         projection = Projection(columns, tuple(projection.coefficients[place] for place in places), missing_as)
         if missing_as is not None and len(columns) == 1:
             row = np.full((1, columns[0] + 1), np.nan)
-            missing = bool(Oblique(projection, neuron.threshold).holds(row)[0])
+            missing = bool(Oblique(projection, oblique.threshold).holds(row)[0])
             projection = replace(projection, missing_as=None)
-    return Oblique(projection, neuron.threshold, missing)
+    return Oblique(projection, oblique.threshold, missing)
 
 
-def _threshold_of_flags(neuron: Oblique) -> float:
+def _threshold_of_flags(oblique: Oblique) -> float:
     """Return the threshold of a sum over 0 and 1 in place of +-1: w . (2 a - 1) >= t is w . a >= this.
 
     Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
     answer two combinations of one and the same sum differently there is nothing between them; thresholds that are grown
     lie between sums.
     """
-    factors = neuron.projection.factors
-    exact = written(neuron.threshold)
+    factors = oblique.projection.factors
+    exact = written(oblique.threshold)
     for factor in factors:
         exact = EXACT.add(exact, written(factor))
     threshold = float(EXACT.divide(exact, Decimal(2)))
@@ -679,7 +617,7 @@ def _threshold_of_flags(neuron: Oblique) -> float:
         return threshold
     flags = np.array(list(product((0.0, 1.0), repeat=len(factors))))
     compact = Projection(tuple(range(len(factors))), factors)
-    sums, holds = compact.values(flags), Oblique(compact, neuron.threshold).holds(2.0 * flags - 1.0)
+    sums, holds = compact.values(flags), Oblique(compact, oblique.threshold).holds(2.0 * flags - 1.0)
     size = 1e-9 * np.abs(factors).max()
     if np.abs(sums - threshold).min() > size or holds.all() or not holds.any():
         return threshold
@@ -689,7 +627,7 @@ def _threshold_of_flags(neuron: Oblique) -> float:
 
 # -- A sum as a person reads it: thresholds of one number, case by case, or a count of choices.
 
-_GAP = -1  # the missing value among the numbers of categories
+_NO_VALUE = -1  # the missing value among the numbers of categories
 _MOST_CASES = 4  # beyond, a sum is shorter
 _MOST_DIGITS = 4  # of a threshold beyond those of the numbers that it comes from, where a sum is shorter
 _MOST_COMBINATIONS = 64  # of 0/1 columns and categories
@@ -724,14 +662,14 @@ def read(condition: ReadCondition, schema: Schema, complete: Collection[int] = (
         if isinstance(coefficient, tuple):
             groups.append(_group_alike(coefficient, missing))
         elif coefficient == 0.0:
-            groups.append([(0,), (_GAP,)] if missing else [(0,)])
+            groups.append([(0,), (_NO_VALUE,)] if missing else [(0,)])
         elif is_flag(column):
             groups.append(_group_alike((0.0, 1.0), missing))
         else:
             numbers.append(place)
             groups.append([(0,)])
         if missing_alone and not numbers:
-            groups[0].append((_GAP,))
+            groups[0].append((_NO_VALUE,))
     reading: Cases | Count | None = None
     # With the inputs by their places, all that follows is the same for columns and conditions of a layer below.
     compact = replace(condition, columns=tuple(range(len(columns))))
@@ -741,10 +679,12 @@ def read(condition: ReadCondition, schema: Schema, complete: Collection[int] = (
         else:
             rows = [[_value_in(group) for group in combination] for combination in product(*groups)]
             holds = compact.holds(np.array(rows) if groups else np.zeros((1, 1)))
-            reading = _read_count(holds.reshape([len(each) for each in groups]), groups)
-    simplified = bool(numbers) and (isinstance(reading, Count) or (reading is not None and bool(reading.parts)))
+            reading = _read_count(holds.reshape([len(own) for own in groups]), groups)
+    simplified = bool(numbers) and (
+        isinstance(reading, Count) or (reading is not None and len(reading.cases) == 1 and bool(reading.counts))
+    )
     return replace(
-        condition, reading=_at_columns(reading, condition.columns),
+        condition, reading=None if reading is None else _at_columns(reading, condition.columns),
         simplified=condition.columns[numbers[0]] if simplified else None,
     )  # fmt: skip
 
@@ -755,30 +695,29 @@ def _group_alike(values: tuple[float, ...], missing: float | None) -> list[Group
     for code, value in enumerate(values):
         same.setdefault(value, []).append(code)
     if missing is not None:
-        same.setdefault(missing, []).append(_GAP)
+        same.setdefault(missing, []).append(_NO_VALUE)
     return [tuple(codes) for codes in same.values()]
 
 
 def _value_in(group: Group) -> float:
-    """Return what a row holds that stands for a group."""
-    return np.nan if group[0] == _GAP else float(group[0])
+    # What a row holds that stands for a group.
+    return np.nan if group[0] == _NO_VALUE else float(group[0])
 
 
 def _choose(place: int, codes: Sequence[int]) -> Choice:
-    return Choice(place, tuple(sorted(code for code in codes if code != _GAP)), _GAP in codes)
+    return Choice(place, tuple(sorted(code for code in codes if code != _NO_VALUE)), _NO_VALUE in codes)
 
 
 def _at_columns(reading: Any, columns: Sequence[int]) -> Any:
     """Return a reading of places as one of columns."""
-    if isinstance(reading, Choice):
-        return replace(reading, column=columns[reading.column])
-    if isinstance(reading, Count):
-        return Count(reading.least, tuple(_at_columns(choice, columns) for choice in reading.choices))
-    if reading is None:
-        return None
-    cases = [replace(case, where=tuple(_at_columns(choice, columns) for choice in case.where)) for case in reading.cases]
-    required, sufficient = _at_columns(reading.required, columns), _at_columns(reading.sufficient, columns)
-    return Cases(columns[reading.column], tuple(cases), required, sufficient)
+    if isinstance(reading, tuple):
+        return tuple(_at_columns(part, columns) for part in reading)
+    changes = {
+        name: columns[part] if name == "column" else _at_columns(part, columns)
+        for name, part in vars(reading).items()
+        if name in ("column", "choices", "cases", "required", "sufficient") and part is not None
+    }
+    return replace(reading, **changes)
 
 
 def _read_count(holds: NDArray[np.bool_], groups: list[list[Group]]) -> Count | None:
@@ -798,7 +737,7 @@ def _read_count(holds: NDArray[np.bool_], groups: list[list[Group]]) -> Count | 
     counts = []
     for combination in product(*groups):
         firsts = [combination[choice.column][0] for choice in choices]
-        counts.append(sum(choice.missing if first == _GAP else first in choice.values
+        counts.append(sum(choice.missing if first == _NO_VALUE else first in choice.values
                           for first, choice in zip(firsts, choices, strict=True)))  # fmt: skip
     flat = holds.ravel().tolist()
     least = min(count for count, one in zip(counts, flat, strict=True) if one)
@@ -827,8 +766,6 @@ def _read_number(
         if threshold is None:
             return None
         thresholds[combination] = threshold
-    usual = tuple(max(own, key=lambda group: sum(code != _GAP for code in group)) for own in groups)
-    first = usual if usual in thresholds else next(iter(thresholds))
     simple = _simplified(thresholds, relation, column.seen, missing_as if missing else None, groups, number)
     if isinstance(simple, Count):
         return simple
@@ -836,14 +773,29 @@ def _read_number(
     most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_DIGITS
     if simple is not None and len(simple.cases[0].threshold.as_tuple().digits) <= most:
         return simple
-    shown = {first: thresholds[first]}
-    shown |= {own: threshold for own, threshold in thresholds.items() if threshold != thresholds[first]}
-    if len(shown) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in shown.values()):
+    # From the highest threshold on, or below the lowest, it always holds; otherwise for some combinations alone.
+    distinct = sorted(set(thresholds.values()), reverse=relation[0] == ">")
+    if len(distinct) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in distinct):
         return None  # the float64 sum rounds across what it would be in decimals
-    cases: list[Case] = []
-    for combination, threshold in shown.items():
-        cases.append(Case(_where(combination, columns, groups) if cases else (), relation, threshold))
+    cases = [Case(relation, distinct[0])]
+    for place, threshold in enumerate(distinct[1:], start=1):
+        required = _read_where(lambda own, later=distinct[place:]: thresholds[own] in later, thresholds, groups)
+        if required is None:
+            return None
+        cases.append(Case(relation, threshold, required))
     return Cases(number, tuple(cases))
+
+
+def _read_where(
+    chosen: Callable[[tuple[Group, ...]], bool], possible: Collection[tuple[Group, ...]], groups: list[list[Group]]
+) -> Count | None:
+    """Read which of the possible combinations of groups are chosen as a count of choices; None where it is none."""
+    for other in (False, True):  # two categories of one column at a time are none of the rows
+        table = [chosen(own) if own in possible else other for own in product(*groups)]
+        count = _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
+        if count is not None:
+            return count
+    return None
 
 
 def _simplified(
@@ -861,33 +813,15 @@ def _simplified(
     open_ = {thresholds[combination] for combination, outcome in decided.items() if outcome is None}
     if len(open_) > 1 or (None not in decided.values() and len(set(decided.values())) == 1):
         return None
-
-    def read_where(*outcomes: bool | None) -> Count | None:
-        # Two categories of one column at a time are none of the rows.
-        table = [decided.get(combination, False) in outcomes for combination in product(*groups)]
-        return _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
-
+    always = _read_where(lambda own: decided[own] is True, decided, groups) if True in decided.values() else None
     if not open_:
-        return read_where(True)
-    case = Case((), relation, open_.pop())
-    required = read_where(True, None) if False in decided.values() else None
-    sufficient = read_where(True) if True in decided.values() else None
-    if (required is None and False in decided.values()) or (sufficient is None and True in decided.values()):
+        return always
+    required = None
+    if False in decided.values():
+        required = _read_where(lambda own: decided[own] is not False, decided, groups)
+    if (required is None and False in decided.values()) or (always is None and True in decided.values()):
         return None
-    return Cases(number, (case,), required, sufficient)
-
-
-def _where(
-    combination: Sequence[Group], columns: Sequence[Column | None], groups: list[list[Group]]
-) -> tuple[Choice, ...]:
-    """Return the choices of a case; what is one category of a column need not be said to be none of the others."""
-    titles = [of.category_of[0] if of is not None and of.category_of is not None else None for of in columns]
-    named = {title for title, group in zip(titles, combination, strict=True) if title is not None and group == (1,)}
-    return tuple(
-        _choose(place, group)
-        for place, group in enumerate(combination)
-        if len(groups[place]) > 1 and not (titles[place] in named and 0 in group and groups[place][1:] == [(1,)])
-    )
+    return Cases(number, (Case(relation, open_.pop(), required),), always)
 
 
 def _threshold(condition: ReadCondition, combination: Sequence[Group], number: int, whole: bool) -> Decimal | None:
@@ -951,23 +885,18 @@ def first_float(holds: Callable[[float], bool]) -> float:
 # ruff: noqa: RUF001  (letters of other alphabets that look like ours)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_YES = _words(
-    "yes y true t on ja j oui o vrai si sí sì s vero sim da tak ano áno a jo igen kyllä kylla k evet hai はい ya có "
-    "ναι да д так 是 有 예 네 نعم כן हाँ jah taip jā positive positiv positif positivo present success"
+_YES, _NO, _NOT, _WITH = (
+    frozenset(texts.split())
+    for texts in (
+        "yes y true t on ja j oui o vrai si sí sì s vero sim da tak ano áno a jo igen kyllä kylla k evet hai はい ya "
+        "có ναι да д так 是 有 예 네 نعم כן हाँ jah taip jā positive positiv positif positivo present success",
+        "no n false f off nein nee nej nei non faux falso não nao ne nie nem ei e hayır hayir h iie いいえ tidak không "
+        "όχι нет н ні 否 无 아니요 아니오 لا לא नहीं nu negative negativ négatif negatif negativo absent failure",
+        "no not non never without kein keine keinen nicht nie ohne pas sans jamais sin senza niet geen zonder não nao "
+        "sem inte utan ikke uten ingen bez нет не без",
+        "with mit avec con com met med",
+    )
 )
-_NO = _words(
-    "no n false f off nein nee nej nei non faux falso não nao ne nie nem ei e hayır hayir h iie いいえ tidak không όχι "
-    "нет н ні 否 无 아니요 아니오 لا לא नहीं nu negative negativ négatif negatif negativo absent failure"
-)
-_NOT = _words(
-    "no not non never without kein keine keinen nicht nie ohne pas sans jamais sin senza niet geen zonder não nao sem "
-    "inte utan ikke uten ingen bez нет не без"
-)
-_WITH = _words("with mit avec con com met med")
 
 
 def find_positive_class(labels: Sequence[Any]) -> int | None:
@@ -977,17 +906,19 @@ def find_positive_class(labels: Sequence[Any]) -> int | None:
 
     Examples
     --------
-    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"]), find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
-    (0, 0, None, None)
+    >>> find_positive_class(["ja", "nein"]), find_positive_class(["Default", "no default"])
+    (0, 0)
+    >>> find_positive_class(["cat", "dog"]), find_positive_class([0, 1])
+    (None, None)
     """
-    if len(labels) != 2 or not all(isinstance(each, str) for each in labels):
+    if len(labels) != 2 or not all(isinstance(label, str) for label in labels):
         return None
-    words = [each.casefold().replace("_", " ").replace("-", " ").split() for each in labels]
+    texts = [label.casefold().replace("_", " ").replace("-", " ").split() for label in labels]
     for yes, no in ((0, 1), (1, 0)):
-        if len(words[yes]) == len(words[no]) == 1 and words[yes][0] in _YES and words[no][0] in _NO:
+        if len(texts[yes]) == len(texts[no]) == 1 and texts[yes][0] in _YES and texts[no][0] in _NO:
             return yes
-        denied = [each for each in words[no] if each not in _NOT]
-        if len(denied) < len(words[no]) and denied and denied == [each for each in words[yes] if each not in _WITH]:
+        denied = [part for part in texts[no] if part not in _NOT]
+        if len(denied) < len(texts[no]) and denied and denied == [part for part in texts[yes] if part not in _WITH]:
             return yes
     return None
 

@@ -1,13 +1,15 @@
-"""A network about columns that were computed from others, asked about those others instead.
+"""A network about columns that were computed from others, written for those others instead.
 
 A scaler turns a column x into z = (x - mean) / scale. A network that was grown on z is written for x: thresholds and
-coefficients change, and which rows fire does not. Of a question about one column that holds for every float, up to the
+coefficients change, and where rules hold does not. For a condition on one column that is so for every float, up to the
 tolerance below: its threshold is the first number that the same arithmetic takes over the old one. Sums over several
 columns are the same up to rounding.
 """
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +22,7 @@ import numpy as np
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.numbers import rounded, shortest
+from bgn.model.readings import first_float
 from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.model.term import Coefficient, Linear, Oblique, Projection
@@ -27,8 +30,8 @@ from bgn.model.term import Coefficient, Linear, Oblique, Projection
 # Thresholds are shortened by at most this share of what one unit of a scaled column is.
 _TOLERANCE = 1e-9
 _OUTPUT_DIGITS = 12
-_SPREAD = 10  # a scaled column is taken to reach so far from zero
-_LARGEST = float(np.finfo(np.float64).max)
+_REACH = 10  # a scaled column is taken to reach so far from zero
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Source:
     arithmetic : tuple of (str, float)
         What was done to it, in order: ``("-", 3.0), ("/", 2.0)``.
     filled : value, optional
-        What a gap in it was filled with first, in its own units; None where gaps stayed.
+        What a missing value of it was filled with first, in its own units; None where none was.
 
     Examples
     --------
@@ -69,7 +72,7 @@ class Source:
         for sign, number in self.arithmetic:
             exact = Fraction(float(number))
             if sign in "*/":
-                factor, shift = (_OPERATIONS[sign](each, exact) for each in (factor, shift))
+                factor, shift = _OPERATIONS[sign](factor, exact), _OPERATIONS[sign](shift, exact)
             else:
                 shift = _OPERATIONS[sign](shift, exact)
         return factor, shift
@@ -82,27 +85,13 @@ class Source:
         return _short((Fraction(value) - shift) / factor, _TOLERANCE / abs(float(factor)) / 1000)
 
 
-_OPERATIONS: Mapping[str, Any] = {
-    "+": lambda value, number: value + number,
-    "-": lambda value, number: value - number,
-    "*": lambda value, number: value * number,
-    "/": lambda value, number: value / number,
-}
+_OPERATIONS: Mapping[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Network:
-    """Return the network that answers for the columns of `schema` as `network` does for those computed from them.
+    """Return the network that predicts from the columns of `schema` what `network` does from those computed from them.
 
-    Parameters
-    ----------
-    network : Network
-    sources : sequence of Source
-        For every column of `network` where it comes from: a column of `schema`.
-    schema : Schema
-
-    Returns
-    -------
-    Network
+    The `sources` say for every column of `network` which column of `schema` it comes from, and how.
 
     Examples
     --------
@@ -114,8 +103,8 @@ def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Net
     >>> in_years.layers[0].thresholds, in_years.predict([[46.0], [45.9]])
     (array([46.]), array([4., 2.]))
     """
-    neurons = [_asked(neuron, sources, schema) for neuron in network.layers[0].neurons]
-    layers = [Layer.of(neurons, len(schema)), *network.layers[1:]]
+    conditions = [_rescaled_condition(condition, sources, schema) for condition in network.layers[0].neurons]
+    layers = [Layer.of(conditions, len(schema)), *network.layers[1:]]
     intercept, linear, coef = _rescaled_linear(network, sources)
     rules = Network.of_layers(
         layers, network.rule_coef, intercept, schema=schema, link=network.link, bounds=network.bounds
@@ -136,7 +125,7 @@ def _rescaled_linear(network: Network, sources: Sequence[Source]) -> tuple[Float
         own = Linear(column, low + 0.0, high + 0.0)
         if terms.setdefault(column, own) != own:
             raise ValueError(
-                f"the network has two slopes of column {column} between different ends, which are not one slope of it."
+                f"the network has two linear terms of column {column} between different ends, which are not one term."
             )
         coef[column] = coef.get(column, 0.0) + weights * factor
         intercept = intercept + weights * shift
@@ -175,58 +164,49 @@ def _short(value: Fraction | float, tolerance: float) -> float:
     return shortest(low, high) if low < near < high else near
 
 
-def _asked(neuron: Oblique, sources: Sequence[Source], schema: Schema) -> Oblique:
-    """Return one question of the first layer in terms of the source columns."""
-    projection = neuron.projection
+def _rescaled_condition(condition: Oblique, sources: Sequence[Source], schema: Schema) -> Oblique:
+    """Return one condition of the first layer in terms of the source columns."""
+    projection = condition.projection
     read = [sources[column] for column in projection.columns]
-    touched = any(source.arithmetic and each for source, each in zip(read, projection.coefficients, strict=True))
+    touched = any(source.arithmetic and own for source, own in zip(read, projection.coefficients, strict=True))
     if not touched and len({source.column for source in read}) == len(read):
-        columns, gaps = tuple(source.column for source in read), _gaps(projection, read, schema)
-        return Oblique(
-            Projection(columns, projection.coefficients, gaps), neuron.threshold, _missing(neuron, read, schema)
+        columns = tuple(source.column for source in read)
+        new, threshold = (
+            Projection(columns, projection.coefficients, _missing_as(projection, read, schema)),
+            condition.threshold,
         )
-    single = len(read) == 1 and bool(projection.coefficients[0])
-    return (_alone if single else _summed)(neuron, read, schema)
+    elif len(read) == 1 and projection.coefficients[0]:
+        new, threshold = _alone(condition, read[0], schema)
+    else:
+        new, threshold = _summed(condition, read, schema)
+    missing = condition.missing
+    if missing is not None and len(read) == 1 and read[0].filled is not None:
+        # As before, or that of what missing values were filled with.
+        (source,), column = read, schema.columns[read[0].column]
+        numeric = column.categories is None
+        value = source.computed(float(source.filled)) if numeric else float(column.codes([source.filled])[0])
+        missing = bool(condition.holds(np.full((1, max(projection.columns) + 1), value))[0])
+    return Oblique(new, threshold, missing)
 
 
-def _alone(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
-    """Return a question about one column of numbers, with the threshold from which on the old one fires."""
-    (source,), (coefficient,) = read, neuron.projection.factors
+def _alone(condition: Oblique, source: Source, schema: Schema) -> tuple[Projection, float]:
+    """Return a condition about one column of numbers, with the threshold from which on the old one holds."""
+    (coefficient,) = condition.projection.factors
     factor, shift = source.line
     sign = 1.0 if coefficient * factor > 0 else -1.0
-    edge = _first(lambda value: coefficient * source.computed(sign * value) >= neuron.threshold)
-    if not abs(edge) < _LARGEST:  # it fires on all numbers or on none
-        exact = (Fraction(neuron.threshold) / Fraction(coefficient) - shift) / factor
+    edge = first_float(lambda value: coefficient * source.computed(sign * value) >= condition.threshold)
+    if not abs(edge) < _LARGEST:  # it holds on all numbers or on none
+        exact = (Fraction(condition.threshold) / Fraction(coefficient) - shift) / factor
         edge = min(max(sign * float(exact), -_LARGEST), _LARGEST)
     low = edge - _TOLERANCE / abs(float(factor))
     threshold = shortest(low, edge) if low < edge else edge
-    gaps = _gaps(neuron.projection, read, schema)
-    return Oblique(Projection((source.column,), (sign,), gaps), threshold + 0.0, _missing(neuron, read, schema))
+    missing_as = _missing_as(condition.projection, [source], schema)
+    return Projection((source.column,), (sign,), missing_as), threshold + 0.0
 
 
-def _first(fires: Any) -> float:
-    """Return the lowest float on which a question fires that fires on every higher one, too; the largest if none."""
-    low, high = _place(-_LARGEST) - 1, _place(_LARGEST)  # floats in order are whole numbers in order
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fires(_float_at(middle)) else (middle, high)
-    return _float_at(high)
-
-
-def _place(value: float) -> int:
-    """The place of a float among all of them in order, 0 for zero."""
-    bits = int(np.float64(abs(value)).view(np.int64))
-    return bits if value >= 0 else -bits
-
-
-def _float_at(place: int) -> float:
-    value = float(np.int64(abs(place)).view(np.float64))
-    return value if place >= 0 else -value
-
-
-def _summed(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
-    """Return a question about several columns, the leading coefficient 1 again."""
-    projection = neuron.projection
+def _summed(condition: Oblique, read: Sequence[Source], schema: Schema) -> tuple[Projection, float]:
+    """Return a condition about several columns, the leading coefficient 1 again."""
+    projection = condition.projection
     shares: dict[int, Any] = {}
     offset, size, reach = Fraction(0), 0.0, dict[int, float]()
     for source, coefficient in zip(read, projection.coefficients, strict=True):
@@ -238,10 +218,14 @@ def _summed(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
             own = Fraction(coefficient) * factor
             offset += Fraction(coefficient) * shift
             size += abs(coefficient)
-            reach[source.column] = max(abs(float(shift / factor)) + _SPREAD / abs(float(factor)), 1e-300)
+            reach[source.column] = max(abs(float(shift / factor)) + _REACH / abs(float(factor)), 1e-300)
         shares[source.column] = shares[source.column] + own if source.column in shares else own
-    numbers = [abs(each) for each in shares.values() if isinstance(each, Fraction) and each]
-    leading = _leading(projection, read, shares) or max(numbers, default=Fraction(1))
+    numbers = [abs(share) for share in shares.values() if isinstance(share, Fraction) and share]
+    # The size of the share that belonged to the coefficient of 1.
+    leading = max(numbers, default=Fraction(1))
+    for source, coefficient in reversed([*zip(read, projection.coefficients, strict=True)]):
+        if not isinstance(coefficient, tuple) and abs(coefficient) == 1.0 and shares[source.column]:
+            leading = abs(Fraction(shares[source.column]))
     tolerance = _TOLERANCE * size / float(leading)
 
     def short(column: int, share: Any) -> Coefficient:
@@ -250,47 +234,27 @@ def _summed(neuron: Oblique, read: Sequence[Source], schema: Schema) -> Oblique:
         return tuple(_short(value / leading, tolerance / 100) for value in share)
 
     coefficients = tuple(short(column, share) for column, share in shares.items())
-    exact = float((Fraction(neuron.threshold) - offset) / leading)
-    # Rows on the old threshold fire: the new one lies below them by more than sums are rounded.
+    exact = float((Fraction(condition.threshold) - offset) / leading)
+    # It holds on rows on the old threshold: the new one lies below them by more than sums are rounded.
     low, high = exact - tolerance, exact - tolerance / 2
     threshold = shortest(low, high) if low < high else exact
-    gaps = _gaps(projection, read, schema, float(leading))
-    return Oblique(Projection(tuple(shares), coefficients, gaps), threshold, _missing(neuron, read, schema))
+    return Projection(tuple(shares), coefficients, _missing_as(projection, read, schema, float(leading))), threshold
 
 
-def _leading(projection: Projection, read: Sequence[Source], shares: Mapping[int, Any]) -> Fraction | None:
-    """Return the size of the share that belonged to the coefficient of 1."""
-    for source, coefficient in zip(read, projection.coefficients, strict=True):
-        if not isinstance(coefficient, tuple) and abs(coefficient) == 1.0 and shares[source.column]:
-            return abs(Fraction(shares[source.column]))
-    return None
-
-
-def _gaps(
+def _missing_as(
     projection: Projection, read: Sequence[Source], schema: Schema, leading: float = 1.0
 ) -> tuple[float, ...] | None:
-    """Return what gaps count as in the source columns: what they were filled with, or the same as before."""
+    """Return what missing values of the source columns count as: what they were filled with, or the same as before."""
     if projection.missing_as is None:
         return None
-    found: dict[int, float] = {}
-    for source, coefficient, gap in zip(read, projection.coefficients, projection.missing_as, strict=True):
+    counted: dict[int, float] = {}
+    for source, coefficient, missing in zip(read, projection.coefficients, projection.missing_as, strict=True):
         if isinstance(coefficient, tuple):
             code = schema.columns[source.column].codes([source.filled])[0]  # NaN for None
-            found.setdefault(source.column, (gap if np.isnan(code) else coefficient[int(code)]) / leading)
-        elif coefficient == 0.0:  # what a gap adds to the sum
-            found.setdefault(source.column, gap / leading if source.filled is None else 0.0)
+            value = (missing if np.isnan(code) else coefficient[int(code)]) / leading
+        elif coefficient == 0.0:  # what a missing value adds to the sum
+            value = missing / leading if source.filled is None else 0.0
         else:
-            found.setdefault(source.column, source.undone(gap) if source.filled is None else float(source.filled))
-    return tuple(found.values())
-
-
-def _missing(neuron: Oblique, read: Sequence[Source], schema: Schema) -> bool | None:
-    """Return the answer where a gap leaves no sum: as before, or that of what gaps were filled with."""
-    if neuron.missing is None or len(read) != 1 or read[0].filled is None:
-        return neuron.missing
-    (source,), column = read, schema.columns[read[0].column]
-    value = (
-        source.computed(float(source.filled)) if column.categories is None else float(column.codes([source.filled])[0])
-    )
-    row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
-    return bool(neuron.holds(row)[0])
+            value = source.undone(missing) if source.filled is None else float(source.filled)
+        counted.setdefault(source.column, value)
+    return tuple(counted.values())

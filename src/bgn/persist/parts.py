@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.conformal import Calibration, Intervals, Spread, ranks_kept
+from bgn.conformal import Calibration, ErrorScale, Intervals, ranks_kept
 from bgn.inputs.file_format import MISSING_VALUES, Numerals
 from bgn.inputs.splits import HeldOut
 from bgn.model.network import Edit, Network
@@ -210,8 +210,8 @@ def intervals_out(intervals: Intervals) -> dict[str, Any]:
         for group, own in intervals.calibrations.items()
     ]
     plain: dict[str, Any] = {"groups": groups}
-    if intervals.spread is not None:
-        plain["scale"] = {"centers": intervals.spread.centres.tolist(), "sizes": intervals.spread.sizes.tolist()}
+    if intervals.scale is not None:
+        plain["scale"] = {"centers": intervals.scale.centers.tolist(), "sizes": intervals.scale.sizes.tolist()}
     if intervals.folds:
         plain["folds"] = [network_out(network) for network in intervals.folds]
         plain["fold_of"], plain["fold_scores"] = list(intervals.fold_of), intervals.fold_scores.tolist()
@@ -252,10 +252,10 @@ def _group_in(value: Any, where: str) -> tuple[Any, Calibration]:
     return group, Calibration(scores, count)
 
 
-def _scale_in(value: Any, where: str) -> Spread:
+def _scale_in(value: Any, where: str) -> ErrorScale:
     numbers = strict.array(strict.number)
     lists = strict.record(value, where, {"centers": numbers, "sizes": numbers})
     centers, sizes = (np.array(numbers, dtype=np.float64) for numbers in lists.values())
     if len(centers) != len(sizes) or not len(sizes) or (np.diff(centers) <= 0).any() or not (sizes > 0).all():
         raise ModelFileError(f"{where} must have rising centers, and a positive size for each.")
-    return Spread(centers, sizes)
+    return ErrorScale(centers, sizes)

@@ -55,19 +55,19 @@ class ModelCard:
                 facts.quantity.bare(start), [facts.quantity.bare(f"+{weight}") for weight in weights],
                 list(map(float, largest)), places([start, *weights]),
             )  # fmt: skip
-            written = zip(*(map(Signs().number, aligned(numbers)) for numbers in zip(*lines, strict=True)), strict=True)
+            outputs = [map(Signs().number, aligned(numbers)) for numbers in zip(*lines, strict=True)]
+            written = [list(line) for line in zip(*outputs, strict=True)]
         else:
             by_rule = {term.index: own for term, own in zip(points.terms.rules, points.points, strict=True)}
-            lines = [by_rule[term.index] for term in terms.rules]
-            most = [max(map(abs, own)) for own in lines]
+            most = [max(map(abs, by_rule[term.index])) for term in terms.rules]
             card = cls("0", [f"+{count}" for count in most], list(map(float, most)), 0, _reading_of(points, facts))
-            written = iter([
+            written = [
                 [Signs().number(f"{count:+d}" if count and place else str(count)) for count in own]
                 for place, own in enumerate(points.lines())
-            ])  # fmt: skip
+            ]
         if not terms.classes:
             return card
-        starts, *rows = map(list, written)
+        starts, *rows = written
         return replace(card, columns={"names": facts.class_names, "starts": starts, "rows": rows})
 
 

@@ -102,7 +102,7 @@ def _draw_categories(
         order = np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]
     least, most = int(np.argmin(effects)), int(np.argmax(effects))
     low, high = (f"{write(effects[k])} ({quote_category(names[k], 24)})" for k in (least, most))
-    some = f"; the {len(order)} commonest of {len(names)} levels are drawn" if len(order) < len(names) else ""
+    some = f"; the {len(order)} commonest of {len(names)} categories are drawn" if len(order) < len(names) else ""
     text = f"{start} {low} to {high}{some}."
     shown = [(quote_category(names[k], 16), float(effects[k]), float(counts[k])) for k in order]
     return svg.category_chart(shown, up, f"Effect of {name}. {text}"), text
@@ -233,7 +233,8 @@ def _probability_along(facts: Facts, column: int, k: int, known: Floats) -> tupl
         values = np.append(np.arange(low, high + 1.0), high)
         places = np.append(values[:-1] - 0.5, high + 0.5)
     else:
-        cuts = np.array([condition.threshold / condition.projection.factors[0] for condition in network.layers[0].neurons
+        first = network.layers[0].neurons
+        cuts = np.array([condition.threshold / condition.projection.factors[0] for condition in first
                          if condition.projection.columns == (column,)])  # fmt: skip
         cuts = cuts[(cuts > low) & (cuts < high)]
         places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
@@ -252,7 +253,7 @@ def class_charts(facts: Facts) -> list[dict[str, Any]]:
 
     if roc := [(k, kind, own) for k, kind, own in rows if own.member.any() and not own.member.all()]:
         areas = ", ".join(f"{names[k]} {own.auc()[0]:.3f} (standard error {own.auc()[1]:.3f})" for k, _, own in roc)
-        text = "The share of a class that is found (upwards) against that of the others taken for it (to the right)."
+        text = "True positive rate (upwards) against false positive rate (to the right)."
         chart = add("ROC curve", f"{text} Area under the curve: {areas}.")
         chart.line([(0.0, 0.0), (1.0, 1.0)], "bound")
         for _, kind, own in roc:

@@ -197,7 +197,7 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.categories ? sides(line) : "", "", "threshold or levels");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.categories ? sides(line) : "", "", "threshold or categories");
     cell(made, field(line, "weight", line.weight, weigh), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";
@@ -213,7 +213,7 @@
     const shown = all ? state.lines : state.lines.slice(0, FOLDED);
     byId("edit-lines").replaceChildren(...shown.map(shownLine));
     byId("edit-more").hidden = shown.length === state.lines.length;
-    byId("edit-more").textContent = `Show ${state.lines.length - shown.length} more questions`;
+    byId("edit-more").textContent = `Show ${state.lines.length - shown.length} more rules`;
     const [old, found] = [predictions(first), predictions(state)];
     // Probabilities in percent, and their changes in points of it, as elsewhere on the page.
     const short = (value) => minus(String(Number(value.toPrecision(6))));

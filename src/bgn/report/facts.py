@@ -211,8 +211,8 @@ def quality(facts: Facts) -> list[Rival]:
     names = ("logistic regression", "the shares of the classes") if facts.classes else ("a linear model", "the mean")
     rules = len(network.rules) + sum(layer.width for layer in network.below)
     conditions = network.n_conditions - len(network.linear)
-    size = count_of(rules, "question") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
-    size += f", {count_of(len(network.linear), 'slope')}" if network.linear else ""
+    size = count_of(rules, "rule") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
+    size += f", {count_of(len(network.linear), 'linear term')}" if network.linear else ""
     own = network.predict_encoded(rows, scores=True) if facts.classes else facts.predictions
     tree, tree_size = _grow_tree(facts)
     entries = [
@@ -307,11 +307,11 @@ def made(facts: Facts) -> dict[str, str]:
         details["steps before it"] = note
     details["rows"] = f"{len(facts.rows):,}"
     if facts.held_out:
-        details["rows"] += f", and {len(facts.evaluation_rows):,} to judge by"
+        details["rows"] += f", and {len(facts.evaluation_rows):,} test rows"
     details["columns"] = f"{facts.rows.shape[1]:,}, of which {len(facts.network.features_used):,} used"
     network = facts.network
     layers = ", then ".join(map(str, (*(layer.width for layer in network.below), len(network.rules))))
-    details["questions"] = layers + (f", in {len(network.below) + 1} layers" if network.below else "")
+    details["rules"] = layers + (f", in {len(network.below) + 1} layers" if network.below else "")
     details["non-zero parameters"] = f"{facts.network.n_parameters:,}"
     details["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
     if facts.held_out:

@@ -24,7 +24,7 @@
 
   const holds = (term, said) => (said[term.rule] > 0) === term.fires;
 
-  // What a column adds to a condition's sum: a category is the number of its level, a gap null.
+  // What a column adds to a condition's sum: a category is its number, a missing value null.
   function summand(condition, i, value) {
     const weight = condition.weights[i];
     const gap = condition.missing_as === null ? NaN : condition.missing_as[i];
@@ -161,7 +161,7 @@
     byId("range").hidden = byId("range-ends").hidden = false;
   }
 
-  // The standard deviation of what the networks of an average predict.
+  // The standard deviation of what the networks of an ensemble predict.
   function memberError() {
     const said = answers(row);
     const found = data.members.coef.map((weights, k) => held(weights.reduce((total, weight, i) => total + said[i] * weight, data.members.intercept[k])));
@@ -193,7 +193,7 @@
     });
     if (data.interval) {
       const inside = classes.filter((_, k) => 1 - now[k] <= data.interval.reach);
-      byId("sure").textContent = inside.length ? "in nine of ten such rows one of these:" : "less sure than in nine of ten rows that it was tried on";
+      byId("sure").textContent = inside.length ? "90 % prediction set:" : "90 % prediction set: none";
       byId("interval").textContent = inside.join(", ");
     }
     byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
@@ -274,7 +274,7 @@
     return found.filter((value) => value >= control.low && value <= control.high);
   }
 
-  // Between thresholds a column with a slope moves the prediction evenly: where it passes what is wanted, and the ends.
+  // Between thresholds a linear term moves the prediction evenly: where it passes what is wanted, and the ends.
   function alongLine(control, line, cuts) {
     const wanted = byId("reach-value").valueAsNumber;
     const edges = [control.low, control.high, line.low, line.high, ...cuts]
@@ -293,7 +293,7 @@
     return control.whole ? found.flatMap((value) => [Math.floor(value), Math.ceil(value)]) : found;
   }
 
-  // The last float before a probability along a slope passes what is wanted, and the first after it.
+  // The last float before a probability along a linear term passes what is wanted, and the first after it.
   function passing(control, low, high, wanted) {
     const above = (value) => wantedOf(changed(changesOf(control, value))) >= wanted;
     const first = above(low);

@@ -57,10 +57,10 @@ from bgn.whole_file import check_place, write_whole
 
 _LARGEST = 1e150  # of numbers that are squared
 _MOST_OUTPUTS = 6  # classes whose network is drawn
-_MOST_BOXES = 48  # questions of a deep network that is drawn
+_MOST_BOXES = 48  # rules of a deep network that is drawn
 _MOST_WEIGHTS = 5000  # of the networks of an ensemble, for the error of every prediction
 _MOST_CELLS = 6  # columns of a row that is listed
-_FOLDED = 20  # questions that are seen before the others are unfolded
+_FOLDED = 20  # rules that are seen before the others are unfolded
 
 
 @through_pipelines("X", "X_test", targets=("y", "y_test"))
@@ -90,7 +90,7 @@ def write_report(
     path : str or path
         Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
-        Rows to judge by. Without them the errors are those on `X` and `y`, as the report says.
+        Test rows. Without them the errors are those on `X` and `y`, as the report says.
     title : str, optional, heading of the page
     digits : int, default 3
         Significant digits of what is measured, such as errors. The model's own numbers, and its rows', are whole.
@@ -105,7 +105,7 @@ def write_report(
     rows : int or bool, optional
         The most rows of the dataset in the page, those with the largest errors first; as many as fit unless given.
         False or 0 for none.
-    n_training : int, optional, how many of the rows the model learnt from, where no others judge
+    n_training : int, optional, how many of the rows the model learnt from, where there are no test rows
 
     Returns
     -------
@@ -194,7 +194,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
     }  # fmt: skip
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     widths = [*(layer.width for layer in network.below), len(network.rules)]
-    layers = ", then ".join(count_of(width, "question") for width in widths)
+    layers = ", then ".join(count_of(width, "rule") for width in widths)
     label = f"The network: {count_of(len(facts.used), 'feature')}, {layers}, one prediction."
     unused = [name for i, name in enumerate(network.names) if i not in network.features_used]
     keyed = any(not name.isdigit() for names in facts.names for name in names or ())
@@ -207,7 +207,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         if len(facts.rows) > MOST_ROWS:
             classes["effects"] = f"Curves are means over {MOST_ROWS:,} of the {len(facts.rows):,} rows."
     page = _template().render(
-        title=clean(settings.title or facts.labels.title or f"How {target} is predicted"),
+        title=clean(settings.title or facts.labels.title or f"Predicting {target}"),
         labels=facts.labels,
         target=target,
         unit=facts.quantity,
@@ -343,7 +343,7 @@ def _model_data(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> dict[
     for term, add, value, holds in zip(terms.rules, card.adds, card.numbers, facts.holds, strict=True):
         detail = (
             f"{adds} {add.removeprefix('+')}{unit} if {describe(term, terms, Signs())}. Its share: "
-            f"{share_of(shares[term.index])}. Answered yes in {share_of(holds)} of the rows "
+            f"{share_of(shares[term.index])}. It holds for {share_of(holds)} of the rows "
             f"({round(holds * len(facts.rows)):,})."
         )
         fires = bool(max(network.rule_coef[term.index].tolist(), key=abs) > 0)
@@ -355,8 +355,8 @@ def _model_data(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> dict[
     ]  # fmt: skip
     intervals, interval = facts.intervals, None
     if intervals is not None:
-        scale = intervals.spread
-        points = ([0.0], [1.0]) if scale is None else (scale.centres.tolist(), scale.sizes.tolist())
+        scale = intervals.scale
+        points = ([0.0], [1.0]) if scale is None else (scale.centers.tolist(), scale.sizes.tolist())
         interval = {"reach": intervals.calibrations[None].quantile(SHARE), "at": points[0], "sizes": points[1]}
     ends = [float(end) for part in (facts.target, facts.predictions) for end in (part.min(), part.max())]
     return {

@@ -10,6 +10,7 @@ from bgn.explain.certify import list_guarantees
 from bgn.explain.extremes import negative_note
 from bgn.explain.rivals import LEGEND, verdict
 from bgn.export.numbers import number, share_of, whole
+from bgn.export.styles import Signs
 from bgn.report.facts import MEASURES, SECONDS, SHARE, Facts, Rival
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
@@ -31,7 +32,7 @@ def target_of(facts: Facts) -> str:
 
 def evaluated_on(facts: Facts) -> str:
     """Say on which rows the model is evaluated."""
-    return f"the {count_of(len(facts.evaluation_rows), 'row')} {'held out' if facts.held_out else 'given'}"
+    return f"the {count_of(len(facts.evaluation_rows), 'test row' if facts.held_out else 'row')}"
 
 
 def _measured(facts: Facts, value: float, digits: int = 3) -> str:
@@ -40,30 +41,23 @@ def _measured(facts: Facts, value: float, digits: int = 3) -> str:
 
 
 def summary(facts: Facts, model: Rival) -> str:
-    """Say what the model is, how good, between which values predictions lie and what is proven of it."""
+    """Say how large the model is, how good, between which values predictions lie and what is proven of it."""
     rules, linear, target = len(facts.terms.rules), len(facts.network.linear), target_of(facts)
     used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
-    about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
-    rules_text = "one yes/no question" if rules == 1 else f"{rules} yes/no questions"
-    parts = [f"a fixed amount for each of {rules_text} answered yes"] if rules else []
-    if linear:
-        parts.append(f"so much per unit of {'one column' if linear == 1 else f'{linear} columns'}")
-    scores, names = model.evaluation.scores, facts.class_names if facts.classes else []
+    parts = [count_of(count, name) for count, name in ((rules, "rule"), (linear, "linear term")) if count]
+    about = f"Uses {' and '.join(parts)} on {count_of(len(used), 'column')} ({shown})"
+    rows, scores = evaluated_on(facts), model.evaluation.scores
     if facts.classes and not parts:
-        text = f"This model gives every row the same probabilities of {target}: it asks no question."
+        text = f"This model gives every row the same probabilities of {target}: it has no rule."
     elif facts.classes:
-        of = f"“{names[1]}”" if len(names) == 2 else f"each of {len(names)} classes"
         area = "" if math.isnan(scores["auc"]) else f", AUC {scores['auc']:.3f}"
-        text = (
-            f"This model predicts {target}: the probability of {of} follows from a base value plus "
-            f"{' and '.join(parts)}, about {about}. On {evaluated_on(facts)} it is right "
-            f"{share_of(scores['accuracy'])} of the time{area}."
-        )
+        names = facts.class_names
+        of = f"“{names[1]}”" if len(names) == 2 else f"each of {len(names)} classes"
+        text = f"{about} for the probability of {of}; accuracy {share_of(scores['accuracy'])}{area} on {rows}."
     elif not parts:
         text = f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.intercept[0]))}."
     else:
-        explained = f" and explains {share_of(scores['r2'])} of its variance" if scores["r2"] > 0 else ""
         ends, reach = facts.extremes, ""  # what was proven in time is not the same every time
         if ends.proven and (math.isinf(ends.low) or math.isinf(ends.high)):
             reach = "Its predictions have no end where columns go on without one."
@@ -71,11 +65,9 @@ def summary(facts: Facts, model: Rival) -> str:
             between = facts.quantity.between(*map(whole, _outward(ends.low, ends.high)))
             reach = f"Every prediction of a row within the ranges seen lies {between}."
         negative = negative_note(ends, facts.target, "bounds=(0, None) (on the command line, --at-least 0)")
-        text = (
-            f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on "
-            f"{evaluated_on(facts)} it is off by {_measured(facts, scores['mae'])} on average{explained}. "
-            f"{reach} {negative}"
-        ).rstrip()
+        explained = "" if math.isnan(scores["r2"]) else f", R² {Signs().number(format(scores['r2'], '.2f'))}"
+        error = f"mean absolute error {_measured(facts, scores['mae'])}{explained}"
+        text = f"{about}; {error} on {rows}. {reach} {negative}".rstrip()
     proven = list_guarantees(facts.model, SECONDS, facts.network.schema)
     return text + (f" Proven for every row: {'; '.join(proven)}." if proven else "")
 
@@ -108,13 +100,13 @@ def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]])
     for rival, written in zip(models[1:], shown[1:], strict=True):
         notes.append(str(verdict(rival.name, own, rival.evaluation, titles, (shown[0], written))))
     name = "Logistic regression" if facts.classes else "The linear model"
-    return " ".join([*notes, LEGEND, f"{name} has a slope for each numeric column and a weight for each category."])
+    return " ".join([*notes, LEGEND, f"{name} has a weight for each numeric column and each category."])
 
 
 def _without_test_rows(facts: Facts) -> str:
     """Say that no rows were held out, and what that does to the figures."""
     rival, count = "logistic" if facts.classes else "linear", len(facts.evaluation_rows)
-    fitted = f"The tree and the {rival} model were fitted to the very rows they are judged on, which flatters them"
+    fitted = f"The tree and the {rival} model were fitted to the rows they are evaluated on, which flatters them"
     if facts.n_training is None:
         return (
             f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
@@ -159,7 +151,7 @@ def data_note(facts: Facts) -> str:
     if facts.held_out:
         outside = np.any(facts.outside, axis=1)
         have = "has" if outside.sum() == 1 else "have"
-        text += f" Of the {count_of(len(outside), 'held-out row')}, {outside.sum():,} {have} a value outside."
+        text += f" Of the {count_of(len(outside), 'test row')}, {outside.sum():,} {have} a value outside."
     return text
 
 

@@ -83,7 +83,7 @@ class ModelApp:
             "file": self._file, "save": self._save,
         }  # fmt: skip
         if name not in answers:
-            raise BadRequest("There is no such question.")
+            raise BadRequest("There is no such request.")
         with self._one_at_a_time, np.errstate(all="ignore"):
             try:
                 content = answers[name](body)
@@ -204,7 +204,7 @@ class ModelApp:
             return {"to": labels[number]}
         if len(labels) > 2 and self.facts.original.linear:
             raise BadRequest(
-                "This model has straight lines and more than two classes: no probability can be proven to be reached. "
+                "This model has linear terms and more than two classes: no probability can be proven to be reached. "
                 "Leave the percentage empty to ask for the class."
             )
         if not 0 <= (share := next(iter(ends.values()))) <= 1:
@@ -217,7 +217,8 @@ class ModelApp:
         They are tried on training rows: nobody is to choose by test rows.
         """
         requests.check_keys(body, "changes")
-        facts, network, changes = self.facts, self.facts.original, body.get("changes")
+        facts, network = self.facts, self.facts.original
+        changes: Any = body.get("changes")
         plain = isinstance(changes, list) and all(isinstance(change, dict) for change in changes)
         if not plain or len(changes) > _MOST_CHANGES:
             raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
@@ -279,7 +280,7 @@ def _change(editor: Editor, change: Mapping[str, Any], line: int, rule: int) -> 
         columns, yes = editor.network.rules[rule].columns, change.get("yes")
         categories = editor.network.schema.columns[columns[0]].categories
         if len(columns) != 1 or categories is None:
-            raise BadRequest("This question is not about one category.")
+            raise BadRequest("This rule is not about one category.")
         code = requests.read_whole(change.get("category"), "category", -1, len(categories) - 1)
         if not isinstance(yes, bool):
             raise BadRequest(f"yes must be true or false; got {requests.shown(yes)}.")

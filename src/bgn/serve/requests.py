@@ -86,7 +86,7 @@ def read_row(value: Any, network: Network) -> Floats:
             continue
         row[j] = read_number(cell, quote_name(column.name, 60))
         if column.categories is not None and row[j] not in range(len(column.categories)):
-            raise BadRequest(f"{quote_name(column.name, 60)} has no level number {shown(cell)}.")
+            raise BadRequest(f"{quote_name(column.name, 60)} has no category number {shown(cell)}.")
     return row
 
 

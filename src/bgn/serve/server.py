@@ -1,4 +1,4 @@
-"""HTTP around an application, on the standard library: one page and its questions, behind a token, on this machine.
+"""HTTP around an application, on the standard library: one page and its requests, behind a token, on this machine.
 
 What guards it: the address holds a random token, compared in constant time; requests must name a host that is this
 server's (against DNS rebinding) and come from its own page; bodies are JSON of bounded size; nothing else is served.
@@ -137,7 +137,7 @@ class _Requests(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        """Answer a question of the page."""
+        """Answer a request of the page."""
         if (place := self._place()) is None:
             return
         if not place.startswith("api/"):

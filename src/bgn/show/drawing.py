@@ -182,8 +182,8 @@ class _Plan:
         columns = [self.features()]
         for layer in terms.hidden:
             columns.append([
-                self.box("neuron", part.layer, part.neuron,
-                         f"{terms.hidden_names[part.layer, part.neuron]}: {describe(part, terms, Signs())}")
+                self.box("neuron", part.layer, part.number,
+                         f"{terms.hidden_names[part.layer, part.number]}: {describe(part, terms, Signs())}")
                 for part in layer
             ])  # fmt: skip
         columns += [self.term_boxes(), [output]]
@@ -277,7 +277,7 @@ class _Plan:
         places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
         lines, last = [], len(boxes) - 1
         for condition in terms.conditions:
-            parts, end = self.parts(condition), places[condition.layer, condition.neuron]
+            parts, end = self.parts(condition), places[condition.layer, condition.number]
             total = sum(parts.values()) or 1.0
             lines += [Line(places[condition.layer - 1, column], end, part / total) for column, part in parts.items()]
         for place, term in enumerate(terms.linear, start=1):
@@ -293,7 +293,7 @@ class _Plan:
         """Return how much each input has to do with a condition: of a category its weightiest value."""
         if self.importance is not None and self.depth == 1:
             sizes = of_rules(self.network, self.importance.connections)[
-                list(condition.columns), condition.neuron
+                list(condition.columns), condition.number
             ].tolist()
         else:
             sizes = [float(np.abs(coefficient).max()) for coefficient in condition.coefficients]

@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
+from decimal import localcontext
 from typing import Any
 
 from bgn.export.condition import bounds
-from bgn.export.plan import NOT_TEXT, ExportPlan, PlannedComparison, check_texts, plan, write_file
+from bgn.export.plan import (
+    NOT_TEXT,
+    Absent,
+    ExportPlan,
+    Input,
+    OneOf,
+    PlannedComparison,
+    PlannedCondition,
+    check_texts,
+    plan,
+    write_file,
+)
 from bgn.export.programs.statements import Statements, indented
 from bgn.export.scorecard import scorecard
 from bgn.model.numbers import EXACT, written
@@ -17,8 +28,8 @@ from bgn.text import clean, quote_name
 
 _MODEL_TOP = """\
 /* {about}
-   Written by bgn. A row is an array of doubles, in the order of {name}_columns: a category is the number of its level
-   (see {name}_levels_...), NAN is a gap{refused}.
+   Written by bgn. A row is an array of doubles, in the order of {name}_columns: a category is its number
+   (see {name}_category_...), NAN is a missing value{refused}.
    Scores are the same bits as bgn computes where double arithmetic is IEEE 754, one rounding per operation: compile
    without -ffast-math, and on 32-bit x86 with -msse2 -mfpmath=sse. Contraction to fused multiply-add is switched off
    below for GCC and Clang; for other compilers switch it off (-ffp-contract=off). */
@@ -29,7 +40,7 @@ _MODEL_TOP = """\
 #include <string.h>
 
 #ifdef __FAST_MATH__
-#error "compile without -ffast-math: NaN stands for a gap, and sums are added in order"
+#error "compile without -ffast-math: NaN stands for a missing value, and sums are added in order"
 #endif
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2
 #error "compile so that doubles are rounded to double: on x86 -msse2 -mfpmath=sse"
@@ -41,6 +52,7 @@ _MODEL_TOP = """\
 #pragma GCC optimize ("fp-contract=off")
 #endif
 """
+_MOST_COMPARED = 3  # categories that stand one by one
 _END = """
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
@@ -94,7 +106,7 @@ static inline void {name}_predict(const double *row, double *out) {{
 
 
 class CStatements(Statements):
-    """C's spelling. Answers become numbers without branches, which a processor would guess wrong half of the time."""
+    """C's spelling, in which categories are numbers."""
 
     def number(self, value: float) -> str:
         return f"{value:.1f}" if value == int(value) and abs(value) < 1e15 else value.hex()
@@ -102,21 +114,28 @@ class CStatements(Statements):
     def missing(self) -> str:
         return "NAN"
 
-    def truth(self, value: bool) -> str:
-        return str(int(value))
+    def category(self, given: Input, code: int) -> str:
+        return str(code)
 
-    def assign(self, name: str, value: str) -> str:
-        return f"const double {name} = {value};"
+    def among(self, k: int, codes: Sequence[int], negated: bool) -> str:
+        if len(codes) <= _MOST_COMPARED:  # none of them is below 0
+            tests = [f"x{k} {'!=' if negated else '=='} {code}" for code in codes or [-1]]
+            text = (self.both if negated else self.either).join(tests)
+            return f"({text})" if len(tests) > 1 else text
+        held = [str(int((code in codes) is not negated)) for code in range(len(self.plan.inputs[k].names) + 1)]
+        return f"{self.table(held)}[x{k}]"
 
-    def choice(self, condition: str, yes: str, no: str) -> str:
-        if (yes, no) == (self.number(1.0), self.number(-1.0)):
-            return f"(double)(2 * ({condition}) - 1)"
-        return f"({condition} ? {yes} : {no})"
+    def no_category(self, k: int) -> str:
+        return f"x{k} == {len(self.plan.inputs[k].names)}"
 
-    def add_if(self, condition: str, yes: float, no: float) -> str:
-        if no == -yes:
-            return f"t0 += {self.number(yes)} * (double)(2 * ({condition}) - 1);"
-        return super().add_if(condition, yes, no)
+    def looked_up(self, k: int, values: Sequence[str], missing: str) -> str:
+        return f"{self.table([*values, missing])}[x{k}]"
+
+    def assign(self, name: str, value: str, kind: str = "double") -> str:
+        return f"const {kind} {name} = {value};"
+
+    def remark(self, rule: int) -> list[str]:
+        return [f"/* {comment(self.plan.rule_texts[rule])} */"]
 
 
 def to_c(
@@ -152,7 +171,7 @@ def to_c(
     --------
     >>> import bgn
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
-    >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:37]))
+    >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:38]))
     /* The raw score. */
     static inline double bgn_score(const double *row) {
         double x0 = row[0];
@@ -161,8 +180,9 @@ def to_c(
         double x1 = row[1];
         if (isinf(x1)) return NAN;
         if (x1 != x1) return NAN;
-        double t0 = 1000.0;
-        t0 += 505.0 * (double)(2 * (x0 + 0x1.2e147ae147ae1p-1 * x1 >= 0x1.fc7ae147ae148p+5) - 1);
+        double t0 = 495.0;
+        /* income + 0.59 age >= 63.56 */
+        t0 += 1010.0 * (x0 + 0x1.2e147ae147ae1p-1 * x1 >= 0x1.fc7ae147ae148p+5);
         return t0 / 1000.0;
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
@@ -175,7 +195,7 @@ def to_c(
 def _header(planned: ExportPlan, name: str) -> str:
     refused = "an infinite number" if any(given.categories is None for given in planned.inputs) else ""
     if any(given.refuses for given in planned.inputs):
-        refused += f"{' or ' * bool(refused)}a gap that the model refuses"
+        refused += f"{' or ' * bool(refused)}a missing value that the model refuses"
     refused = refused and f"; the score of {refused} is NAN"
     about = f"Predicts {comment(quote_name(planned.target))}."
     parts = [_MODEL_TOP.format(about=about, name=name, guard=f"{name.upper()}_MODEL_H", refused=refused)]
@@ -185,22 +205,21 @@ def _header(planned: ExportPlan, name: str) -> str:
         parts.append(_array("char *const", f"{name}_classes", list(map(quoted, planned.class_names))))
     for k, given in enumerate(planned.inputs):
         if given.categories is not None:
-            tests = [f"    if (!strcmp(word, {quoted(text)})) return {place}.0;" for place, text in enumerate(given.names)]
-            function = f"static inline double {name}_levels_{k}(const char *word)"
-            parts.append(f"/* The number of a word of {name}_columns[{k}]. */")
-            parts.append("\n".join([f"{function} {{", *tests, "    return NAN;", "}"]))
+            tests = [f"if (!strcmp(text, {quoted(text)})) return {code}.0;" for code, text in enumerate(given.names)]
+            function = f"double {name}_category_{k}(const char *text)"
+            about = f"The number of a category of {name}_columns[{k}]."
+            parts.append(_function(about, function, [*tests, "return NAN;"]).strip())
     statements = CStatements(planned)
     statements.prefix = f"{name}_"
     softmax, outputs = planned.link == "softmax", planned.outputs
     refusal = f"{{ for (int k = 0; k < {outputs}; k++) out[k] = NAN; return; }}" if softmax else "return NAN;"
     lines = [] if planned.inputs else ["(void)row;"]
     for k, given in enumerate(planned.inputs):
-        absent, fill = f"x{k} != x{k}", statements.fill(given)
+        absent, fill = statements.absent(k), statements.fill(given)
         if given.categories is None:
             lines += [f"double x{k} = row[{k}];", f"if (isinf(x{k})) {refusal}"]
         else:
             none = len(given.categories)
-            absent = f"x{k} == {none}"
             lines.append(f"int x{k} = row[{k}] >= 0.0 && row[{k}] < {none}.0 ? (int)row[{k}] : {none};")
         if given.refuses:
             lines.append(f"if ({absent}) {refusal}")
@@ -239,7 +258,7 @@ _MOST = 1 << 31
 _POINTS_TOP = """\
 /* Points of a card that predicts {target}: {target} = {start} + {unit} x points.{within} Written by bgn; no floats.
    A row is an array of int32_t, in the order of {name}_columns: a number times {name}_scales, which must be whole, or
-   the number of a category's level; INT32_MIN is a gap.
+   the number of a category; INT32_MIN is a missing value.
    Sums of several columns are exact here; bgn adds them up in floats, and may answer otherwise where one is exactly on
    its threshold. */
 #ifndef {guard}
@@ -256,6 +275,7 @@ def _integer_header(planned: ExportPlan, model: Any, name: str, decimals: int) -
         raise ValueError("integers=True is for cards of one total; this one has points for several classes.")
     if len(planned.layers) > 1:
         raise ValueError(f"integers=True is for networks of one hidden layer; got {len(planned.layers)}.")
+    conditions = planned.last.conditions
     places = [_places(planned, k, decimals) for k in range(len(planned.inputs))]
     about = {"target": comment(quote_name(planned.target)), "name": name}
     about |= {"start": f"{card.start[0]:f}", "unit": f"{card.unit:f}", "guard": f"{name.upper()}_POINTS_H"}
@@ -269,7 +289,7 @@ def _integer_header(planned: ExportPlan, model: Any, name: str, decimals: int) -
         lines.append(f"int64_t x{k} = row[{k}];")
         absent, fill = f"x{k} == INT32_MIN", given.fill
         if given.categories is not None:
-            parts.append(_array("char *const", f"{name}_levels_{k}", list(map(quoted, given.names))))
+            parts.append(_array("char *const", f"{name}_category_{k}", list(map(quoted, given.names))))
             absent = f"x{k} < 0 || x{k} >= {len(given.categories)}"
             fill = float(len(given.categories)) if fill is None else fill
         if given.refuses:
@@ -278,14 +298,13 @@ def _integer_header(planned: ExportPlan, model: Any, name: str, decimals: int) -
             lines.append(f"if ({absent}) x{k} = {int(written(fill).scaleb(places[k], EXACT))};")
     lines.append(f"int64_t total = {int(planned.intercept[0])};")
     for addend in planned.addends:
-        condition = _whole_condition(planned, planned.last.comparisons[addend.comparison], places)
-        yes, no = int(addend.coef[0]), int(addend.otherwise[0])
-        points = f"{yes} * (2 * ({condition}) - 1)" if no == -yes else f"(({condition}) ? {yes} : {no})"
-        lines.append(f"total += {points};")
+        tests = [_whole_condition(planned, conditions[k], places) for k in planned.rules[addend.rule]]
+        lines.append(f"/* {comment(planned.rule_texts[addend.rule])} */")
+        lines.append(f"total += {int(addend.coef[0])} * ({' && '.join(tests)});")
     with localcontext(EXACT):
         start, unit = int(card.start[0] * int(planned.over)), int(card.unit * int(planned.over)) or 1
     lines.append(f"return (int32_t)((total - ({start})) / {unit});")
-    refused = "; -1 where the card refuses a gap" if any(given.refuses for given in planned.inputs) else ""
+    refused = "; -1 where the card refuses a missing value" if any(given.refuses for given in planned.inputs) else ""
     function = _function(f"The points of a row{refused}.", f"int32_t {name}_points(const int32_t *row)", lines)
     return "\n".join(parts) + "\n" + function + "\n#endif\n"
 
@@ -294,7 +313,8 @@ def _places(planned: ExportPlan, k: int, least: int) -> int:
     """Return how many decimals of a number are kept: as many as its thresholds have."""
     if planned.inputs[k].categories is not None:
         return 0
-    thresholds = [part.threshold for part in planned.last.comparisons if planned.last.sums[part.summation].inputs == (k,)]
+    comparisons = (condition for condition in planned.last.conditions if isinstance(condition, PlannedComparison))
+    thresholds = [own.threshold for own in comparisons if planned.last.sums[own.summation].inputs == (k,)]
     return max([least, *map(_decimals, thresholds), _decimals(planned.inputs[k].fill or 0.0)])
 
 
@@ -302,19 +322,22 @@ def _decimals(value: float) -> int:
     return max(0, -int(written(value).normalize(EXACT).as_tuple().exponent))
 
 
-def _whole_condition(planned: ExportPlan, comparison: PlannedComparison, places: list[int]) -> str:
-    """Write a comparison of whole numbers: all in it times a power of ten."""
-    summed, chosen = planned.last.sums[comparison.summation], planned.chosen_categories(0, comparison)
-    if chosen is not None:
-        holds = [*chosen, bool(planned.holds_if_missing(comparison))]
-        return " || ".join(f"x{summed.inputs[0]} == {code}" for code, yes in enumerate(holds) if yes) or "0"
-    power = max(map(_decimals, [comparison.threshold, *(summed.missing_as or ())]), default=0)
+def _whole_condition(planned: ExportPlan, condition: PlannedCondition, places: list[int]) -> str:
+    """Write a condition on whole numbers: all in it times a power of ten."""
+    if isinstance(condition, Absent):
+        return f"x{condition.input} == INT32_MIN"
+    if isinstance(condition, OneOf):
+        relation = "!=" if condition.missing else "=="
+        tests = [f"x{condition.input} {relation} {code}" for code in condition.listed or [-2]]
+        text = (" && " if condition.missing else " || ").join(tests)
+        return f"({text})" if len(tests) > 1 else text
+    summed, threshold = planned.last.sums[condition.summation], condition.threshold
+    power = max(map(_decimals, [threshold, *(summed.missing_as or ())]), default=0)
     for k, factor in zip(summed.inputs, summed.coefficients, strict=True):
         power = max(power, max(map(_decimals, factor if isinstance(factor, tuple) else (factor,))) + places[k])
 
     def scaled(value: float, less: int = 0) -> int:
-        whole: Decimal = written(value).scaleb(power - less, EXACT)
-        return int(whole)
+        return int(written(value).scaleb(power - less, EXACT))
 
     parts, absent, sizes = [], [], []
     for k, factor, missing_as in summed.parts(0):
@@ -335,13 +358,17 @@ def _whole_condition(planned: ExportPlan, comparison: PlannedComparison, places:
         elif planned.sees_missing(k):
             absent.append(missing)
         parts.append(part)
-    if max(sum(sizes), abs(scaled(comparison.threshold)) >> 31, *map(scaled, summed.missing_as or (0.0,))) >= _MOST:
+    if max(sum(sizes), abs(scaled(threshold)) >> 31, *map(scaled, summed.missing_as or (0.0,))) >= _MOST:
         raise ValueError(
             "integers=True needs coefficients and thresholds of fewer digits, so that sums fit 64 bits; use "
             "bgn.simplify(model, X, y, points=10).network, or the version with floats."
         )
-    test = f"{' + '.join(parts) or '0'} >= {scaled(comparison.threshold)}"
-    return f"({' || '.join(absent)}) ? {int(bool(comparison.missing))} : {test}" if absent else test
+    test = f"{' + '.join(parts) or '0'} {condition.relation} {scaled(threshold)}"
+    if not absent:
+        return test
+    if condition.missing:
+        return f"({' || '.join([*absent, test])})"
+    return " && ".join([*(text.replace("==", "!=") for text in absent), test])
 
 
 # -- Text that is harmless in C, whatever it holds.

@@ -1,4 +1,4 @@
-"""A network as an Excel workbook: rows to fill in, its questions as formulas, the predictions beside the rows."""
+"""A network as an Excel workbook: rows to fill in, its rules as formulas, the predictions beside the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bgn.export.condition import bounds
-from bgn.export.plan import ExportPlan, LinearInput, PlannedComparison, check_texts, plan, write_file
+from bgn.export.plan import Absent, ExportPlan, LinearInput, OneOf, PlannedCondition, check_texts, plan, write_file
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.require import require
 from bgn.text import clean, quote_category, quote_name
@@ -31,8 +31,8 @@ def to_excel(
 ) -> bytes:
     """Write a model as an Excel workbook.
 
-    The sheet "Input" has a line per row to predict: cells to fill in, with lists to choose levels of categories from,
-    and the prediction beside them; "Questions" has a column per question with its answers; "Amounts" what a yes adds;
+    The sheet "Input" has a line per row to predict: cells to fill in, with lists to choose categories from, and the
+    prediction beside them; "Rules" has a column per rule, 1 in the rows where it holds; "Weights" what it then adds;
     "Scorecard", where the model is one, is a card to print on a page.
 
     Parameters
@@ -46,7 +46,8 @@ def to_excel(
     Returns
     -------
     bytes
-        An empty cell is a gap, and so is a word that is no level; where the model refuses one there is no prediction.
+        An empty cell is a missing value, and so is a text that is no category; where the model refuses one there is no
+        prediction.
         Spreadsheets compare numbers by their first 15 digits: a value within these of a threshold counts as on it.
 
     Examples
@@ -55,25 +56,23 @@ def to_excel(
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
     >>> workbook = openpyxl.load_workbook(io.BytesIO(bgn.export.to_excel(network)))
     >>> workbook.sheetnames
-    ['Input', 'Questions', 'Amounts', 'Scorecard']
-    >>> print(workbook["Questions"]["A4"].value)
-    =IF(AND(ISNUMBER(Input!A4),ISNUMBER(Input!B4)),IF(Input!A4+0.59*Input!B4>=63.56,1,-1),-1)
+    ['Input', 'Rules', 'Weights', 'Scorecard']
+    >>> print(workbook["Rules"]["A4"].value)
+    =IF(IF(AND(ISNUMBER(Input!A4),ISNUMBER(Input!B4)),Input!A4+0.59*Input!B4>=63.56,FALSE()),1,0)
     """
     require("openpyxl", extra="excel")
     if not isinstance(rows, int) or not 1 <= rows <= 1_000_000:
         raise ValueError(f"rows must be a whole number from 1 to 1,000,000; got {rows!r}.")
     planned = plan(model)
-    columns = sum(len(layer.comparisons) for layer in planned.layers) + len(planned.inputs)
+    columns = sum(len(layer.conditions) for layer in planned.layers[:-1]) + len(planned.rules) + len(planned.inputs)
     if columns > _MOST_COLUMNS:
-        raise ValueError(
-            f"model has {columns} questions and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL."
-        )
+        raise ValueError(f"model has {columns} rules and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL.")
     texts = (name for given in planned.inputs for name in given.names)
     check_texts(texts, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
     for given in planned.inputs:
         if len(given.names) > _MOST_CATEGORIES:
             raise ValueError(
-                f"model's category {given.name!r} has {len(given.names)} levels; a workbook has room for "
+                f"model's column {given.name!r} has {len(given.names)} categories; a workbook has room for "
                 f"{_MOST_CATEGORIES}. Export to SQL."
             )
     try:
@@ -105,10 +104,10 @@ class _Workbook:
         """Return the file."""
         front = self.book.active
         front.title = "Input"
-        questions = self.book.create_sheet("Questions")
+        rules = self.book.create_sheet("Rules")
         self._categories()
         self._input(front)
-        self._questions(questions)
+        self._rules(rules)
         if card is not None and not card.classes:
             self._card(card)
         memory = io.BytesIO()
@@ -119,16 +118,16 @@ class _Workbook:
         """Write categories, each column's under its name, and the numbers of those that rows have."""
         if all(given.categories is None for given in self.plan.inputs):
             return
-        levels, codes = self.book.create_sheet("Levels"), self.book.create_sheet("Codes")
+        listed, codes = self.book.create_sheet("Categories"), self.book.create_sheet("Codes")
         for k, given in enumerate(self.plan.inputs):
             if given.categories is None:
                 continue
-            self.text(levels, at(k, 1), quote_name(given.name), bold=True)
+            self.text(listed, at(k, 1), quote_name(given.name), bold=True)
             for place, (category, name) in enumerate(zip(given.categories, given.names, strict=True), start=2):
                 if given.category_kind == "texts":
-                    self.text(levels, at(k, place), name)
+                    self.text(listed, at(k, place), name)
                 else:
-                    levels[at(k, place)].value = category
+                    listed[at(k, place)].value = category
             for row in self.lines:
                 codes[at(k, row)].value = self.formulas.code(k, row)
         codes.sheet_state = "hidden"
@@ -161,35 +160,37 @@ class _Workbook:
         validation = require("openpyxl.worksheet.datavalidation", extra="excel").DataValidation
         given, letters = self.plan.inputs[k], letters_of(k)
         if given.categories is None:
-            rule = validation(type="decimal", operator="between", formula1="-1E+300", formula2="1E+300", allow_blank=True)
+            ends = {"formula1": "-1E+300", "formula2": "1E+300"}
+            rule = validation(type="decimal", operator="between", allow_blank=True, **ends)
             rule.error = "A number, or nothing where it is missing."
         else:
             last = len(given.categories) + 1
-            rule = validation(type="list", formula1=f"=Levels!${letters}$2:${letters}${last}", allow_blank=True)
-            rule.error = "A word of the list, or nothing where it is missing."
+            rule = validation(type="list", formula1=f"=Categories!${letters}$2:${letters}${last}", allow_blank=True)
+            rule.error = "A category of the list, or nothing where it is missing."
         rule.showErrorMessage = True
         rule.add(f"{letters}{self.lines[0]}:{letters}{self.lines[-1]}")
         sheet.add_data_validation(rule)
 
-    def _questions(self, sheet: Any) -> None:
-        """Write a rule per column: its words, what it adds, whether it holds (1) or not (-1) in every row."""
+    def _rules(self, sheet: Any) -> None:
+        """Write a rule per column: its words, whether it holds (1) or not (0) in every row, and what it adds."""
         planned, last = self.plan, len(self.plan.layers) - 1
-        texts = {reason.comparison: reason.text for reason in planned.reasons()}
-        for number, layer in enumerate(planned.layers):
-            for place, comparison in enumerate(layer.comparisons):
+        weights = self.book.create_sheet("Weights")
+        for number, layer in enumerate(planned.layers[:-1]):
+            for place, condition in enumerate(layer.conditions):
                 k = self.formulas.column(number, place)
-                title = texts.get(place, "") if number == last else f"layer {number + 1}, {place + 1}"
-                self.text(sheet, at(k, 1), title)
+                self.text(sheet, at(k, 1), f"layer {number + 1}, {place + 1}")
                 for row in self.lines:
-                    sheet[at(k, row)].value = self.formulas.sign(number, comparison, row)
-        halves = {place: [0.0] * planned.outputs for place in range(len(planned.last.comparisons))}
-        for addend in planned.addends:
-            pairs = zip(halves[addend.comparison], addend.coef, addend.otherwise, strict=True)
-            halves[addend.comparison] = [half + (yes - no) / 2.0 for half, yes, no in pairs]
-        amounts = self.book.create_sheet("Amounts")
-        for place, half in halves.items():
-            for output, value in enumerate(half):
-                amounts[at(place, output + 1)].value = value
+                    sheet[at(k, row)].value = self.formulas.indicator([(number, condition)], row, -1)
+        for place, held in enumerate(planned.rules):
+            k = self.formulas.column(last, place)
+            self.text(sheet, at(k, 1), planned.rule_texts[place])
+            conditions = [(last, planned.last.conditions[condition]) for condition in held]
+            for row in self.lines:
+                sheet[at(k, row)].value = self.formulas.indicator(conditions, row, 0)
+            added = [(addend.coef, addend.otherwise) for addend in planned.addends if addend.rule == place]
+            for output in range(planned.outputs):
+                weight = sum(yes[output] - no[output] for yes, no in added)
+                weights[at(place, output + 1)].value = weight
 
     def _card(self, card: Scorecard) -> None:
         """Write the card as a page to print."""
@@ -198,8 +199,8 @@ class _Workbook:
         for column, title in enumerate(("question", "points if yes", "your points")):
             self.text(sheet, at(column, 3), title, bold=True)
         row = 3
-        for row, (question, (points,)) in enumerate(zip(card.questions, card.points, strict=True), start=4):
-            self.text(sheet, f"A{row}", question)
+        for row, (text, (points,)) in enumerate(zip(card.questions, card.points, strict=True), start=4):
+            self.text(sheet, f"A{row}", text)
             sheet[f"B{row}"].value = points
         self.text(sheet, f"A{row + 1}", "total", bold=True)
         sheet[f"C{row + 1}"].value = f"=SUM(C4:C{max(row, 4)})"
@@ -272,17 +273,17 @@ class Formulas:
 
     def __init__(self, planned: ExportPlan) -> None:
         self.plan = planned
-        self._starts = [0, *np.cumsum([len(layer.comparisons) for layer in planned.layers]).tolist()]
+        self._starts = [0, *np.cumsum([len(layer.conditions) for layer in planned.layers]).tolist()]
 
     def column(self, layer: int, place: int) -> int:
-        """Return the column of a comparison on the sheet of rules."""
+        """Return the column of a condition of a hidden layer, or of a rule, on the sheet of rules."""
         return self._starts[layer] + place
 
     def code(self, k: int, row: int) -> str:
         """Return the number of a category, from 1 on; 0 for a missing value."""
         given, cell = self.plan.inputs[k], f"Input!{at(k, row)}"
         known = given.categories or ()
-        among = f"Levels!${letters_of(k)}$2:${letters_of(k)}${len(known) + 1}"
+        among = f"Categories!${letters_of(k)}$2:${letters_of(k)}${len(known) + 1}"
         if given.category_kind == "truths":  # which are numbers to some spreadsheets, and words to none
             cases = [f"IF({cell}={str(category).upper()}(),{place}," for place, category in enumerate(known, start=1)]
             number = f"IF(ISBLANK({cell}),0,{''.join(cases)}0{')' * len(known)})"
@@ -302,41 +303,50 @@ class Formulas:
             return ""
         return f"Codes!{at(k, row)}>0" if given.categories is not None else f"ISNUMBER(Input!{at(k, row)})"
 
-    def sign(self, layer: int, comparison: PlannedComparison, row: int) -> str:
-        """Return the formula of 1 where a comparison holds, -1 where not."""
-        summed = self.plan.layers[layer].sums[comparison.summation]
+    def indicator(self, conditions: list[tuple[int, PlannedCondition]], row: int, otherwise: int) -> str:
+        """Return the formula of 1 where all conditions, each of a layer, hold, and another number where not."""
+        tests = [self._test(layer, condition, row) for layer, condition in conditions]
+        test = tests[0] if len(tests) == 1 else f"AND({','.join(tests)})"
+        return f"=IF({test},1,{otherwise})"
+
+    def _test(self, layer: int, condition: PlannedCondition, row: int) -> str:
+        """Return a condition. It is not computed from cells that have no number, which would be an error."""
+        if isinstance(condition, Absent):
+            return f"NOT({self._present(condition.input, row) or 'TRUE()'})"
+        if isinstance(condition, OneOf):
+            held = ",".join(str(int(holds)) for holds in (condition.missing, *condition.chosen))
+            return f"CHOOSE(Codes!{at(condition.input, row)}+1,{held})=1"
+        summed = self.plan.layers[layer].sums[condition.summation]
         parts = []
         for k, coefficient, missing_as in summed.parts(layer):
             if isinstance(coefficient, tuple):
                 values = ",".join(map(_number, [missing_as or 0.0, *coefficient]))
                 parts.append(f"CHOOSE(Codes!{at(k, row)}+1,{values})")
             elif layer:
-                parts.append(_times(coefficient, f"Questions!{at(self.column(layer - 1, k), row)}"))
+                parts.append(_times(coefficient, f"Rules!{at(self.column(layer - 1, k), row)}"))
             else:
                 part, present = _times(coefficient, self._value(k, row)), self._present(k, row)
                 seen = missing_as is not None and present
                 parts.append(f"IF({present},{part},{_number(missing_as)})" if seen else part)  # type: ignore[arg-type]
-        test = f"IF({'+'.join(parts) or '0'}>={_number(comparison.threshold)},1,-1)"
+        test = f"{'+'.join(parts) or '0'}{condition.relation}{_number(condition.threshold)}"
         needed = [] if layer or summed.missing_as is not None else [self._present(k, row) for k in summed.inputs]
         needed = list(filter(None, needed))
         if not needed:
-            return f"={test}"
+            return test
         present = needed[0] if len(needed) == 1 else f"AND({','.join(needed)})"
-        return f"=IF({present},{test},{1 if comparison.missing else -1})"
+        return f"IF({present},{test},{str(bool(condition.missing)).upper()}())"
 
     def score(self, output: int, row: int) -> str:
-        """Return the raw score of an output, an empty word where a missing value is refused."""
+        """Return the raw score of an output, an empty text where a missing value is refused."""
         plan, last = self.plan, len(self.plan.layers) - 1
-        count = len(plan.last.comparisons)
-        middle = sum((addend.coef[output] + addend.otherwise[output]) / 2.0 for addend in plan.addends)
-        total = _number(plan.intercept[output] + middle)
+        total = _number(plan.intercept[output] + sum(addend.otherwise[output] for addend in plan.addends))
         for linear in plan.linear:
             if linear.coef[output]:
                 total += f"+{_times(linear.coef[output], self._between(linear, row))}"
-        if count:
+        if count := len(plan.rules):
             first, end = self.column(last, 0), self.column(last, count - 1)
-            amounts = f"Amounts!${letters_of(0)}${output + 1}:${letters_of(count - 1)}${output + 1}"
-            total += f"+SUMPRODUCT(Questions!{at(first, row)}:{at(end, row)},{amounts})"
+            weights = f"Weights!${letters_of(0)}${output + 1}:${letters_of(count - 1)}${output + 1}"
+            total += f"+SUMPRODUCT(Rules!{at(first, row)}:{at(end, row)},{weights})"
         total = total if plan.over == 1.0 else f"({total})/{_number(plan.over)}"
         needed = [self._present(k, row) for k, given in enumerate(plan.inputs) if given.refuses]
         return f'IF(AND({",".join(needed)}),{total},"")' if needed else total

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from bgn.export.plan import ExportPlan, Input, plan, write_file
-from bgn.export.programs.statements import Statements, indented
+from bgn.export.programs.statements import Statements, indented, native_category
 from bgn.model.schema import Category
 from bgn.text import quote_name
 
@@ -25,11 +26,9 @@ function _number(value, name) {
   return value;
 }
 """
-_PLACE = """function _place(categories, value, none) {
-  if (value === null) return none;
-  const word = typeof value === "boolean" ? (value ? "True" : "False") : String(value);
-  const found = categories.get(value) ?? categories.get(word);
-  return found === undefined ? none : found;
+_CATEGORY = """function _category(categories, value) {
+  const text = typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  return value === null ? null : categories.get(value) ?? categories.get(text) ?? null;
 }
 """
 _DATES = """// A Date counts as its UTC fields; a number is the part itself; a time of day may be text such as 08:30.
@@ -70,7 +69,7 @@ export function predict(row) {
   const most = Math.max(...totals);
   const odds = totals.map((total) => Math.exp(total - most));
   const sum = odds.reduce((one, other) => one + other, 0);
-  return odds.map((each) => each / sum);
+  return odds.map((part) => part / sum);
 }
 """,
 }
@@ -100,6 +99,26 @@ class JavaScriptStatements(Statements):
 
     def missing(self) -> str:
         return "NaN"
+
+    def category(self, given: Input, code: int) -> str:
+        return _written(native_category(given, code))
+
+    def among(self, k: int, codes: Sequence[int], negated: bool) -> str:
+        texts = [self.category(self.plan.inputs[k], code) for code in codes]
+        if len(texts) == 1:
+            return f"{self.names[k]} {'!==' if negated else '==='} {texts[0]}"
+        return f"{'!' * negated}[{', '.join(texts)}].includes({self.names[k]})"
+
+    def no_category(self, k: int) -> str:
+        return f"{self.names[k]} === null"
+
+    def looked_up(self, k: int, values: Sequence[str], missing: str) -> str:
+        texts = (self.category(self.plan.inputs[k], code) for code in range(len(values)))
+        entries = [f"[{text}, {value}]" for text, value in zip(texts, values, strict=True)]
+        return f"({self.table(entries)}.get({self.names[k]}) ?? {missing})"
+
+    def absent(self, k: int) -> str:
+        return super().absent(k).replace(" != ", " !== ")
 
 
 def quoted(text: str) -> str:
@@ -133,7 +152,7 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     /** The raw score of a row. */
     export function score(row) {
     ...
-      t0 += (x0 + 0.59 * x1 >= 63.56 ? 505 : -505);
+      t0 += 1010 * (income + 0.59 * age >= 63.56);
       return t0 / 1000;
     }
     ...
@@ -142,28 +161,29 @@ def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str
     for given in planned.inputs:
         if given.made is not None and given.made.zone not in (None, "UTC"):
             raise ValueError(
-                f"model reads {given.raw!r} by the clocks of {given.made.zone}, which JavaScript has no plain words for. "
-                "Export a model of the parts themselves: fit to a table that has them as columns."
+                f"model reads {given.raw!r} by the clocks of {given.made.zone}, which JavaScript has no plain words "
+                "for. Export a model of the parts themselves: fit to a table that has them as columns."
             )
-    return write_file(module(planned), path)
+    return write_file(_module(planned), path)
 
 
-def module(planned: ExportPlan) -> str:
+def _module(planned: ExportPlan) -> str:
     """Return the text of the module."""
     target = quote_name(planned.target).replace("<", "\\u003c")  # no script element ends in a comment, either
     parts = [f"// Predicts {target}. Written by bgn; needs nothing else."]
     parts.append(f"export const columns = [{', '.join(map(quoted, planned.raws))}];")
     if planned.classes is not None:
-        parts.append(f"export const classes = [{', '.join(map(_category, planned.classes))}];")
+        parts.append(f"export const classes = [{', '.join(map(_written, planned.classes))}];")
+    statements = JavaScriptStatements(planned)
+    statements.call_inputs_by_their_columns()
     for k, given in enumerate(planned.inputs):
         if given.categories is not None:  # by value and by name
             codes = {quoted(name): code for code, name in enumerate(given.names)}
-            codes |= {_category(category): code for code, category in enumerate(given.categories)}
-            pairs = ", ".join(f"[{text}, {code}]" for text, code in codes.items())
+            codes |= {_written(category): code for code, category in enumerate(given.categories)}
+            pairs = ", ".join(f"[{text}, {statements.category(given, code)}]" for text, code in codes.items())
             parts.append(f"const _categories_{k} = new Map([{pairs}]);")
-    statements = JavaScriptStatements(planned)
     lines = _lines(statements, [line for k, given in enumerate(planned.inputs) for line in _read(k, given, statements)])
-    helpers = _HELPERS + (_PLACE if any(given.categories is not None for given in planned.inputs) else "")
+    helpers = _HELPERS + (_CATEGORY if any(given.categories is not None for given in planned.inputs) else "")
     helpers += _DATES if any(given.made is not None for given in planned.inputs) else ""
     scores = "raw score" if planned.link != "softmax" else "raw scores"
     body = _function("score", [*lines, f"return {statements.totals()};"])
@@ -174,19 +194,23 @@ def module(planned: ExportPlan) -> str:
 def page_functions(planned: ExportPlan) -> str:
     """Return functions ``score``, ``answers`` and ``predict`` of a row as the network reads it, for a page.
 
-    A row is an array with the number of each category, and null for a missing value; answers are those of the last
-    layer, null where a rule has no weight. The statements are those of the module.
+    A row is an array with the number of each category, and null for a missing value; answers are 1 where a rule holds
+    and -1 where not, null where it has no weight. The statements are those of the module.
     """
     statements = JavaScriptStatements(planned, keep_all=True)
-    reading = []
+    parts, reading = [], []
     for k, given in enumerate(planned.inputs):
-        absent = "NaN" if given.categories is None else str(len(given.categories))
-        reading.append(f"const x{k} = row[{given.place}] ?? {statements.fill(given) or absent};")
-    lines, last, of_rule = _lines(statements, reading), len(planned.layers) - 1, planned.comparison_of_rule
-    signs = [f"h{last}_{of_rule[k]}" if k in of_rule else "null" for k in range(len(planned.network.rules))]
+        value, fill = f"row[{given.place}]", statements.fill(given)
+        if given.categories is not None:
+            texts = ", ".join(statements.category(given, code) for code in range(len(given.categories)))
+            parts.append(f"const _categories_{k} = [{texts}];")
+            value, fill = f"_categories_{k}[{value}]", fill or "null"
+        reading.append(f"const x{k} = {value} ?? {fill or 'NaN'};")
+    lines, numbers = _lines(statements, reading), planned.rule_numbers
+    signs = [f"r{numbers[k]} ? 1 : -1" if k in numbers else "null" for k in range(len(planned.network.rules))]
     lines.append(f"return {{ total: {statements.totals()}, answers: [{', '.join(signs)}] }};")
     predict = _predict(statements).replace("export ", "")
-    parts = [*_tables(statements), _function("run", lines), "const score = (row) => run(row).total;" + predict]
+    parts += [*_tables(statements), _function("run", lines), "const score = (row) => run(row).total;" + predict]
     parts.append("return { score, predict, answers: (row) => run(row).answers };")
     return "const bgnModel = (() => {\n" + "\n".join(parts) + "\n})();\n"
 
@@ -198,7 +222,7 @@ def _lines(statements: JavaScriptStatements, reading: list[str]) -> list[str]:
 
 
 def _tables(statements: JavaScriptStatements) -> list[str]:
-    return [f"const {name} = [{', '.join(values)}];" for values, name in statements.tables.items()]
+    return [f"const {name} = new Map([{', '.join(entries)}]);" for entries, name in statements.tables.items()]
 
 
 def _function(name: str, lines: list[str]) -> str:
@@ -213,24 +237,24 @@ def _predict(statements: JavaScriptStatements) -> str:
     return f"\n/** The prediction. */\nexport {_function('predict', lines)}\n"
 
 
-def _category(category: Category) -> str:
+def _written(category: Category) -> str:
     return quoted(category) if isinstance(category, str) else json.dumps(category)
 
 
 def _read(k: int, given: Input, statements: JavaScriptStatements) -> list[str]:
     """Return the lines that read an input."""
-    cell, name, absent = f"_cell(row, {quoted(given.raw)})", quoted(given.raw), f"x{k} !== x{k}"
+    variable, raw = statements.names[k], quoted(given.raw)
+    cell = f"_cell(row, {raw})"
     if given.categories is not None:
-        none = len(given.categories)
-        value, absent = f"_place(_categories_{k}, {cell}, {none})", f"x{k} === {none}"
+        value = f"_category(_categories_{k}, {cell})"
     elif given.made is not None:
         first = f", {quoted(given.made.first + 'T00:00:00')}" if given.made.first else ""
-        value = f"_part({cell}, {quoted(given.made.part)}, {name}{first})"
+        value = f"_part({cell}, {quoted(given.made.part)}, {raw}{first})"
     else:
-        value = f"_number({cell}, {name})"
-    lines, fill = [f"let x{k} = {value};"], statements.fill(given)
+        value = f"_number({cell}, {raw})"
+    lines, fill = [f"let {variable} = {value};"], statements.fill(given)
     if given.refuses:
-        lines.append(f"if ({absent}) throw new Error({quoted(f'{given.raw} is missing')});")
+        lines.append(f"if ({statements.absent(k)}) throw new Error({quoted(f'{given.raw} is missing')});")
     elif fill is not None:
-        lines.append(f"if ({absent}) x{k} = {fill};")
+        lines.append(f"if ({statements.absent(k)}) {variable} = {fill};")
     return lines

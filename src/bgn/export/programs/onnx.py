@@ -10,15 +10,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.export.plan import NOT_TEXT, ExportPlan, LinearInput, Reason, Summation, check_texts, plan, write_file
+from bgn.export.plan import (
+    NOT_TEXT,
+    Absent,
+    ExportPlan,
+    LinearInput,
+    OneOf,
+    PlannedComparison,
+    PlannedCondition,
+    Reason,
+    Summation,
+    check_texts,
+    plan,
+    write_file,
+)
+from bgn.model.term import OPPOSITE
 from bgn.require import require
 
 _TOGETHER = 64
+_OPERATORS = {">=": "GreaterOrEqual", ">": "Greater", "<": "Less", "<=": "LessOrEqual"}
 
 
 def to_onnx(
@@ -42,20 +58,20 @@ def to_onnx(
         ``"columns"``: one input of shape (rows, 1) per column that is read, by its name, categories as strings. The
         former unless the network reads categories.
     precision : {"double", "float"}, default "double"
-        Type of numbers that are handed over. ``"float"`` rounds them to 32 bits before any question is asked, which may
-        change the answers of rows next to a threshold; what is computed from them is in double precision.
+        Type of numbers that are handed over. ``"float"`` rounds them to 32 bits before any comparison, which may
+        change which rules hold on rows next to a threshold; what is computed from them is in double precision.
     reasons : array_like or frame, optional
-        Background rows: the graph gets outputs ``reasons`` (numbers of questions, whose words are in the metadata) and
-        ``amounts``, the `count` largest exact SHAP values of questions against the mean answers over those rows; of
-        several classes those of the likeliest.
+        Background rows: the graph gets outputs ``reasons`` (numbers of rules, whose words are in the metadata) and
+        ``amounts``, the `count` largest exact SHAP values of rules against the mean over those rows; of several
+        classes those of the likeliest.
     count : int, default 3
 
     Returns
     -------
     bytes
         With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
-        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one, or
-        a number is infinite, the prediction is NaN.
+        ``probabilities`` and ``score``. NaN is a missing value, and an empty or unknown string; where the model refuses
+        one, or a number is infinite, the prediction is NaN.
 
     Examples
     --------
@@ -84,11 +100,9 @@ def to_onnx(
     graph = Graph([*planned.network.names, planned.target])
     _read_inputs(graph, planned, form, np.float64 if precision == "double" else np.float32)
     for layer, part in enumerate(planned.layers[:-1]):  # +-1, what the next layer reads
-        groups = _compare(graph, planned, layer, range(len(part.comparisons)))
-        signs = [graph.node("Where", holds, graph.constant(1.0), graph.constant(-1.0)) for _, holds in groups]
-        order = [position for positions, _ in groups for position in positions]
-        graph.values.append(graph.node("Concat", *signs, axis=0) if signs else "")
-        graph.rows.append({position: row for row, position in enumerate(order)})
+        name, rows = _stacked(graph, _compare(graph, planned, layer, part.conditions))
+        graph.values.append(graph.node("Where", name, graph.constant(1.0), graph.constant(-1.0)) if name else "")
+        graph.rows.append(rows)
     total = _add_up(graph, planned)
     if planned.over != 1.0:
         total = graph.node("Div", total, graph.constant(planned.over))
@@ -110,32 +124,68 @@ def to_onnx(
 # -- rules -------------------------------------------------------------------------------------------------------
 
 
-def _compare(graph: Graph, planned: ExportPlan, layer: int, places: Sequence[int]) -> list[tuple[list[int], str]]:
-    """Make comparisons, by their numbers (some perhaps twice); return groups of positions and what holds.
-
-    Those that read the same categories, and treat missing values alike, are made together.
-    """
-    part = planned.layers[layer]
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for position, place in enumerate(places):
-        comparison = part.comparisons[place]
-        summed = part.sums[comparison.summation]
-        slots = tuple(k if isinstance(own, tuple) else -1 for k, own, _ in summed.parts(layer))
-        shape = slots, summed.missing_as is not None and not layer, bool(comparison.missing) and not layer
-        groups.setdefault(shape, []).append(position)
+def _compare(
+    graph: Graph, planned: ExportPlan, layer: int, conditions: Sequence[PlannedCondition]
+) -> list[tuple[list[int], str]]:
+    """Make conditions; return groups of their places and what holds. Those that are alike are made together."""
+    part, groups = planned.layers[layer], dict[tuple[Any, ...], list[int]]()
+    for place, condition in enumerate(conditions):
+        shape: tuple[Any, ...] = (type(condition),)
+        if isinstance(condition, OneOf):
+            shape = OneOf, condition.input
+        elif isinstance(condition, PlannedComparison):
+            summed = part.sums[condition.summation]
+            slots = tuple(k if isinstance(own, tuple) else -1 for k, own, _ in summed.parts(layer))
+            counts_missing = summed.missing_as is not None and not layer
+            shape = slots, counts_missing, condition.relation, bool(condition.missing) and not layer
+        groups.setdefault(shape, []).append(place)
     compared = []
-    for (_, counts_missing, missing), positions in groups.items():
-        for start in range(0, len(positions), _TOGETHER):
-            chunk = positions[start : start + _TOGETHER]
-            some = [part.comparisons[places[position]] for position in chunk]
-            sums = _add_inputs(graph, [part.sums[own.summation] for own in some], layer, counts_missing)
-            thresholds = graph.constant([[own.threshold] for own in some])
-            if missing:  # NaN is not below
-                holds = graph.node("Not", graph.node("Less", sums, thresholds))
-            else:
-                holds = graph.node("GreaterOrEqual", sums, thresholds)
-            compared.append((chunk, holds))
+    for shape, places in groups.items():
+        for start in range(0, len(places), _TOGETHER):
+            chunk = places[start : start + _TOGETHER]
+            alike = [conditions[place] for place in chunk]
+            compared.append((chunk, _compare_alike(graph, part.sums, layer, alike, shape)))
     return compared
+
+
+def _compare_alike(
+    graph: Graph, sums: Sequence[Summation], layer: int, conditions: Sequence[Any], shape: tuple[Any, ...]
+) -> str:
+    """Make conditions of one shape, a row each."""
+    first = conditions[0]
+    if isinstance(first, Absent):
+        rows = [graph.rows[0][condition.input] for condition in conditions]
+        return graph.node("IsNaN", graph.node("Gather", graph.values[0], graph.constant(rows, np.int64), axis=0))
+    if isinstance(first, OneOf):
+        held = [[*condition.chosen, condition.missing] for condition in conditions]
+        return graph.node("Gather", graph.constant(held, np.bool_), graph.codes[first.input], axis=1)
+    total = _add_inputs(graph, [sums[condition.summation] for condition in conditions], layer, shape[1])
+    thresholds = graph.constant([[condition.threshold] for condition in conditions])
+    if shape[3]:  # NaN fails every comparison
+        return graph.node("Not", graph.node(_OPERATORS[OPPOSITE[first.relation]], total, thresholds))
+    return graph.node(_OPERATORS[first.relation], total, thresholds)
+
+
+def _stacked(graph: Graph, groups: Sequence[tuple[list[int], str]]) -> tuple[str, dict[int, int]]:
+    """Return what holds as one value, if anything does, and its row for every place."""
+    order = [place for places, _ in groups for place in places]
+    name = graph.node("Concat", *(name for _, name in groups), axis=0) if groups else ""
+    return name, {place: row for row, place in enumerate(order)}
+
+
+def _hold(graph: Graph, planned: ExportPlan, rules: Sequence[int]) -> list[tuple[list[int], str]]:
+    """Make rules, by their numbers (some perhaps twice); return groups of places and what holds."""
+    last, held = len(planned.layers) - 1, [planned.rules[rule] for rule in rules]
+    if all(len(conditions) == 1 for conditions in held):
+        return _compare(graph, planned, last, [planned.last.conditions[conditions[0]] for conditions in held])
+    name, rows = _stacked(graph, _compare(graph, planned, last, planned.last.conditions))
+    groups = []
+    for size in sorted({len(conditions) for conditions in held}):
+        places = [place for place, conditions in enumerate(held) if len(conditions) == size]
+        slots = [graph.constant([rows[held[place][slot]] for place in places], np.int64) for slot in range(size)]
+        parts = [graph.node("Gather", name, slot, axis=0) for slot in slots]
+        groups.append((places, reduce(lambda one, other: graph.node("And", one, other), parts)))
+    return groups
 
 
 def _add_inputs(graph: Graph, sums: Sequence[Summation], layer: int, counts_missing: bool) -> str:
@@ -164,15 +214,15 @@ def _add_inputs(graph: Graph, sums: Sequence[Summation], layer: int, counts_miss
 
 def _add_up(graph: Graph, planned: ExportPlan) -> str:
     """Add up the terms: whole numbers by matrix products, exact in any order, others in the network's order."""
-    intercept, last = np.array(planned.intercept), len(planned.layers) - 1
-    groups = _compare(graph, planned, last, [addend.comparison for addend in planned.addends])
+    intercept = np.array(planned.intercept)
+    groups = _hold(graph, planned, [addend.rule for addend in planned.addends])
     yes, no = (np.array([getattr(addend, side) for addend in planned.addends]).reshape(-1, planned.outputs)
                for side in ("coef", "otherwise"))  # fmt: skip
     if planned.whole:
         total = graph.fixed(intercept + no.sum(axis=0))
         for positions, holds in groups:
-            part = graph.node("MatMul", graph.constant((yes - no)[positions].T), graph.node("Cast", holds, to=graph.double))
-            total = graph.node("Add", total, part)
+            ones = graph.node("Cast", holds, to=graph.double)
+            total = graph.node("Add", total, graph.node("MatMul", graph.constant((yes - no)[positions].T), ones))
         return total
     total, split = graph.fixed(intercept), dict[int, str]()
     for positions, holds in groups:
@@ -204,7 +254,7 @@ def _between(graph: Graph, linear: LinearInput, row: str) -> str:
 def _write_reasons(graph: Graph, planned: ExportPlan, reasons: Sequence[Reason], count: int, total: str) -> None:
     """Find the largest SHAP values of rules, of several classes those of the likeliest."""
     likeliest = graph.node("ArgMax", total, axis=0, keepdims=0) if planned.outputs > 1 else ""
-    groups = _compare(graph, planned, len(planned.layers) - 1, [reason.comparison for reason in reasons])
+    groups = _hold(graph, planned, [reason.rule for reason in reasons])
     values = []
     for positions, holds in groups:
         sides = [graph.constant([getattr(reasons[k], side) for k in positions]) for side in ("yes", "no")]
@@ -229,7 +279,7 @@ _LABELS = ("LabelEncoder",)
 class Graph:
     """Nodes and constants, whose names are none of those given.
 
-    `values` holds, layer by layer, the name of what rules read, one row per input or comparison, and `rows` which row
+    `values` holds, layer by layer, the name of what rules read, one row per input or condition, and `rows` which row
     of it that is; `codes` the numbers of categories by input; `refused` where no prediction is made, if there is such.
     """
 

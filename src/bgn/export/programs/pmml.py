@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import deepcopy
 from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as etree
 
 from bgn.export.plan import (
+    Absent,
     ExportPlan,
     Input,
     LinearInput,
-    PlannedComparison,
+    OneOf,
+    PlannedCondition,
     Reason,
     Summation,
     check_texts,
@@ -24,6 +27,7 @@ from bgn.text import quote_name
 NOT_XML = "^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff"
 """What XML has no place for, as `check_texts` takes it."""
 _TYPES = {"texts": "string", "numbers": "double", "truths": "boolean"}
+_OPERATORS = {">=": "greaterOrEqual", ">": "greaterThan", "<": "lessThan", "<=": "lessOrEqual"}
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
 
 
@@ -62,11 +66,11 @@ def to_pmml(
     <?xml version="1.0" encoding="UTF-8"?>
     <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
     ...
-          <Characteristic name="question 1" reasonCode="income &gt;= 65.5" baselineScore="0.5">
-            <Attribute partialScore="0.5">
+          <Characteristic name="rule 1" reasonCode="income &gt;= 65.5" baselineScore="1.0">
+            <Attribute partialScore="1.0">
               <SimplePredicate field="income" operator="greaterOrEqual" value="65.5" />
             </Attribute>
-            <Attribute partialScore="-0.5">
+            <Attribute partialScore="0.0">
               <True />
     ...
     """
@@ -261,7 +265,7 @@ class _Document:
         card = self.model(
             "Scorecard",
             {"functionName": "regression", "algorithmName": "bgn",
-             "initialScore": repr(float(plan.network.intercept[0])), "useReasonCodes": "true",
+             "initialScore": repr(plan.intercept[0] / plan.over), "useReasonCodes": "true",
              "reasonCodeAlgorithm": "pointsBelow", "baselineMethod": "other"},
         )  # fmt: skip
         output = etree.SubElement(card, "Output")
@@ -280,18 +284,17 @@ class _Document:
         if len(self.derived):
             card.append(self.derived)
         rows = etree.SubElement(card, "Characteristics")
-        by_comparison = {reason.comparison: reason for reason in reasons}
+        by_rule = {reason.rule: reason for reason in reasons}
         for number, addend in enumerate(plan.addends, start=1):
             yes, no = addend.coef[0] / plan.over, addend.otherwise[0] / plan.over
-            reason = by_comparison[addend.comparison]
+            reason = by_rule[addend.rule]
             middle = reason.yes[0] == -reason.no[0]
             baseline = repr(max(yes, no) if middle else yes - reason.yes[0])
-            about = {"name": f"question {number}", "reasonCode": reason.text, "baselineScore": baseline}
+            about = {"name": f"rule {number}", "reasonCode": reason.text, "baselineScore": baseline}
             row = etree.SubElement(rows, "Characteristic", about)
-            if_missing, predicate = self.predicate(plan.last.comparisons[addend.comparison], sums)
-            first, second = (no, yes) if if_missing else (yes, no)
-            etree.SubElement(row, "Attribute", {"partialScore": repr(first)}).append(predicate)
-            etree.SubElement(row, "Attribute", {"partialScore": repr(second)}).append(etree.Element("True"))
+            predicates = [self.predicate(plan.last.conditions[k], sums) for k in plan.rules[addend.rule]]
+            etree.SubElement(row, "Attribute", {"partialScore": repr(yes)}).append(_compound("and", predicates))
+            etree.SubElement(row, "Attribute", {"partialScore": repr(no)}).append(etree.Element("True"))
         for number, (linear, baseline_of) in enumerate(zip(plan.linear, baselines, strict=True), start=1):
             text = f"per unit of {quote_name(plan.inputs[linear.input].name)}"
             about = {"name": f"line {number}", "reasonCode": text, "baselineScore": repr(baseline_of)}
@@ -300,29 +303,28 @@ class _Document:
             made = _apply("*", _constant(linear.coef[0]), _ref(self.linear_field(linear)))
             etree.SubElement(score, "ComplexPartialScore").append(made)
 
-    def predicate(self, comparison: PlannedComparison, sums: dict[int, str]) -> tuple[bool, etree.Element]:
-        """Return whether a comparison holds where its predicate is not known, and the predicate, which then says not."""
-        plan, chosen = self.plan, self.plan.chosen_categories(0, comparison)
-        summed = plan.last.sums[comparison.summation]
-        if chosen is not None:
-            if_missing, names = bool(plan.holds_if_missing(comparison)), _names(plan.inputs[summed.inputs[0]])
-            listed = [name for name, holds in zip(names, chosen, strict=True) if holds is not if_missing]
-            return if_missing, _among(self.fields[summed.inputs[0]], listed)
-        if_missing = bool(comparison.missing)
+    def predicate(self, condition: PlannedCondition, sums: dict[int, str]) -> etree.Element:
+        """Return a condition as a predicate, which is not true where it is not known."""
+        plan = self.plan
+        if isinstance(condition, Absent):
+            return _predicate(self.fields[condition.input], "isMissing")
+        if isinstance(condition, OneOf):
+            name, categories = self.fields[condition.input], _names(plan.inputs[condition.input])
+            listed = [categories[code] for code, holds in enumerate(condition.chosen) if holds]
+            # One by one: arrays are split at blanks by some engines.
+            among = [_predicate(name, "equal", category) for category in listed]
+            return _compound("or", among + [_predicate(name, "isMissing")] * condition.missing)
+        summed = plan.last.sums[condition.summation]
         if not summed.inputs:
-            return if_missing, etree.Element("True" if comparison.threshold <= 0.0 else "False")
-        name = sums.get(comparison.summation) or self.fields[summed.inputs[0]]
-        test = _predicate(name, "lessThan" if if_missing else "greaterOrEqual", repr(comparison.threshold))
-        if summed.missing_as is not None or len(summed.inputs) == 1:
-            return if_missing, test
-        present = []  # a category that is missing leaves no sum
-        for k in summed.inputs:
-            given = plan.inputs[k]
-            if given.categories is not None and given.category_kind == "numbers":
-                present.append(_among(self.fields[k], _names(given)))
-            elif given.categories is not None:
-                present.append(_predicate(self.fields[k], "isNotMissing"))
-        return if_missing, _compound("and", [*present, test])
+            return etree.Element("True" if condition.threshold <= 0.0 else "False")
+        name = sums.get(condition.summation) or self.fields[summed.inputs[0]]
+        test = _predicate(name, _OPERATORS[condition.relation], repr(condition.threshold))
+        if summed.missing_as is not None:
+            return test
+        if condition.missing:
+            return _compound("or", [*(_predicate(self.fields[k], "isMissing") for k in summed.inputs), test])
+        categorical = [k for k in summed.inputs if plan.inputs[k].categories is not None]  # whose sum is known
+        return _compound("and", [*(_predicate(self.fields[k], "isNotMissing") for k in categorical), test])
 
     # -- a regression ------------------------------------------------------------------------------------------
 
@@ -333,9 +335,13 @@ class _Document:
         about = {"functionName": kind, "algorithmName": "bgn", "normalizationMethod": _METHODS[link]}
         model = self.model("RegressionModel", about)
         self.add_bounds(model)
-        for number, layer in enumerate(plan.layers):
-            for place, comparison in enumerate(layer.comparisons):
-                self.derive(f"{self.answers} {number + 1} {place + 1}", self.sign(number, comparison))
+        for number, layer in enumerate(plan.layers[:-1]):
+            for place, condition in enumerate(layer.conditions):
+                self.derive(f"{self.answers} {number + 1} {place + 1}", self.sign([(number, condition)]))
+        last = len(plan.layers)
+        for place, held in enumerate(plan.rules):
+            rule = [(last - 1, plan.last.conditions[k]) for k in held]
+            self.derive(f"{self.answers} {last} {place + 1}", self.sign(rule))
         self.derive_linear()
         if len(self.derived):
             model.append(self.derived)
@@ -351,18 +357,31 @@ class _Document:
                 etree.SubElement(table, "NumericPredictor", about)
             for addend in plan.addends:
                 coef = (addend.coef[output] - addend.otherwise[output]) / 2.0 / plan.over
-                field = f"{self.answers} {len(plan.layers)} {addend.comparison + 1}"
+                field = f"{self.answers} {len(plan.layers)} {addend.rule + 1}"
                 etree.SubElement(table, "NumericPredictor", {"name": field, "coefficient": repr(coef)})
         if link == "logistic":
             etree.SubElement(model, "RegressionTable", {"intercept": "0.0", "targetCategory": plan.class_names[0]})
 
-    def sign(self, layer: int, comparison: PlannedComparison) -> etree.Element:
-        """Return +-1 as an expression."""
-        summed = self.plan.layers[layer].sums[comparison.summation]
-        test = _apply("greaterOrEqual", self.sum(layer, summed), _constant(comparison.threshold))
-        sign = _apply("if", test, _constant(1.0), _constant(-1.0))
-        if layer or summed.missing_as is not None or comparison.missing is None:
-            return sign
-        for k in reversed(summed.inputs):
-            sign = _if_missing(self.fields[k], _constant(1.0 if comparison.missing else -1.0), sign)
+    def sign(self, conditions: Sequence[tuple[int, PlannedCondition]]) -> etree.Element:
+        """Return 1 where all conditions, each of a layer, hold, and -1 where not, as an expression."""
+        sign = _constant(1.0)
+        for layer, condition in reversed(conditions):
+            sign = self.chosen(layer, condition, sign, _constant(-1.0))
         return sign
+
+    def chosen(self, layer: int, condition: PlannedCondition, yes: etree.Element, no: etree.Element) -> etree.Element:
+        """Return one of two expressions by a condition. Of a missing value a comparison is not known."""
+        if isinstance(condition, Absent):
+            return _if_missing(self.fields[condition.input], yes, no)
+        if isinstance(condition, OneOf):
+            values = tuple(map(float, condition.chosen))
+            summed = Summation((condition.input,), (values,), (float(condition.missing),))
+            return _apply("if", _apply("greaterOrEqual", self.sum(layer, summed), _constant(1.0)), yes, no)
+        summed = self.plan.layers[layer].sums[condition.summation]
+        test = _apply(_OPERATORS[condition.relation], self.sum(layer, summed), _constant(condition.threshold))
+        made = _apply("if", test, yes, no)
+        if layer or summed.missing_as is not None or condition.missing is None:
+            return made
+        for k in reversed(summed.inputs):
+            made = _if_missing(self.fields[k], deepcopy(yes if condition.missing else no), made)
+        return made

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from bgn.export.plan import ExportPlan, Input, Reason, plan, write_file
-from bgn.export.programs.statements import Statements, indented
-from bgn.model.dates import TimePart
+from bgn.export.programs.statements import Statements, indented, native_category
 from bgn.text import quote_name
 
 _LOOK = """
@@ -18,14 +18,14 @@ def _number(row, name):
         raise ValueError(f"{name!r} is infinite")
     return value
 """
-_CODE = """
-def _place(categories, value, none):
+_CATEGORY = """
+def _category(categories, value):
     if value is None or value != value:
-        return none
+        return None
     if not isinstance(value, str):
         value = value if isinstance(value, bool) else float(value) + 0.0
-    word = value if isinstance(value, str) else repr(value).removesuffix(".0")
-    return categories.get(value, categories.get(word, none))
+    text = value if isinstance(value, str) else repr(value).removesuffix(".0")
+    return categories.get(value, categories.get(text))
 """
 _DATES = """
 def _time(value, zone):
@@ -78,7 +78,7 @@ def predict(row):
     """Return the probabilities of CLASSES."""
     totals = score(row)
     odds = [math.exp(total - max(totals)) for total in totals]
-    return [each / sum(odds) for each in odds]
+    return [part / sum(odds) for part in odds]
 
 
 def label(row):
@@ -92,19 +92,32 @@ def label(row):
 class PythonStatements(Statements):
     """Python's spelling."""
 
+    both, either, negation = " and ", " or ", "not "
+
     def missing(self) -> str:
         return "_NAN"
 
     def choice(self, condition: str, yes: str, no: str) -> str:
         return f"({yes} if {condition} else {no})"
 
-    def not_below(self, left: str, right: str) -> str:
-        return f"not {left} < {right}"
+    def category(self, given: Input, code: int) -> str:
+        return repr(native_category(given, code))
 
-    def truth(self, value: bool) -> str:
-        return str(value)
+    def among(self, k: int, codes: Sequence[int], negated: bool) -> str:
+        texts = [self.category(self.plan.inputs[k], code) for code in codes]
+        if len(texts) == 1:
+            return f"{self.names[k]} {'!=' if negated else '=='} {texts[0]}"
+        return f"{self.names[k]} {'not in' if negated else 'in'} ({', '.join(texts)})"
 
-    def assign(self, name: str, value: str) -> str:
+    def no_category(self, k: int) -> str:
+        return f"{self.names[k]} is None"
+
+    def looked_up(self, k: int, values: Sequence[str], missing: str) -> str:
+        texts = (self.category(self.plan.inputs[k], code) for code in range(len(values)))
+        entries = [f"{text}: {value}" for text, value in zip(texts, values, strict=True)]
+        return f"{self.table(entries)}.get({self.names[k]}, {missing})"
+
+    def assign(self, name: str, value: str, kind: str = "double") -> str:
         return f"{name} = {value}"
 
     def add(self, name: str, value: str) -> str:
@@ -125,14 +138,14 @@ def to_python(
     path : str or path-like, optional
         File to write, whole or not at all.
     reasons : array_like or frame, optional
-        Background rows: the module gets a function ``reasons(row, count=3)``, which returns the questions with the
-        largest exact SHAP values and these, against the mean answers over those rows.
+        Background rows: the module gets a function ``reasons(row, count=3)``, which returns the rules with the largest
+        exact SHAP values, whether they hold, and these values, against the mean over those rows.
 
     Returns
     -------
     str
         Functions ``score`` (the raw score, the same float as `predict` computes) and ``predict``, for classes also
-        ``label``. A row is a mapping from names of columns to values; None and NaN are gaps.
+        ``label``. A row is a mapping from names of columns to values; None and NaN are missing values.
 
     Examples
     --------
@@ -151,25 +164,28 @@ def to_python(
 def _module(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
     parts = [given.made for given in planned.inputs if given.made is not None]
     statements = PythonStatements(planned, keep_all=bool(reasons))
+    statements.call_inputs_by_their_columns()
     lines = [f"# Predicts {quote_name(planned.target)}. Written by bgn; needs Python alone."]
-    lines += ["import datetime"] * bool(parts) + ["import math"] + ["import zoneinfo"] * any(part.zone for part in parts)
+    lines += ["import datetime"] * bool(parts) + ["import math"]
+    lines += ["import zoneinfo"] * any(part.zone for part in parts)
     lines += ["", '_NAN = float("nan")', f"COLUMNS = {planned.raws!r}"]
     if planned.classes is not None:
         lines.append(f"CLASSES = {planned.classes!r}")
-    places = {k: given for k, given in enumerate(planned.inputs) if given.categories is not None}
-    for k, given in places.items():
-        codes: dict[Any, int] = {name: code for code, name in enumerate(given.names)}
-        codes |= {category: code for code, category in enumerate(given.categories or ())}
-        lines.append(f"_CATEGORIES_{k} = {codes!r}")
+    categorical = [(k, given) for k, given in enumerate(planned.inputs) if given.categories is not None]
+    for k, given in categorical:  # by name and by value
+        known: dict[Any, Any] = {name: native_category(given, code) for code, name in enumerate(given.names)}
+        known |= {category: native_category(given, code) for code, category in enumerate(given.categories or ())}
+        lines.append(f"_CATEGORIES_{k} = {known!r}")
     if reasons:
         rows = ",\n".join(f"    ({reason.text!r}, {reason.yes!r}, {reason.no!r})" for reason in reasons)
         lines.append(f"_REASONS = (\n{rows},\n)")
-    helpers = [_LOOK] + [_CODE] * bool(places) + [_DATES] * bool(parts)
+    helpers = [_LOOK] + [_CATEGORY] * bool(categorical) + [_DATES] * bool(parts)
     linked = _LINKS[planned.link]
     if planned.bounds:
         body = ['"""Return the prediction."""', "total = score(row)", f"return {statements.held('total')}"]
         linked = f"\n\ndef predict(row):\n{indented(body)}\n"
-    return "\n".join(lines) + "\n" + "\n".join(helpers) + _score(statements, reasons) + linked + _reasons(planned, reasons)
+    program = "\n".join(lines) + "\n" + "\n".join(helpers) + _score(statements, reasons) + linked
+    return program + _reasons(planned, reasons)
 
 
 def _score(statements: PythonStatements, reasons: tuple[Reason, ...]) -> str:
@@ -177,33 +193,32 @@ def _score(statements: PythonStatements, reasons: tuple[Reason, ...]) -> str:
     lines = [line for k, given in enumerate(planned.inputs) for line in _read(k, given, statements)]
     lines += [f"t{output} = {intercept!r}" for output, intercept in enumerate(planned.intercept)]
     lines += statements.body()
-    tables = "".join(f"\n{name} = ({', '.join(values)},)" for values, name in statements.tables.items())
+    tables = "".join(f"\n{name} = {{{', '.join(entries)}}}" for entries, name in statements.tables.items())
     tables = "\n" + tables if tables else ""
     scores = "raw score" if planned.link != "softmax" else "raw scores"
     if not reasons:
         body = indented([f'"""Return the {scores}."""', *lines, f"return {statements.totals()}"])
         return f"{tables}\n\n\ndef score(row):\n{body}\n"
-    signs = ", ".join(f"h{len(planned.layers) - 1}_{reason.comparison}" for reason in reasons)
-    body = indented([*lines, f"return {statements.totals()}, ({signs},)"])
+    held = ", ".join(f"r{reason.rule}" for reason in reasons)
+    body = indented([*lines, f"return {statements.totals()}, ({held},)"])
     score = f'def score(row):\n    """Return the {scores}."""\n    return _run(row)[0]\n'
     return f"{tables}\n\n\ndef _run(row):\n{body}\n\n\n{score}"
 
 
 def _read(k: int, given: Input, statements: PythonStatements) -> list[str]:
     """Return the lines that read an input."""
-    raw, absent = repr(given.raw), f"x{k} != x{k}"
+    name, raw = statements.names[k], repr(given.raw)
     if given.categories is not None:
-        none = len(given.categories)
-        line, absent = f"x{k} = _place(_CATEGORIES_{k}, row.get({raw}), {none})", f"x{k} == {none}"
-    elif isinstance(given.made, TimePart):
-        more = [f"{name}={getattr(given.made, name)!r}" for name in ("first", "zone") if getattr(given.made, name)]
-        line = f"x{k} = _part({', '.join([f'row.get({raw})', repr(given.made.part), *more])})"
+        line = f"{name} = _category(_CATEGORIES_{k}, row.get({raw}))"
+    elif given.made is not None:
+        more = [f"{part}={getattr(given.made, part)!r}" for part in ("first", "zone") if getattr(given.made, part)]
+        line = f"{name} = _part({', '.join([f'row.get({raw})', repr(given.made.part), *more])})"
     else:
-        line = f"x{k} = _number(row, {raw})"
+        line = f"{name} = _number(row, {raw})"
     if given.refuses:
-        return [line, f"if {absent}:", f"    raise ValueError({f'{given.raw!r} is missing'!r})"]
+        return [line, f"if {statements.absent(k)}:", f"    raise ValueError({f'{given.raw!r} is missing'!r})"]
     fill = statements.fill(given)
-    return [line] if fill is None else [line, f"if {absent}:", f"    x{k} = {fill}"]
+    return [line] if fill is None else [line, f"if {statements.absent(k)}:", f"    {name} = {fill}"]
 
 
 def _reasons(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
@@ -211,12 +226,9 @@ def _reasons(planned: ExportPlan, reasons: tuple[Reason, ...]) -> str:
     return f'''
 
 def reasons(row, count=3):
-    """Return the questions that move the score most, that of the likeliest class: (question, answer, amount)."""
-    totals, answers = _run(row)
+    """Return the rules that move the score most, that of the likeliest class: (rule, whether it holds, SHAP value)."""
+    totals, holding = _run(row)
     output = {chosen}
-    found = [
-        (words, answer > 0.0, (yes if answer > 0.0 else no)[output])
-        for (words, yes, no), answer in zip(_REASONS, answers)
-    ]
-    return sorted(found, key=lambda each: -abs(each[2]))[:count]
+    values = [(rule, holds, (yes if holds else no)[output]) for (rule, yes, no), holds in zip(_REASONS, holding)]
+    return sorted(values, key=lambda value: -abs(value[2]))[:count]
 ''' * bool(reasons)

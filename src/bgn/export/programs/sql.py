@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, isfinite, nextafter
 from typing import Any
 
+import numpy as np
+
 from bgn.export.plan import (
     NOT_TEXT,
+    Absent,
     ExportPlan,
     Input,
     LinearInput,
-    PlannedComparison,
+    OneOf,
+    PlannedCondition,
     Reason,
     Summation,
     check_texts,
@@ -23,7 +29,10 @@ from bgn.export.plan import (
 )
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.inputs.arguments import chosen
-from bgn.model.schema import Category, category_name
+from bgn.inputs.errors import InputError
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.term import OPPOSITE
 
 _LARGEST = sys.float_info.max
 _MOST_CHAINED = 100  # additions in a row; SQLite and DuckDB refuse expressions 1,000 deep
@@ -31,6 +40,9 @@ _MOST_INLINE = 500  # additions of one expression, whose order matters
 _MOST_NAMED = 1000  # columns of a stage; PostgreSQL has room for 1,600
 _MOST_REASONS = 500
 _MOST_ARGUMENTS = 100  # of a function; SQLite has room for 127
+_PLUS = "\n      + "
+_PLAIN = re.compile(r"[^\W\d_][\w -]{0,30}")  # a name of a column that every database takes
+_OURS = re.compile(r"([hrstvx]|odds|keep_|best_|which_)\d|(one|odds|most|likeliest)$")
 
 
 def to_sql(
@@ -59,15 +71,15 @@ def to_sql(
     form : {"select", "expression"}, default "select"
         A whole SELECT, or one expression to put into a query of your own: the prediction, of classes the raw score.
     reasons : array_like or frame, optional
-        Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
-        answers over those rows, and these values; of several classes those of the likeliest.
+        Background rows: the SELECT also returns the rules with the largest exact SHAP values, against the mean over
+        those rows, and these values; of several classes those of the likeliest.
     count : int, default 3
 
     Returns
     -------
     str
         With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and
-        ``label``. NULL is a gap, and the prediction where the model refuses one or a number is infinite.
+        ``label``. NULL is a missing value, and the prediction where the model refuses one or a number is infinite.
 
     Examples
     --------
@@ -84,18 +96,18 @@ def to_sql(
     planned, kept = plan(model), tuple(keep)
     tables = (table,) if isinstance(table, str) else tuple(table)
     check_texts([*planned.texts, *kept, *tables], NOT_TEXT, "SQL")
-    found = () if reasons is None else planned.reasons(reasons)
+    explained = () if reasons is None else planned.reasons(reasons)
     writer = SqlWriter(planned, DIALECTS[dialect])
     if form == "select":
-        return write_file(_select(writer, Stages(writer.dialect, tables, kept), found, count), path)
-    if planned.outputs > 1 or found:
+        return write_file(_select(writer, Stages(writer.dialect, tables, kept), explained, count), path)
+    if planned.outputs > 1 or explained:
         raise ValueError("form='expression' writes one raw score, without reasons; use form='select'.")
     parts = [writer.number(planned.intercept[0]), *writer.addends(0)]
     if not planned.whole and len(parts) > _MOST_INLINE:
         raise ValueError(
             f"model has {len(parts) - 1} summands whose order matters, too many for one expression; use form='select'."
         )
-    return write_file(writer.held(writer.refused(_balanced(parts) if planned.whole else " + ".join(parts))), path)
+    return write_file(writer.held(writer.refused(_balanced(parts) if planned.whole else _PLUS.join(parts))), path)
 
 
 class SqlWriter:
@@ -104,80 +116,106 @@ class SqlWriter:
     def __init__(self, planned: ExportPlan, dialect: Dialect) -> None:
         self.plan, self.dialect, self.number = planned, dialect, dialect.number
         self.columns: set[str] = set()
-
-    def column(self, name: str, text: str) -> str:
-        """Return the name of a column where an earlier stage has it, else what is written."""
-        return name if name in self.columns else text
+        # A column of the first stage has the name of the dataset's, where that is plain and none of ours.
+        self.names = [f"x{k}" for k in range(len(planned.inputs))]
+        for k, given in enumerate(planned.inputs):
+            name = given.name.casefold()
+            if _PLAIN.fullmatch(given.name) and not _OURS.match(name) and name not in map(str.casefold, self.names):
+                self.names[k] = given.name
+        self.names = [name if name == f"x{k}" else dialect.name(name) for k, name in enumerate(self.names)]
 
     # -- inputs ------------------------------------------------------------------------------------------------
 
     def input(self, k: int) -> str:
-        """Write an input: a number, or the number of a category; NULL for a missing value that rules see."""
-        return self.column(f"x{k}", self.read(k))
+        """Write an input: a number or a category; NULL for a missing value that rules see."""
+        return self.names[k] if self.names[k] in self.columns else self.read(k)
 
     def read(self, k: int) -> str:
-        """Write how an input is read from the table."""
+        """Write how an input is read from the table; a category that is none of those known is NULL."""
         given, dialect = self.plan.inputs[k], self.dialect
         raw = dialect.name(given.raw)
         if given.categories is not None:
-            texts = [self._category(given, category) for category in given.categories]
-            cases = " ".join(f"WHEN {text} THEN {place}" for place, text in enumerate(texts))
-            fill = "" if given.fill is None else f" ELSE {int(given.fill)}"
-            return f"CASE {self._typed(given, raw)} {cases}{fill} END"
+            texts = [self.category(given, code) for code in range(len(given.categories))]
+            known = f"{self._typed(k)} IN ({', '.join(texts)})" if texts else "1 = 0"
+            fill = "" if given.fill is None else f" ELSE {texts[int(given.fill)]}"
+            return f"CASE WHEN {known} THEN {self._typed(k)}{fill} END"
         value = raw if given.made is None else dialect.made(raw, given.made)
         value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
         return value if given.fill is None else f"COALESCE({value}, {self.number(given.fill)})"
 
-    def _typed(self, given: Input, raw: str) -> str:
-        kinds = {"texts": self.dialect.string, "truths": self.dialect.truth, "numbers": self.dialect.double}
-        kind = kinds[given.category_kind]
+    def _typed(self, k: int) -> str:
+        given, dialect = self.plan.inputs[k], self.dialect
+        kind = {"texts": dialect.string, "truths": dialect.truth, "numbers": dialect.double}[given.category_kind]
+        raw = dialect.name(given.raw)
         return f"CAST({raw} AS {kind})" if kind else raw
 
-    def _category(self, given: Input, category: Category) -> str:
+    def _compared(self, k: int) -> str:
+        """Write a category to compare: where no earlier stage reads it, what is not known need not be NULL."""
+        raw = self.names[k] not in self.columns and self.plan.inputs[k].fill is None
+        return self._typed(k) if raw else self.input(k)
+
+    def category(self, given: Input, code: int) -> str:
+        """Write a category as its column has it."""
+        category = (given.categories or ())[code]
         if given.category_kind == "truths":
             return str(int(category)) if self.dialect.truth == "INTEGER" else str(bool(category)).upper()
-        texts = given.category_kind == "texts"
-        return self.dialect.text(category_name(category)) if texts else self.number(float(category))
+        return self.dialect.text(given.names[code]) if given.category_kind == "texts" else self.number(float(category))
 
     # -- rules -------------------------------------------------------------------------------------------------
 
-    def choice(self, layer: int, comparison: PlannedComparison, yes: str, no: str) -> str:
-        """Write one of two values by a comparison. A NULL makes it neither true nor false, and takes the ELSE."""
-        chosen = self.plan.chosen_categories(layer, comparison)
-        summed = self.plan.layers[layer].sums[comparison.summation]
-        if chosen is None:
-            left = self.column(f"s{layer}_{comparison.summation}", self.summed(layer, summed))
-            threshold = self.number(comparison.threshold)
-            if comparison.missing:
-                return f"CASE WHEN {left} < {threshold} THEN {no} ELSE {yes} END"
-            return f"CASE WHEN {left} >= {threshold} THEN {yes} ELSE {no} END"
-        if_missing = bool(self.plan.holds_if_missing(comparison))
-        inside, outside = (no, yes) if if_missing else (yes, no)
-        places = [place for place, holds in enumerate(chosen) if holds is not if_missing]
-        if not places:
-            return outside
-        k = summed.inputs[0]
-        given = self.plan.inputs[k]
-        if f"x{k}" in self.columns or given.fill is not None:
-            among = f"{self.input(k)} IN ({', '.join(map(str, places))})"
-        else:
-            texts = [self._category(given, (given.categories or ())[place]) for place in places]
-            among = f"{self._typed(given, self.dialect.name(given.raw))} IN ({', '.join(texts)})"
-        return f"CASE WHEN {among} THEN {inside} ELSE {outside} END"
+    def rule(self, number: int) -> str:
+        """Write that a rule holds, as a condition that is not true where a NULL decides."""
+        if f"r{number}" in self.columns:
+            return f"r{number} = 1"
+        last = len(self.plan.layers) - 1
+        return " AND ".join(self.condition(last, self.plan.last.conditions[k]) for k in self.plan.rules[number])
+
+    def condition(self, layer: int, condition: PlannedCondition) -> str:
+        """Write a condition."""
+        if isinstance(condition, Absent):
+            return f"{self.input(condition.input)} IS NULL"
+        if isinstance(condition, OneOf):
+            return self._among(condition)
+        summed = self.plan.layers[layer].sums[condition.summation]
+        left, threshold = f"s{layer}_{condition.summation}", self.number(condition.threshold)
+        left = left if left in self.columns else self.summed(layer, summed)
+        if not condition.missing:
+            return f"{left} {condition.relation} {threshold}"
+        if summed.coefficients == (1.0,) and not layer:
+            return f"({left} {condition.relation} {threshold} OR {left} IS NULL)"
+        return f"CASE WHEN {left} {OPPOSITE[condition.relation]} {threshold} THEN 0 ELSE 1 END = 1"
+
+    def _among(self, condition: OneOf) -> str:
+        """Write that a category is one of some, or perhaps NULL or none that is known."""
+        k, given = condition.input, self.plan.inputs[condition.input]
+        texts = [self.category(given, code) for code in condition.listed]
+        if not texts:
+            return "1 = 1" if condition.missing else "1 = 0"
+        name = self._compared(k)
+        if condition.missing:
+            among = f"<> {texts[0]}" if len(texts) == 1 else f"NOT IN ({', '.join(texts)})"
+            return f"({name} {among} OR {name} IS NULL)"
+        return f"{name} = {texts[0]}" if len(texts) == 1 else f"{name} IN ({', '.join(texts)})"
+
+    def choice(self, condition: str, yes: float, no: float) -> str:
+        """Write one of two numbers by a condition. A NULL makes it neither true nor false, and takes the ELSE."""
+        return f"CASE WHEN {condition} THEN {self.number(yes)} ELSE {self.number(no)} END"
 
     def summed(self, layer: int, summed: Summation) -> str:
         """Write a sum, from left to right."""
         parts = []
         for k, coefficient, missing_as in summed.parts(layer):
             if isinstance(coefficient, tuple):
-                cases = " ".join(f"WHEN {code} THEN {self.number(value)}" for code, value in enumerate(coefficient))
-                part = f"CASE {self.input(k)} {cases} END"
+                texts = [self.category(self.plan.inputs[k], code) for code in range(len(coefficient))]
+                values = zip(texts, map(self.number, coefficient), strict=True)
+                part = f"CASE {self._compared(k)} {' '.join(f'WHEN {text} THEN {value}' for text, value in values)} END"
             elif layer:
-                part = self.signed(layer - 1, k, coefficient, -coefficient)
+                part = self._signed(layer - 1, k, coefficient)
             else:
                 part = self.product(coefficient, self.input(k))
-            seen = missing_as is not None and self.plan.sees_missing(k)
-            parts.append(f"COALESCE({part}, {self.number(missing_as)})" if seen else part)  # type: ignore[arg-type]
+            if missing_as is not None and self.plan.sees_missing(k):
+                part = f"COALESCE({part}, {self.number(missing_as)})"
+            parts.append(part)
         return " + ".join(parts) or self.number(0.0)
 
     def product(self, coefficient: float, value: str) -> str:
@@ -194,26 +232,24 @@ class SqlWriter:
             largest = nextafter(largest, inf)
         return f"CASE WHEN ABS({value}) <= {self.number(largest)} THEN {self.number(0.0)} ELSE {product} END"
 
-    def signed(self, layer: int, place: int, yes: float, no: float) -> str:
-        """Write one number where a comparison holds, another where it does not."""
+    def _signed(self, layer: int, place: int, coefficient: float) -> str:
+        """Write a number where a condition of a hidden layer holds, and its negative where not."""
         name = f"h{layer}_{place}"
         if name not in self.columns:
-            comparison = self.plan.layers[layer].comparisons[place]
-            return self.choice(layer, comparison, self.number(yes), self.number(no))
-        if no != -yes:
-            return f"CASE WHEN {name} > {self.number(0.0)} THEN {self.number(yes)} ELSE {self.number(no)} END"
-        return name if yes == 1.0 else f"{self.number(yes)} * {name}"
+            condition = self.condition(layer, self.plan.layers[layer].conditions[place])
+            return self.choice(condition, coefficient, -coefficient)
+        return name if coefficient == 1.0 else f"{self.number(coefficient)} * {name}"
 
     # -- totals ------------------------------------------------------------------------------------------------
 
     def addends(self, output: int) -> Iterator[str]:
         """Yield what is added to an output's intercept, in order."""
         for term in self.plan.terms:
-            if coef := term.coef[output]:
-                if isinstance(term, LinearInput):
+            if isinstance(term, LinearInput):
+                if coef := term.coef[output]:
                     yield self.product(coef, self._between(term))
-                else:
-                    yield self.signed(len(self.plan.layers) - 1, term.comparison, coef, term.otherwise[output])
+            elif term.coef[output]:
+                yield self.choice(self.rule(term.rule), term.coef[output], term.otherwise[output])
 
     def _between(self, linear: LinearInput) -> str:
         """Write an input, no further than the ends of its linear term, and what a missing value counts as."""
@@ -232,9 +268,10 @@ class SqlWriter:
         """Write a score that is NULL where an input that must be there is not, or a number is infinite."""
         if self.plan.over != 1.0:
             score = f"({score}) / {self.number(self.plan.over)}"
-        inputs, largest = list(enumerate(self.plan.inputs)), self.number(_LARGEST)
+        inputs, infinity = list(enumerate(self.plan.inputs)), self.dialect.infinity
+        infinite = f"= {infinity}" if infinity else f"> {self.number(_LARGEST)}"
         wrong = [f"{self.input(k)} IS NULL" for k, given in inputs if given.refuses]
-        wrong += [f"ABS({self.input(k)}) > {largest}" for k, given in inputs
+        wrong += [f"ABS({self.input(k)}) {infinite}" for k, given in inputs
                   if given.categories is None and not given.made]  # fmt: skip
         return f"CASE WHEN {' OR '.join(wrong)} THEN NULL ELSE {score} END" if wrong else score
 
@@ -242,7 +279,7 @@ class SqlWriter:
 def _balanced(parts: Sequence[str]) -> str:
     """Write a sum whose order does not matter, as deep as its logarithm."""
     if len(parts) <= 8:
-        return " + ".join(parts)
+        return _PLUS.join(parts)
     middle = len(parts) // 2
     return f"({_balanced(parts[:middle])}) + ({_balanced(parts[middle:])})"
 
@@ -255,36 +292,37 @@ def _select(writer: SqlWriter, stages: Stages, reasons: Sequence[Reason], count:
         stages.add(columns)
         writer.columns |= columns.keys()
 
-    add_named({f"x{k}": writer.read(k) for k in range(len(planned.inputs))})
+    add_named({name: writer.read(k) for k, name in enumerate(writer.names)})
     for layer, part in enumerate(planned.layers):
-        # A column of every sum over several inputs that several comparisons share, ...
-        shared = Counter(comparison.summation for comparison in part.comparisons)
+        # A column of every sum over several inputs that several conditions share, ...
+        shared = Counter(getattr(condition, "summation", None) for condition in part.conditions)
         sums = [k for k, summed in enumerate(part.sums) if shared[k] > 1 and len(summed.inputs) > 1][:_MOST_NAMED]
         add_named({f"s{layer}_{k}": writer.summed(layer, part.sums[k]) for k in sums})
-        # ... and of every comparison that is needed more than once.
-        if layer < last:
-            uses = Counter(k for summed in planned.layers[layer + 1].sums for k in summed.inputs)
-        else:
-            uses = Counter(addend.comparison for addend in planned.addends for coef in addend.coef if coef)
-        needed = {reason.comparison for reason in reasons} if layer == last else set()
-        named = [k for k in range(len(part.comparisons)) if uses[k] > 1 or k in needed]
-        if len(named) > _MOST_NAMED and layer < last:
+        if layer == last:
+            break
+        # ... and of every condition that is needed more than once.
+        uses = Counter(k for summed in planned.layers[layer + 1].sums for k in summed.inputs)
+        named = [k for k in range(len(part.conditions)) if uses[k] > 1]
+        if len(named) > _MOST_NAMED:
             raise ValueError(
-                f"model has {len(named)} answers in hidden layer {layer + 1} that several neurons read; SQL has room "
+                f"model has {len(named)} conditions in hidden layer {layer + 1} that several others read; SQL has room "
                 f"for {_MOST_NAMED} of them. Export to another format."
             )
-        one, other = number(1.0), number(-1.0)
-        add_named({f"h{layer}_{k}": writer.choice(layer, part.comparisons[k], one, other) for k in named[:_MOST_NAMED]})
+        conditions = {k: writer.condition(layer, part.conditions[k]) for k in named}
+        add_named({f"h{layer}_{k}": writer.choice(text, 1.0, -1.0) for k, text in conditions.items()})
+    uses = Counter(addend.rule for addend in planned.addends for coef in addend.coef if coef)
+    named = [k for k in range(len(planned.rules)) if uses[k] > 1 or k in {reason.rule for reason in reasons}]
+    add_named({f"r{k}": f"CASE WHEN {writer.rule(k)} THEN 1 ELSE 0 END" for k in named[:_MOST_NAMED]})
     for output, intercept in enumerate(planned.intercept):
         parts, name = [number(intercept), *writer.addends(output)], f"t{output}"
         if planned.whole:
             stages.add({name: writer.refused(_balanced(parts))})
             continue
         first, rest = parts[: _MOST_CHAINED + 1], parts[_MOST_CHAINED + 1 :]  # over several stages: the order matters
-        stages.add({name: " + ".join(first) if rest else writer.refused(" + ".join(first))})
+        stages.add({name: _PLUS.join(first) if rest else writer.refused(_PLUS.join(first))})
         while rest:
             chunk, rest = rest[:_MOST_CHAINED], rest[_MOST_CHAINED:]
-            total = " + ".join([name, *chunk])
+            total = _PLUS.join([name, *chunk])
             stages.add({name: total if rest else writer.refused(total)}, replaces=True)
     outputs = _outputs(writer, stages)
     return stages.select(outputs | (_add_reasons(stages, writer, reasons, count) if reasons else {}))
@@ -319,10 +357,9 @@ def _add_reasons(stages: Stages, writer: SqlWriter, reasons: Sequence[Reason], c
     planned, number, text = writer.plan, writer.number, writer.dialect.text
     if len(reasons) > _MOST_REASONS:
         raise ValueError(
-            f"reasons in SQL are for up to {_MOST_REASONS} questions; the model has {len(reasons)}. Use to_python."
+            f"reasons in SQL are for up to {_MOST_REASONS} rules; the model has {len(reasons)}. Use to_python."
         )
-    signs = [f"h{len(planned.layers) - 1}_{reason.comparison}" for reason in reasons]
-    zero, none = number(0.0), number(-1.0)
+    rules, none = [f"r{reason.rule}" for reason in reasons], number(-1.0)
     if planned.outputs > 1:  # the reasons of the class that is predicted
         cases = " ".join(f"WHEN t{k} = most THEN {k}" for k in range(planned.outputs))
         stages.add({"likeliest": f"CASE {cases} END"})
@@ -332,30 +369,31 @@ def _add_reasons(stages: Stages, writer: SqlWriter, reasons: Sequence[Reason], c
         return f"CASE likeliest {cases} END" if len(values) > 1 else number(values[0])
 
     stages.add({
-        f"r{k}": f"CASE WHEN {sign} > {zero} THEN {of_likeliest(reason.yes)} ELSE {of_likeliest(reason.no)} END"
-        for k, (sign, reason) in enumerate(zip(signs, reasons, strict=True))
+        f"v{k}": f"CASE WHEN {rule} = 1 THEN {of_likeliest(reason.yes)} ELSE {of_likeliest(reason.no)} END"
+        for k, (rule, reason) in enumerate(zip(rules, reasons, strict=True))
     })  # fmt: skip
     shown: dict[str, str] = {}
     for rank in range(1, min(count, len(reasons)) + 1):
         sizes = []
         for k in range(len(reasons)):  # less than any where it was the largest before
             before = " OR ".join(f"which_{earlier} = {k}" for earlier in range(1, rank))
-            sizes.append(f"CASE WHEN {before} THEN {none} ELSE ABS(r{k}) END" if before else f"ABS(r{k})")
+            sizes.append(f"CASE WHEN {before} THEN {none} ELSE ABS(v{k}) END" if before else f"ABS(v{k})")
         stages.add({f"best_{rank}": stages.greatest(sizes)})
         cases = " ".join(f"WHEN {size} = best_{rank} THEN {k}" for k, size in enumerate(sizes))
         stages.add({f"which_{rank}": f"CASE {cases} END"})
         texts = " ".join(f"WHEN {k} THEN {text(reason.text)}" for k, reason in enumerate(reasons))
-        values = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(reasons)))
-        holds = " ".join(f"WHEN {k} THEN {sign}" for k, sign in enumerate(signs))
+        values = " ".join(f"WHEN {k} THEN v{k}" for k in range(len(reasons)))
+        holds = " ".join(f"WHEN {k} THEN {rule}" for k, rule in enumerate(rules))
         shown |= {
             f"reason {rank}": f"CASE which_{rank} {texts} END",
-            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {holds} END) > {zero} THEN 'yes' ELSE 'no' END",
+            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {holds} END) = 1 THEN 'yes' ELSE 'no' END",
             f"amount {rank}": f"CASE which_{rank} {values} END",
         }
     return shown
 
 
 # -- A SELECT built up in stages, each a named query over the one before it.
+
 
 class Stages:
     """Queries ``stage_0``, ``stage_1``, ..., each with all columns of the one before and some more.
@@ -409,3 +447,51 @@ class Stages:
         )
         columns = ",\n  ".join(listed)
         return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self._stage}_{len(self._queries) - 1}"
+
+
+# -- Whether a SELECT computes what the model does, tried on rows in SQLite, which every Python has.
+
+_KEY = "row of the check"
+
+
+def count_differing_rows(network: Network, rows: Sequence[Sequence[Any]], scores: Floats) -> int:
+    """Return the number of rows of which SQLite computes another score than the model, to the last bit.
+
+    Parameters
+    ----------
+    network : Network
+    rows : sequence of sequences
+        The values of its columns, None or NaN where one is missing.
+    scores : ndarray, shape (rows,) or (rows, classes)
+        What the network computes of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import Layer, Network
+    >>> from bgn.export.programs.sql import count_differing_rows
+    >>> network = Network.of_layers([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"])
+    >>> count_differing_rows(network, [[70.0], [20.0]], np.array([1.5, 0.5]))
+    0
+    """
+    columns, types = network.schema.columns, ["INTEGER"]
+    if any(column.part_of is not None for column in columns):
+        raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
+    for column in columns:
+        first = (*(column.categories or (0.0,)), "")[0]
+        types.append("REAL" if isinstance(first, float) else "INTEGER" if isinstance(first, bool) else "TEXT")
+    names = ['"' + name.replace('"', '""') + '"' for name in (_KEY, *network.names)]
+    table = [[k, *(None if value is None or value != value else value for value in row)] for k, row in enumerate(rows)]
+    outputs = ["score" if network.link == "logistic" or network.bounds else "prediction"]
+    if network.link == "softmax":
+        outputs = [f"score of {label}" for label in plan(network).class_names]
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE rows ({', '.join(map(' '.join, zip(names, types, strict=True)))})")
+        database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", table)
+        answer = database.execute(to_sql(network, dialect="sqlite", table="rows", keep=[_KEY]))
+        places = [[title[0] for title in answer.description].index(name) for name in outputs]
+        ordered = sorted(answer.fetchall())
+    database.close()
+    computed = np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
+    own = scores.reshape(len(computed), -1)
+    return int(np.count_nonzero(~((computed == own) | (np.isnan(computed) & np.isnan(own))).all(axis=1)))

@@ -73,6 +73,8 @@ class Dialect:
         A number whose NaN, ``{x}``, becomes NULL.
     staged : str
         What stands between a stage's name and its query, so that it is computed once.
+    infinity : str
+        An infinite number, where there is a way to write it.
     greatest : str
         The function that returns the largest of several numbers.
     checks_underflow : bool
@@ -91,6 +93,7 @@ class Dialect:
     text: Callable[[str], str] = field(default_factory=lambda: _doubled("'"))
     no_nan: str = "{x}"
     staged: str = "AS"
+    infinity: str = ""
     greatest: str = "GREATEST"
     checks_underflow: bool = False
     time: str = "CAST({x} AS TIMESTAMP)"
@@ -135,8 +138,8 @@ DIALECTS: dict[str, Dialect] = {
         },
     ),
     "sqlite": Dialect(
-        "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", greatest="MAX", time="{x}",
-        clock="{x}", parts={
+        "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", infinity="9e999",
+        greatest="MAX", time="{x}", clock="{x}", parts={
             "year": "strftime('%Y', {x})", "month": "strftime('%m', {x})", "day": "strftime('%d', {x})",
             "weekday": "(strftime('%w', {x}) + 6) % 7 + 1",
             "hour": _SQLITE_HOUR, "time": _SQLITE_HOUR,

@@ -1,139 +1,38 @@
-"""The model and the rows that a command is about: shared options, data files, training and test rows.
+"""The rows of a data file as a saved model reads them: all that lack nothing, block by block, training and test rows.
 
-A command that changes a model by rows of a file uses the training rows alone (:class:`TrainingSplit`), so that whatever
-is measured on the test rows later stays a test. Where a model does not know the file, all of its rows are training rows
+What changes a model by rows of a file uses the training rows alone (:class:`TrainingSplit`), so that whatever is
+measured on the test rows later stays a test. Where a model does not know the file, all of its rows are training rows
 from then on: the saved model no longer calls any row a test row.
 """
 
 from __future__ import annotations
 
-import functools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-import click
 import numpy as np
 import pyarrow as pa
-from click.shell_completion import CompletionItem
 from numpy.typing import NDArray
 
-from bgn import datasets, persist
-from bgn.cli.terminal import note
+from bgn import datasets
 from bgn.inputs import cells, prepare
 from bgn.inputs.cells import check_format
 from bgn.inputs.errors import InputError, check_characters, check_there, listed
-from bgn.inputs.file_format import MISSING_VALUES, PLAIN_FORMAT, FileFormat
+from bgn.inputs.file_format import PLAIN_FORMAT, FileFormat
 from bgn.inputs.files import ArrowTable, OpenedData, open_table
 from bgn.inputs.splits import HeldOut, Recognizer
 from bgn.inputs.training import encode_target, to_labels
 from bgn.model.network import Network
-from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Preparation
 from bgn.text import clean, count_of, people
 
-Decorator = Callable[[Callable[..., Any]], Any]
-
-
-class DatasetName(click.ParamType):
-    """The name of a data file or of a built-in dataset."""
-
-    name = "text"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        built_in = [CompletionItem(name) for name in datasets.names() if incomplete and name.startswith(incomplete)]
-        return built_in or [CompletionItem(incomplete, type="file")]
-
-
-def grouped(*options: Decorator) -> Decorator:
-    """Make one decorator of several, in the order of the help text."""
-    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
-
-
-def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | dict[str, str] | None:
-    """Return a mark for all columns, or marks by column."""
-    if not value or len(value[-1].replace("\\t", "\t")) == 1:
-        return value[-1] if value else None
-    pairs = [text.rpartition("=") for text in value]
-    if wrong := [text for text, (name, _, _) in zip(value, pairs, strict=True) if not name]:
-        raise click.BadParameter(f"must be one character, or COL=MARK; got {wrong[0]!r}.")
-    return {name: mark for name, _, mark in pairs}
-
-
-def _missing_values(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the cells that count as missing: the usual ones and more; without the usual ones after "none"."""
-    return value[1:] if value[:1] == ("none",) else (*MISSING_VALUES, *value)
-
-
-file_options = grouped(
-    click.option("--sep", help="Separator of a text file; found from its header unless told."),
-    click.option(
-        "--decimal", multiple=True, metavar="MARK", callback=_marks,
-        help="Decimal mark of a text file, or COL=MARK of a column; the model's, or found from the cells, unless told.",
-    ),
-    click.option("--thousands", multiple=True, metavar="MARK", callback=_marks, help="Mark of thousands, likewise."),
-    click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
-    click.option(
-        "--header/--no-header", default=None,
-        help="Whether the first row of a file names the columns; without names they are column_1, column_2, ...",
-    ),
-)  # fmt: skip
-rows_option = click.option(
-    "--rows", "which", type=click.Choice(["test", "train", "all"]),
-    help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
-)  # fmt: skip
-class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
-missing_values_option = click.option(
-    "--missing-values", multiple=True, metavar="WORD", callback=_missing_values,
-    help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
-    "given first, leaves out the usual ones: by itself only empty cells are missing.",
-)  # fmt: skip
-json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
-
-
-train_option = click.option(
-    "--rows", "which", type=click.Choice(["train", "all"]),
-    help="Rows to learn from. Of the file that was fitted to, the training rows by default; with all, the saved model "
-    "has no test rows any more.",
-)  # fmt: skip
-size_option = click.option(
-    "--size", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
-)
-
-
-def model_and_data(command: Callable[..., None]) -> click.Command:
-    """Make a command about a model and a dataset."""
-    arguments = grouped(click.argument("model", type=click.Path()), click.argument("data", type=DatasetName()))
-    return click.command()(arguments(command))
-
-
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how a file is written; hand over a `file` that was read and its `data`, not names."""
-
-    @functools.wraps(command)
-    def run(
-        model: str, data: str, size: int | None, sep: str | None, decimal: str | dict[str, str] | None,
-        thousands: str | dict[str, str] | None, sheet: str | None, header: bool | None, **options: Any,
-    ) -> None:  # fmt: skip
-        file = read_model(model, size)
-        form = preparation_of(file).later_format(sep, decimal, thousands, sheet, header)
-        command(file=file, data=DataFile(data, form), **options)
-
-    return size_option(file_options(run))
-
-
-def read_model(path: str, size: int | None) -> ModelFile:
-    """Return what a model file holds; with a size, the model as it was with so many terms in its last layer."""
-    file = persist.read(path)
-    if size is None:
-        return file
-    if file.history is None:
-        raise InputError(f"--size: {path} was saved without a history: only fitted estimators have one.")
-    model = file.model().with_terms(size)
-    history = {**file.history, "best_size": size}
-    return replace(file, network=model.network_, history=history, figures={}, intervals=None)
+Note = Callable[[str], None]
+"""Tells a user what is odd, and does not stop the work."""
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -141,37 +40,34 @@ def preparation_of(file: ModelFile) -> Preparation:
     return file.preparation or Preparation(file.network.schema)
 
 
-def one_of(network: Network) -> str:
-    """Name the classes to choose from."""
-    return f"one of {listed([category_name(label) for label in network.schema.classes or ()])}"
-
-
-# -- Rows of a data file: as it stores them, as a model reads them, and those that lack nothing.
-
-
 @dataclass(frozen=True)
 class DataFile:
-    """A dataset as the command line names it, and how it is written."""
+    """A dataset by its name, how it is written, and who is told what is odd about its rows."""
 
     name: str
     form: FileFormat = PLAIN_FORMAT
+    note: Note = warnings.warn
 
     def open(self) -> OpenedData:
         """Open a file, standard input (``-``) or a built-in dataset (``bike_sharing``, ``housing:averaged``)."""
         form = self.form
         check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
         check_format(form.date_format)
-        name, _, columns = self.name.partition(":")
+        name, _, chosen = self.name.partition(":")
         if name in datasets.names():
-            return _built_in(self.name, datasets.load(name, columns=columns or None))
+            loaded = datasets.load(name, columns=chosen or None)
+            names, units = (*loaded.feature_names, loaded.target_name), (*loaded.units, loaded.target_unit)
+            X = loaded.X
+            X = X.T if isinstance(X, np.ndarray) else [X[column] for column in loaded.feature_names]
+            columns = [pa.array(values, from_pandas=True) for values in (*X, loaded.y)]
+            known = {column: unit for column, unit in zip(names, units, strict=True) if unit}
+            return OpenedData(self.name, ArrowTable(pa.table(columns, list(names))), loaded.target_name, known)
         try:
             opened = open_table(self.name, replace(form, sep=form.sep and form.sep.replace("\\t", "\t")))
         except InputError as error:
             if str(error).startswith("there is no file"):
                 raise InputError(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
             raise
-        if context := click.get_current_context(silent=True):
-            context.call_on_close(opened.close)
         return OpenedData(self.name, opened)
 
     def complete_rows(self, file: ModelFile, with_target: bool = False) -> CompleteRows:
@@ -181,12 +77,13 @@ class DataFile:
         recognizer = Recognizer(file.held_out, opened.table.names)
         X, y, complete = list[Floats](), list[Floats](), list[Bools]()
         keep = [*dict.fromkeys([*targets, *recognizer.columns])]
-        rows = ModelRows(file, opened, keep, every=True, form=self.form)
-        for first, table, encoded in rows.blocks():
-            X.append(encoded.X)
-            complete.append(encoded.complete)
-            y += [rows.target(table.column(name), name, first) for name in targets]
-            recognizer.look(first, table, y[-1] if targets else None)
+        with closing(opened.table):
+            rows = ModelRows(file, opened, keep, every=True, form=self.form, note=self.note)
+            for first, table, encoded in rows.blocks():
+                X.append(encoded.X)
+                complete.append(encoded.complete)
+                y += [rows.target(table.column(name), name, first) for name in targets]
+                recognizer.look(first, table, y[-1] if targets else None)
         if not X:
             raise InputError(f"{self.name} has no rows.")
         values = np.concatenate(y) if targets else None
@@ -197,24 +94,12 @@ class DataFile:
             raise InputError(f"{self.name} has no complete row.")
         if not usable.all():
             what = repr(target) if whole.all() else "a value"
-            note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
+            self.note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         rows_of_file = CompleteRows(
             self.name, target, np.concatenate(X), values, np.arange(len(usable)) + 1, recognizer.test_rows,
-            file.network.schema.classes, recognizer.all_training,
+            file.network.schema.classes, recognizer.all_training, self.note,
         )  # fmt: skip
         return rows_of_file.at(usable)
-
-
-def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
-    arrays = {
-        feature: pa.array(loaded.X[:, i] if isinstance(loaded.X, np.ndarray) else loaded.X[feature], from_pandas=True)
-        for i, feature in enumerate(loaded.feature_names)
-    }
-    units = {n: u for n, u in zip(loaded.feature_names, loaded.units, strict=True) if u}
-    if loaded.target_unit:
-        units[loaded.target_name] = loaded.target_unit
-    arrays[loaded.target_name] = pa.array(loaded.y, from_pandas=True)
-    return OpenedData(name, ArrowTable(pa.table(arrays)), loaded.target_name, units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +119,7 @@ class CompleteRows:
     test: Bools | None = None
     classes: tuple[Any, ...] | None = None
     all_training: HeldOut | None = None
+    note: Note = warnings.warn
 
     def only(self, which: str | None, default: str = "all") -> CompleteRows:
         """Return test rows, training rows or all, and say so; by default all where nobody knows the others."""
@@ -247,7 +133,7 @@ class CompleteRows:
         these = {"test": f": these are the other {np.count_nonzero(self.test)}", "train": ": these alone count here"}
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         count = int(np.count_nonzero(self.train))
-        note(f"{count} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
+        self.note(f"{count} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
             raise InputError(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
         return self.at(chosen)
@@ -256,7 +142,7 @@ class CompleteRows:
         """Return the rows to evaluate a model on, by default test rows; say so where training rows may be there."""
         if self.test is None:
             unknown = f"the model file does not say which rows of {self.name} are training rows"
-            note(f"{unknown}: where some are, the model looks better than it is.")
+            self.note(f"{unknown}: where some are, the model looks better than it is.")
         return self.only(which, "test")
 
     def at(self, chosen: Bools) -> CompleteRows:
@@ -303,9 +189,9 @@ class ModelRows:
 
     def __init__(
         self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
-        form: FileFormat = PLAIN_FORMAT,
+        form: FileFormat = PLAIN_FORMAT, note: Note = warnings.warn,
     ) -> None:  # fmt: skip
-        self._opened, self._network, self._keep = opened, file.network, list(keep)
+        self._opened, self._network, self._keep, self._note = opened, file.network, list(keep), note
         self._origin = "standard input" if opened.name == "-" else opened.name
         self._preparation = prepare.with_format(preparation_of(file), form)
         columns, used = self._preparation.schema.columns, file.network.features_used
@@ -320,30 +206,26 @@ class ModelRows:
         if extra := [name for name in names if name not in known]:
             note(f"the model does not know the column{'s' * (len(extra) > 1)} {listed(extra)}: ignored.")
 
-    @functools.cached_property
-    def _stand_ins(self) -> Floats:
-        """What a missing value counts as in every column, NaN where it is refused."""
-        own = zip(self._network.schema.columns, self._preparation.schema.columns, strict=True)
-        return np.array([b.typical if a.typical is None else a.typical for a, b in own], np.float64)
-
     def blocks(self) -> Iterator[tuple[int, pa.Table, EncodedRows]]:
         """Yield the rows in order: the number of the first, those columns as they are, and as the model reads them."""
         # Even a model that reads nothing must know how many rows there are.
         names, first = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]], 1
         takes_missing = ~self._network.refuses_missing
+        own = zip(self._network.schema.columns, self._preparation.schema.columns, strict=True)
+        stand_ins = np.array([b.typical if a.typical is None else a.typical for a, b in own], np.float64)
         for table in self._opened.table.blocks(names):
             prepared = prepare.read_as_at_fit(self._preparation, table, self._only, self._origin, first)
             self._note_unseen(prepared.unseen)
             missing = np.zeros(prepared.X.shape, bool)
             missing[:, self._read] = np.isnan(prepared.X[:, self._read])
             filled = missing & ~takes_missing
-            X = np.where(filled, self._stand_ins, prepared.X)
+            X = np.where(filled, stand_ins, prepared.X)
             X[:, [j for j in range(X.shape[1]) if j not in self._read]] = 0.0
-            complete = np.asarray(~(filled & np.isnan(self._stand_ins)).any(axis=1))
+            complete = np.asarray(~(filled & np.isnan(stand_ins)).any(axis=1))
             yield first, table, EncodedRows(X, complete, np.asarray(filled.any(axis=1) & complete))
             first += table.num_rows
         for text in self._opened.table.reading.notes:
-            note(text)
+            self._note(text)
 
     def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
@@ -363,12 +245,12 @@ class ModelRows:
             counted = "none of the known" if column in self._preparation.schema.category_columns else "missing"
             for value in new[:5]:
                 strange = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
-                note(f"{strange}: {so or f'counted as {counted}'}.")
+                self._note(f"{strange}: {so or f'counted as {counted}'}.")
             if len(new) > 5:
-                note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
+                self._note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
 
 
-# -- Training rows and test rows of a command that changes a model.
+# -- Training rows and test rows of what changes a model.
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,14 +272,14 @@ class TrainingSplit:
                     "are new. Name that file, or leave --rows out."
                 )
             if file.held_out is not None:
-                note(
+                rows.note(
                     f"{name} is not the file that the model was fitted to: all {count} rows are training rows now, and "
                     f"{lost}."
                 )
             return cls(rows, None, rows.all_training)
         test = rows.test
         if which == "all" and test.any():
-            note(f"--rows all: the {np.count_nonzero(test)} test rows are training rows now, and {lost}.")
+            rows.note(f"--rows all: the {np.count_nonzero(test)} test rows are training rows now, and {lost}.")
             return cls(rows, None, rows.all_training)
         if test.all():
             only_tests = f"{name} has test rows alone, and nothing to learn from"
