@@ -268,12 +268,12 @@ def test_the_score_of_a_direction_is_what_a_refit_gains(seed, rows, size, weight
 
 @pytest.mark.parametrize("max_features", [1, 2])
 @pytest.mark.parametrize(
-    ("levels", "far"), [(5, [999.0]), (20, [9998.0, 9999.0]), (2, [-1e200, 1e200]), (3000, [1e30])]
+    ("n_values", "far"), [(5, [999.0]), (20, [9998.0, 9999.0]), (2, [-1e200, 1e200]), (3000, [1e30])]
 )
-def test_values_far_out_do_not_hide_a_column(categories, far, max_features):
+def test_values_far_out_do_not_hide_a_column(n_values, far, max_features):
     rng = np.random.default_rng(0)
-    X = rng.integers(0, categories, (3000, 3)).astype(float)
-    y = X[:, 0] / categories + 0.2 * (2 * X[:, 1] >= categories) + 0.02 * rng.normal(size=3000)
+    X = rng.integers(0, n_values, (3000, 3)).astype(float)
+    y = X[:, 0] / n_values + 0.2 * (2 * X[:, 1] >= n_values) + 0.02 * rng.normal(size=3000)
     model = BGNRegressor(max_terms=10, max_features=max_features, max_linear=0, random_state=0, cv=None)
     plain = model.fit(X, y).score(X, y)
     X[: len(far), 0] = far

@@ -166,7 +166,7 @@ def _grown(worse: float, noise: float) -> History:
 
 
 @pytest.mark.parametrize(
-    ("worse", "noise", "straight"),
+    ("worse", "noise", "linear"),
     [
         ([-0.1, 0.0, -0.2, 0.1], 0.1, [0, 1, 2, 3]),
         ([0.1, 0.0, 0.2, 0.1], 0.1, [1, 3]),

@@ -177,7 +177,6 @@ class ClusterTasks:
                 )
 
     def _workers(self) -> dict[str, Any]:
-        """The workers that the scheduler knows, if it answers."""
         try:
             return self.client.scheduler_info()["workers"] if self.client.status == "running" else {}
         except OSError:
@@ -554,7 +553,6 @@ def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any
 
 
 def _cut(parts: Sequence[Any], start: int, stop: int) -> Any:
-    """Some rows of a column in several parts."""
     if hasattr(parts[0], "iloc"):
         return require("pandas", extra="dask").concat(parts).iloc[start:stop]
     return np.concatenate(parts)[start:stop]

@@ -82,7 +82,6 @@ class ThreadPool:
         weakref.finalize(self, _dismiss, self._jobs, self._others)
 
     def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Run `work` on every item; the answers in the order of the items."""
         job = _Job(work, items)
         for _ in range(min(self._others, len(items) - 1)):
             self._jobs.put(job)
@@ -198,7 +197,6 @@ class Part(CellPart):
         self._capacity = _CAPACITY  # for regions
 
     def map(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
-        """Run `work` on every item, on the threads there are."""
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [work(item) for item in items]
@@ -248,7 +246,6 @@ class Part(CellPart):
         return out
 
     def _total(self, values: Integers) -> int:
-        """The weighted sum of `values`, one per row."""
         return int(values @ self.weight if len(self.weight) else values.sum())
 
     def _signed_sums(self, values: Integers) -> Integers:
@@ -268,11 +265,9 @@ class Part(CellPart):
         return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
 
     def _column(self, j: int, center: Floats, scale: Floats) -> Integers:
-        """One column as integers."""
         return np.rint((self.columns[j].astype(np.float64) - center[j]) * scale[j]).astype(np.int64)
 
     def _products(self, center: Floats, scale: Floats, other: Integers) -> Integers:
-        """Limbs of every integer column times another."""
         return self._by_column((self.n_columns, 2), kernels.column_products, center, scale, other, self.weight)
 
     def line(self, projection: Projection) -> Line:
@@ -286,7 +281,6 @@ class Part(CellPart):
         return line
 
     def answers(self, rules: Sequence[Oblique]) -> NDArray[np.int8]:
-        """The +-1 answers of `rules`, one row per rule."""
         columns = np.empty((len(rules), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
         for row, rule in zip(columns, rules, strict=True):
@@ -295,11 +289,9 @@ class Part(CellPart):
         return columns
 
     def _linear_values(self, linear_term: LinearTerm) -> Integers:
-        """The whole numbers of a linear term, one per row."""
         return self._fill(kernels.fill_linear, self.columns, linear_term.column, np.array(linear_term.place))
 
     def _descended(self, start: Integers, output: Output) -> Integers:
-        """Differences less what the linear terms of an output add."""
         if not output.linear:
             return start
         return self._fill(kernels.descend, start, self.columns, *places(output.linear), output.rates)
@@ -324,7 +316,6 @@ class Part(CellPart):
         return self._sum(len(linear), kernels.linear_fired, self.columns, *places(linear), fires, self.weight)
 
     def _residuals(self) -> Sequence[Any]:
-        """The current residual, once per output."""
         return [self.residual(self.output)]
 
     def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
@@ -445,7 +436,6 @@ class Part(CellPart):
         return counts
 
     def _drop_residual(self, slot: int) -> None:
-        """Forget the residual if it depends on the answers in a slot."""
         if self._residual is not None and self._residual[0].weights[slot : slot + 1].any():
             self._residual = None
 
@@ -469,7 +459,6 @@ class Part(CellPart):
         self._drop_residual(target)
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
         if self.loss.quadratic:
             return self._diff(output)
         known = self._residual
@@ -693,7 +682,6 @@ class ClassPart(Part):
 
 
 def one_of(output: Output, k: int) -> Output:
-    """One of several outputs, of none too."""
     return output.of(k) if output.weights.ndim > 1 else output
 
 
@@ -743,7 +731,6 @@ class MemoryEngine(CellEngine):
             yield from super().cuts([request])
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
     def next_layer(self, rules: Sequence[Oblique]) -> MemoryEngine:

@@ -87,7 +87,6 @@ class LinearTerm:
 
     @property
     def center(self) -> float:
-        """Halfway between the ends."""
         return self.low / 2 + self.high / 2
 
     @property
@@ -139,7 +138,6 @@ class Output:
     linear_coef: Integers = field(default_factory=lambda: _NO_COEF)
 
     def same(self, other: Output) -> bool:
-        """True when both leave the same residual."""
         return self is other or (self.contrast == other.contrast and self.same_scores(other))
 
     def same_scores(self, other: Output) -> bool:
@@ -157,7 +155,6 @@ class Output:
         return self.linear_coef.astype(np.float64) * np.array([term.unit for term in self.linear], np.float64)
 
     def of(self, k: int) -> Output:
-        """One of several outputs."""
         linear_coef = self.linear_coef[:, k] if self.linear else _NO_COEF
         return Output(self.weights[:, k], int(self.base[k]), (), self.linear, linear_coef)
 
@@ -366,7 +363,6 @@ class Request(Generic[Receiver, Reply]):
 
     @property
     def name(self) -> str:
-        """Name of the method."""
         return self.method.__name__
 
     def put_to(self, one: Receiver) -> Reply:

@@ -36,7 +36,6 @@ def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: in
 
 
 def different(hashes: Hashes) -> Hashes:
-    """Each hash once, in order."""
     ordered = np.sort(hashes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
@@ -69,7 +68,6 @@ class Survey:
     missing: NDArray[np.bool_]
 
     def merged(self, other: Survey) -> Survey:
-        """The rows of both."""
         return Survey(
             self.n_rows + other.n_rows, self.total + other.total, min(self.low, other.low), max(self.high, other.high),
             self.counts + other.counts, self.missing | other.missing,
@@ -206,7 +204,6 @@ class RawRows(RawBlock):
     # -- what depends on where the rows are ------------------------------------------------------------------
 
     def hashes(self, seed: int) -> Any:
-        """A hash of every row's content."""
         return row_hashes(self.columns, self.target, seed, self.threads)
 
     def _hash(self, value: int) -> Any:
@@ -214,14 +211,12 @@ class RawRows(RawBlock):
         return np.uint64(value)
 
     def _whole_weight(self, exponent: int) -> Any:
-        """The weights times ``2**exponent``, rounded."""
         return np.rint(np.ldexp(self.weight, exponent)).astype(np.int64)
 
     def _histogram(self, rows: _HashedRows) -> Integers:
         return histogram(rows.hashes, rows.weight)
 
     def _missing(self, columns: Any) -> NDArray[np.bool_]:
-        """Which columns have missing values."""
         missing = np.zeros(len(columns), dtype=bool)
         for start in range(0, columns.shape[1], _ROWS_AT_ONCE):  # rows of many columns lie together
             missing |= np.isnan(columns[:, start : start + _ROWS_AT_ONCE]).any(axis=1)
@@ -263,7 +258,6 @@ class RowsInMemory(OneBlock):
         return type(self)(rows.columns.T, rows.target, rows.weight, threads)
 
     def hashes(self, seed: int) -> Hashes:
-        """A hash of every row's content."""
         return np.asarray(self._rows.known_hashes(seed))
 
     def that_count(self) -> NDArray[np.int64]:
@@ -271,7 +265,6 @@ class RowsInMemory(OneBlock):
         return np.flatnonzero(np.ones(len(self._rows.target)) if self._rows.weight is None else self._rows.weight)
 
     def encoded(self, chosen: NDArray[Any]) -> Floats:
-        """Some of the rows as a network reads them."""
         return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:

@@ -157,11 +157,9 @@ class Sieve:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of the last level."""
         return self.finer[-1].size * (int(self.finer[-1].family.max()) + 1) if self.finer else self.size
 
     def same(self, other: Sieve) -> bool:
-        """True when both sort rows into the same affine cells."""
         return (self.projection, self.low, self.scale, self.size, self.bounded) == (
             other.projection, other.low, other.scale, other.size, other.bounded
         )  # fmt: skip
@@ -183,7 +181,6 @@ class PrunedCells:
 
     @property
     def chosen(self) -> Integers:
-        """Numbers of the surviving cells."""
         return np.flatnonzero(self.survives)
 
     def finer(self) -> Finer:
@@ -238,7 +235,6 @@ def _split(rows: RowsInCells, pruned: PrunedCells, weight: int, total: int) -> t
 
 
 def joined_rows(parts: Sequence[RowsInCells]) -> RowsInCells:
-    """Rows of several parts, as one."""
     if len(parts) == 1:
         return parts[0]
     z, values, heavy, cells = zip(*parts, strict=True)
@@ -306,7 +302,6 @@ class Engine(ABC, Generic[PartKind]):
         self, method: Callable[Concatenate[PartKind, Arguments], Reply], *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Reply:  # fmt: skip
-        """What all parts reply, added up."""
         first, *others = self.parts.ask(method, *arguments, **named)
         return sum(others, first)  # type: ignore[call-overload]
 
@@ -379,7 +374,6 @@ class Engine(ABC, Generic[PartKind]):
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self._products = None
         self.parts.ask(RowPart.move, source, target)
         self._fired[target] = self._fired[source]
@@ -540,7 +534,6 @@ class CellEngine(Engine[CellPart]):
     """Rows in parts that sort themselves into cells; see :mod:`bgn.engines.reduce`."""
 
     def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
-        """Answer each rule with its best cut; None where there is none."""
         requests = [*map(self._without_narrow_window, requests)]
         places = [k for k, request in enumerate(requests) if self.can_project(request.projection)]
         sieves = [self._sieve(requests[k]) for k in places]
@@ -580,7 +573,6 @@ class CellEngine(Engine[CellPart]):
         return best
 
     def _split(self, sieve: Sieve, pruned: PrunedCells, total: int) -> tuple[Sieve, PrunedCells]:
-        """Split the surviving cells where their rows are."""
         finer = sieve.inside(pruned)
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])

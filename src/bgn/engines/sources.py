@@ -51,7 +51,6 @@ class RowArguments:
 
     @property
     def target_name(self) -> str | None:
-        """What the target is called, where it has a name."""
         if isinstance(self.target, str) or self.name is not None:
             return self.name or str(self.target)
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
@@ -191,7 +190,6 @@ def _is_mixed(X: Any) -> bool:
 
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
-    """Rows on a GPU, checked where they are."""
     from bgn.engines.gpu import tensors
     from bgn.model import gpu
 

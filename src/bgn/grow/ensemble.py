@@ -38,7 +38,7 @@ class EnsembleHistory(Steps):
     best_layer : int
         The last layer (index) of the deepest network.
     best_size : int
-        Most rules that a network may have in its last layer: the chosen width of the widest, unless a smaller one
+        Most rules that a network may have in its last layer: the chosen size of the widest, unless a smaller one
         was asked for.
     stopped : str
         Why growth ended: of all networks, or of the one that grew when it was stopped.
@@ -62,7 +62,7 @@ class EnsembleHistory(Steps):
 
     @classmethod
     def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> EnsembleHistory:
-        """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
+        """The history of some networks at the sizes they chose; `stopped` says why there are no more, if so."""
         members = _linear_or_not(members, select)
         layer, size = (max(getattr(member, name) for member in members) for name in ("best_layer", "best_size"))
         schema = _known_to_all([member.schema for member in members])
@@ -97,12 +97,12 @@ class EnsembleHistory(Steps):
 
     @property
     def cross_validated(self) -> bool:
-        """Whether the widths were chosen by cross-validation."""
+        """Whether the sizes were chosen by cross-validation."""
         return all(member.cross_validated for member in self.members)
 
     @cached_property
     def paths(self) -> tuple[tuple[LossesAtSize, ...], ...]:
-        """For the last layer, the mean losses of the networks at every width; each on its own rows."""
+        """For the last layer, the mean losses of the networks at every size; each on its own rows."""
         paths = [member.paths[member.best_layer][: member.best_size + 1] for member in self.members]
         losses = []
         for size in range(max(map(len, paths))):
@@ -116,8 +116,8 @@ class EnsembleHistory(Steps):
 
         Parameters
         ----------
-        width : int, optional
-            Most rules; a network that chose fewer keeps those. The chosen widths by default.
+        size : int, optional
+            Most rules; a network that chose fewer keeps those. The chosen sizes by default.
         layer : int, optional
             The last one, which is the default.
 
@@ -207,7 +207,6 @@ class _Members:
         self.together = min(len(rows.seeds), rows.threads) if concurrent and not monitor.callbacks else 1
 
     def in_turn(self) -> list[History | None]:
-        """Grow one after the other."""
         histories: list[History | None] = []
         for number in range(len(self._seeds)):
             for source in self._sources:
@@ -220,7 +219,6 @@ class _Members:
         return histories
 
     def side_by_side(self) -> list[History | None]:
-        """Grow as many at a time as there are threads."""
         threads, rows = self._rows.threads // self.together, self._rows
 
         def grown(number: int) -> History | None:

@@ -47,12 +47,12 @@ class LayerSettings:
     constraints: Constraints = NO_CONSTRAINTS
     max_linear: int = 0
     linear_factor: float = 1.0  # a rule is asked instead of a linear term where it gains so many times as much
-    stretch: tuple[float, ...] = ()  # how far scores are stretched at every width, not at all where nothing is said
+    stretch: tuple[float, ...] = ()  # how far scores are stretched at every size, not at all where nothing is said
 
 
 @dataclass(frozen=True)
 class LayerPath:
-    """A grown layer: its snapshot at every width, the steps, and why it stopped."""
+    """A grown layer: its snapshot at every size, the steps, and why it stopped."""
 
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
@@ -83,7 +83,7 @@ class LayerGrowth:
         self._keep()
 
     def grow(self) -> LayerPath:
-        """Add rules until nothing is gained, patience or width is spent, or somebody says stop."""
+        """Add rules until nothing is gained, patience or size is spent, or somebody says stop."""
         reason = "max_terms"
         try:
             while self.state.size < self.settings.max_terms and not self.monitor.out_of_time():
@@ -162,7 +162,6 @@ class LayerGrowth:
         return False
 
     def _accept_first(self, slot: int, requests: Sequence[CutRequest], kind: str, least_gain: float = 0.0) -> bool:
-        """Take the first of some cuts that helps."""
         pairs = zip(self.rows.train.cuts(requests), requests, strict=True)
         return any(
             cut is not None and self._accept(slot, cut, kind, request.output, least_gain) for cut, request in pairs
@@ -237,7 +236,6 @@ class LayerGrowth:
         return self.settings.max_terms + 1 + slot
 
     def _follow(self, slot: int | None) -> None:
-        """Bring the other rows up to date."""
         for rows in self.rows.followers:
             if slot is not None:
                 rows.put(slot, (self._short_rules if rows is self.rows.validation else self.state.rules)[slot])
@@ -436,7 +434,6 @@ def in_units(grid: Grid, output: Output) -> tuple[Any, Floats, Floats]:
 
 
 def in_steps(grid: Grid, linear: tuple[LinearTerm, ...], base: Any, weights: Floats, linear_coef: Floats) -> Output:
-    """The output of these numbers in whole steps."""
     if linear:
         base = base + (linear_coef * _per_output([linear_term.center for linear_term in linear], linear_coef)).sum(
             axis=0
@@ -455,7 +452,6 @@ def _per_output(values: list[float], linear_coef: Floats) -> Floats:
 
 
 def linear_terms(linear: tuple[LinearTerm, ...], rows: RowSets) -> tuple[Linear, ...]:
-    """Linear terms as a network has them."""
     typical = None if rows.coding is None else rows.coding.typical
     return tuple(
         Linear(term.column, term.low, term.high, None if typical is None else typical[term.column]) for term in linear

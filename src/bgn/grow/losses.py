@@ -66,7 +66,6 @@ class _Classes:
         return (-diff).clip(-self._limit, self._limit) << self._shift
 
     def _losses(self, diff: Any, target: Any) -> Any:
-        """The log loss of every row, fine."""
         raise NotImplementedError
 
     def fill_residual(
@@ -145,7 +144,6 @@ class Logistic(_Classes):
         return 0 * target
 
     def start(self, residual: Any) -> Floats:
-        """The log-odds of the share of class 1."""
         beyond = residual / 2.0**self.grid.exponent
         yes, no = self._logarithms(np.array([0.5 + beyond, 0.5 - beyond]))
         return np.asarray((yes - no) * 2.0**self.grid.exponent)
@@ -184,7 +182,6 @@ class Softmax(_Classes):
 
     @classmethod
     def over(cls, low: float, high: float, total_weight: int) -> Self:
-        """The loss of classes 0 to `high`, even if these are two."""
         return cls(super().over(low, high, total_weight).grid, int(high) + 1)
 
     def diff(self, target: Any) -> Any:
@@ -194,7 +191,6 @@ class Softmax(_Classes):
         return zeros.new_zeros((self.outputs, *zeros.shape))
 
     def start(self, residual: Any) -> Floats:
-        """The logarithms of the shares of the classes, which add up to zero."""
         logs = self._logarithms(1.0 / self.outputs + np.asarray(residual) / 2.0**self.grid.exponent)
         return np.asarray((logs - logs.sum() / self.outputs) * 2.0**self.grid.exponent)
 
@@ -328,7 +324,6 @@ class BoundedSquares(Squared):
         return cls(grid, low, high)
 
     def _held(self, diff: Any, target: Any) -> Any:
-        """The targets less the predictions."""
         return diff.clip(target - self.high, target - self.low)
 
     def residual(self, diff: Any, target: Any) -> Any:

@@ -29,7 +29,6 @@ _LARGEST = 12
 
 
 def placed(state: State, slot: int, rule: Oblique) -> tuple[Oblique, ...]:
-    """The state's rules with one in a slot."""
     return (*state.rules[:slot], rule, *state.rules[slot + 1 :])
 
 
@@ -54,7 +53,6 @@ class Full:
         self._last: tuple[Fit, int, WithoutOne] | None = None
 
     def start(self, rows: Engine) -> State:
-        """The base alone."""
         total, state = base_alone(rows)
         fit = Fit(
             state.rules, state.output, state.loss,
@@ -84,7 +82,6 @@ class Full:
         return Others(rows.total, self._share(rows), inverse, rest.keep[1 : len(inverse)] - 1, self._ridge)
 
     def inverse(self, state: State) -> Floats:
-        """The one that refits need."""
         assert isinstance(state, Fit)
         return state.inverse
 
@@ -180,7 +177,6 @@ class Full:
         return column, pull, own if own > 1e-9 * column[-1] else 0.0
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a rule gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
     def _held(
@@ -272,7 +268,6 @@ class Full:
         return None
 
     def objective(self, fit: State) -> float:
-        """The loss with its penalty."""
         assert isinstance(fit, Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
 
@@ -350,7 +345,6 @@ class State:
 
     @property
     def n_rules(self) -> int:
-        """Number of rules."""
         return len(self.rules)
 
     @property
@@ -360,7 +354,6 @@ class State:
 
     @property
     def size(self) -> int:
-        """Number of terms, rules and linear terms."""
         return self.n_rules + len(self.linear)
 
 
@@ -390,7 +383,6 @@ class WithoutOne:
 
     @classmethod
     def of(cls, state: Fit, slot: int) -> WithoutOne:
-        """Take the rule out, if there is one."""
         if slot == state.n_rules:
             return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
         k = slot + 1
@@ -461,7 +453,6 @@ class _Layer:
         return [*places]
 
     def put(self, slots: list[int]) -> None:
-        """Put new rules in their slots, and measure them."""
         rows, products, total, n_rules = self._rows, self.products, float(self._rows.total), self._first - 1
         for slot in slots:
             fired, target_sum, _ = rows.put(slot, self._rules[slot])
@@ -497,7 +488,6 @@ def taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
 
 
 def among(matrix: Floats, which: Integers) -> Floats:
-    """Some rows of a matrix and the same columns."""
     return np.asarray(matrix[which[:, None], which])
 
 
@@ -564,7 +554,6 @@ class Signed(Full):
         return rounded_output(self._held(state.rules, inverse, rest.weights, state.linear), state.linear)
 
     def objective(self, fit: State) -> float:
-        """The loss with the penalty on the weights in use."""
         weights = np.append(fit.output.weights, fit.output.linear_coef).astype(np.float64)
         return fit.loss + self._ridge * float((weights * weights).sum())
 
@@ -584,7 +573,6 @@ class Signed(Full):
         return float((fit.target * self._held(fit.rules, fit.inverse, fit.weights, linear)).sum())
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a rule gains enough is told once the signs are held."""
         return True
 
     def _accepted(
@@ -673,7 +661,6 @@ class Stagewise:
         self._rate, self._constraints = learning_rate, constraints
 
     def start(self, rows: Engine) -> State:
-        """The mean alone."""
         if not rows.loss.quadratic:
             raise ValueError("output='stagewise' is for squared errors alone; use output='full'.")
         _, state = base_alone(rows)
@@ -693,7 +680,6 @@ class Stagewise:
     def admit(
         self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Give the rule the means of its two sides."""
         assert isinstance(state, _Steps)
         step = self.step(rows, state, slot, cut, share)
         if step is None:
@@ -716,11 +702,9 @@ class Stagewise:
         return 0.0
 
     def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
-        """None, ever."""
         return None
 
     def inverse(self, state: State) -> None:
-        """No rule makes up for another."""
         return
 
     def step(self, rows: Engine, state: State, slot: int, cut: Cut, share: float) -> tuple[int, int] | None:

@@ -131,7 +131,6 @@ class Shortener:
 
     @cached_property
     def _ordered(self) -> frozenset[int]:
-        """The ordered categories."""
         return frozenset() if self.coding is None else frozenset(np.flatnonzero(self.coding.ordered).tolist())
 
     def _numbers(self, line: Projection) -> Projection:

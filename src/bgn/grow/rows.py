@@ -222,7 +222,6 @@ def _few_and_often(counts: Integers, rows: float) -> bool:
 
 
 def _together(parts: Sequence[Sample]) -> Sample:
-    """The sample of all blocks, equal rows put together."""
     one = parts[0].hashes
     if len(parts) == 1 and (one[1:] > one[:-1]).all():  # they are
         return replace(parts[0], columns=np.ascontiguousarray(parts[0].columns))
@@ -237,7 +236,6 @@ def _together(parts: Sequence[Sample]) -> Sample:
 
 
 def _engine_of(sample: Sample, plan: Plan, threads: int) -> MemoryEngine:
-    """The sample as an engine in memory."""
     heavy = None if np.all(sample.weight == 1) else sample.weight
     columns = sample.columns if plan.coding is None else plan.coding.columns(sample.columns)
     part = part_of(columns, sample.target, heavy, plan.loss, min(threads, _MOST_SEARCHERS))

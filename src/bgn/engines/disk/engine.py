@@ -56,7 +56,6 @@ class OwnedFolder:
         self.path, self._lock, self._handle = made
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it."""
         try:
             shutil.rmtree(self.path)
         finally:
@@ -168,7 +167,6 @@ class Scratch:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
         if self._folder is None:
             self._folder = _new_folder()
         return self._folder.path
@@ -254,7 +252,6 @@ class OnDisk(RowSource):
         self._parts: tuple[Plan, dict[bool, list[PartOnDisk]]] | None = None
 
     def _store(self, piece: Piece, seed: int) -> dict[str, str]:
-        """Write the raw rows of a block."""
         assert piece.target is not None
         reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in piece.columns]
         self.largest = np.maximum(self.largest, reach)
@@ -317,7 +314,6 @@ class PartOnDisk:
         return cls(scratch, files, part.n_rows, part.columns.dtype, part.loss)
 
     def remove(self) -> None:
-        """Delete the files."""
         for path in self._files.values():
             os.unlink(path)
 

@@ -141,11 +141,9 @@ class ProjectedRows:
     weight: Tensor | None
 
     def at(self, index: Tensor) -> ProjectedRows:
-        """Some of the rows, in the given order."""
         return ProjectedRows(self.z[index], self.residual[index], None if self.weight is None else self.weight[index])
 
     def weighted(self) -> Tensor:
-        """The residuals times the weights."""
         return self.residual if self.weight is None else self.residual * self.weight
 
 
@@ -395,7 +393,6 @@ class TensorPart(RowPart):
         return counts
 
     def _forget(self, slot: int) -> None:
-        """Drop residuals that depend on a slot."""
         self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
 
     def move(self, source: int, target: int) -> None:
@@ -459,13 +456,11 @@ class TensorPart(RowPart):
     # -- linear terms ---------------------------------------------------------------------------------------------
 
     def _linear_values(self, linear_term: LinearTerm) -> Tensor:
-        """The whole numbers of a linear term, one per row, as floats."""
         low, high, center, scale = torch.tensor(linear_term.place, dtype=torch.float64, device=self.target.device)
         values = self.columns[linear_term.column].double()
         return ((torch.minimum(torch.maximum(values, low), high) - center) * scale).round()
 
     def _descended(self, start: Tensor, output: Output) -> Tensor:
-        """Differences less what the linear terms of an output add."""
         for linear_term, rate in zip(output.linear, output.rates.tolist(), strict=True):
             start = start - (self._linear_values(linear_term) * rate).round().long()
         return start
@@ -487,7 +482,6 @@ class TensorPart(RowPart):
         return numbers([self._sum(self._linear_values(linear_term).long(), fires) for linear_term in linear])
 
     def _residuals(self) -> Sequence[Tensor]:
-        """The current residual, once per output."""
         return [self.residual(self.output)[0]]
 
     def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:

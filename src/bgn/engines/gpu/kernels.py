@@ -45,7 +45,6 @@ def _projected(columns, slate, results, features, n, at, inside):
 
 @triton.jit
 def _fires(codes, slot, n, at, inside):
-    """Where a slot fires."""
     return ((tl.load(codes + (slot // 8) * n + at, mask=inside, other=0).to(tl.int32) >> (slot % 8)) & 1) != 0
 
 
@@ -68,7 +67,6 @@ def _count_together(codes, n, slot, groups, counts, start):
 
 @_kernel
 def project(columns, n, slate, results, features, z):
-    """Write the projection of every row."""
     n = n.to(tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
@@ -113,7 +111,6 @@ def overlaps(codes, n, slot, groups, counts):
 
 @_kernel
 def move(codes, n, source, slot):
-    """Copy the answers of one slot to another."""
     n = n.to(tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)

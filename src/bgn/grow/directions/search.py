@@ -87,7 +87,6 @@ class Search:
         self._flags = [values == [0.0, 1.0] for values in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
-        """Take note of the rule just stored in `slot`."""
         self._products.learn(slot)
         self._used[slot] = direction.columns
 
@@ -122,7 +121,6 @@ class Search:
         return bool(closely) and closely[0].score > _LASTING * best[0].score
 
     def _best(self, output: Output, others: Others) -> list[RatedDirection]:
-        """Directions by their promise, the largest first."""
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         chance_gains = chance_gains_in(
@@ -177,7 +175,6 @@ class Search:
     # -- on the sample -------------------------------------------------------------------------------------
 
     def _values(self, output: Output) -> tuple[Integers, int]:
-        """Weighted residual of the sample's rows, and its sum."""
         values = self._part.residual(output)
         if len(self._part.weight):
             values = values * self._part.weight
@@ -269,7 +266,6 @@ class Search:
         return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
 
     def _best_pairs(self, pairs: list[tuple[int, int]], values: Integers, total: int) -> list[Projection]:
-        """Directions of the pairs with the highest screened gain."""
         if not pairs:
             return []
         rows = self._sample.total
@@ -320,7 +316,6 @@ class Search:
         return (x / larger, y / larger) if _usable(larger) else (1.0, 0.0)
 
     def _turned(self, direction: Projection) -> list[Projection]:
-        """The same pair at slightly different angles."""
         (a, b), (x, y) = direction.columns, self._in_scales(direction)
         turns = [turn(angle) for angle in _SLIGHTLY]
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
