@@ -38,7 +38,7 @@ class _Classes:
     outputs: int
     quadratic: ClassVar[bool] = False
     _table: ClassVar[Callable[[], Integers]]
-    _kernels: ClassVar[tuple[Any, Any, Any]]  # for residuals, losses and powers
+    _kernels: ClassVar[tuple[Any, Any]]  # for residuals, and for sums of losses and of their powers
 
     @classmethod
     def over(cls, low: float, high: float, total_weight: int) -> Self:
@@ -81,7 +81,8 @@ class _Classes:
     def add_limbs(
         self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
-        self._kernels[1](diff, target, weight, type(self)._table(), self._limit, self._shift, start, stop, out)
+        about = type(self)._table(), self._limit, self._shift, 0.0
+        self._kernels[1](diff, target, weight, about, start, stop, out)
 
     def total(self, limbs: Integers) -> int:
         total = (int(limbs[0]) << LIMB) + int(limbs[1])
@@ -100,7 +101,7 @@ class _Classes:
         self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         about = type(self)._table(), self._limit, self._shift, self._most(1.0 / unit)
-        self._kernels[2](diff, target, weight, about, start, stop, out)
+        self._kernels[1](diff, target, weight, about, start, stop, out)
 
     @staticmethod
     def _floats(values: Any) -> Any:
@@ -138,7 +139,7 @@ class Logistic(_Classes):
     link: ClassVar[str] = "logistic"
     curvature: ClassVar[float] = 0.25
     _table = staticmethod(fixed_point.logistic_table)
-    _kernels = (fixed_point.logistic_residuals, fixed_point.logistic_losses, fixed_point.logistic_powers)
+    _kernels = (fixed_point.logistic_residuals, fixed_point.logistic_sums)
 
     def diff(self, target: Any) -> Any:
         return 0 * target
@@ -178,7 +179,7 @@ class Softmax(_Classes):
     link: ClassVar[str] = "softmax"
     curvature: ClassVar[float] = 0.5
     _table = staticmethod(fixed_point.exponential_table)
-    _kernels = (fixed_point.softmax_residuals, fixed_point.softmax_losses, fixed_point.softmax_powers)
+    _kernels = (fixed_point.softmax_residuals, fixed_point.softmax_sums)
 
     @classmethod
     def over(cls, low: float, high: float, total_weight: int) -> Self:
