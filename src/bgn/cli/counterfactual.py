@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _NEAREST = 5  # rows that a person is shown; --json has all
 _ROUNDING = 1e-9  # distances up to this are none
-_LINEAR = "no question is near that would be answered otherwise; straight lines change the prediction with every value"
+_LINEAR = "no threshold is near; linear terms change the prediction with every value"
 
 
 @model_and_data
@@ -56,7 +56,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     rows = rows.at(rows.chosen(row)) if row is not None else rows
     change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
-        note("the model has straight lines: this tells where an answer changes, not where the class does.")
+        note("the model has linear terms: this tells where a condition changes, not where the class does.")
     margins = bgn.margin(file.network, decode_rows(file.network, rows.X), change=change)
     if row is not None:
         lines = _turning_points(file, rows.X[0], margins)
@@ -167,7 +167,7 @@ def _show_nearest(lines: list[dict[str, Any]], nearness: Floats, linear: bool) -
 
 _change_options = grouped(
     click.option(
-        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 per spread unless told."
+        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column [default: 1 per spread]."
     ),
     click.option("--fewest", is_flag=True, help="Change as few columns as possible, whatever they cost."),
     click.option(
@@ -177,7 +177,7 @@ _change_options = grouped(
     click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
-    click.option("--fill-missing", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
+    click.option("--fill-missing", is_flag=True, help="Let missing values of the row be filled in."),
 )
 
 

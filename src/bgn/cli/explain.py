@@ -28,6 +28,7 @@ from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
     from bgn.explain.effects import Effect
+    from bgn.explain.importance import Comparison
     from bgn.explain.shap import Explanation
 
 _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves behind
@@ -36,7 +37,7 @@ _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
 @class_option
-@click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
+@click.option("--background", help="File of rows to compare with, all of it [default: the rows of DATA].")
 @rows_option
 @json_option
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
@@ -50,7 +51,7 @@ def explain(
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
     the mean prediction in that row. The mean is over the rows of --background, or of DATA. Of the file that the model
-    was fitted to, the rows that were set aside are averaged over, unless --rows or --out is given. With classes what
+    was fitted to, the test rows are averaged over, unless --rows or --out is given. With classes what
     is explained is a score, since scores add up: the log-odds of the second of two classes, the score of the class
     predicted in a row, or of --class.
 
@@ -67,7 +68,7 @@ def explain(
         explained = rows.only(which, "test" if out is None else "all").X
     elif rows.test is not None:
         train, test = (bool(chosen[rows.chosen(row)][0]) for chosen in (rows.train, rows.test))
-        note(f"row {row} was {'set aside and ' * test}{'not ' * (not train)}learnt from.")
+        note(f"row {row} is {'a training row' if train else 'a test row' if test else 'no training row'}.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")

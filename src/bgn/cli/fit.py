@@ -94,7 +94,7 @@ _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
     click.option(
         "--task", type=click.Choice(TASKS),
-        help="What the target is for; words, true and false, and two different whole numbers are classes unless told.",
+        help="What the target is for [default: classes for words, true and false, and two different whole numbers].",
     ),
     click.option(
         "--merge-rare", type=click.IntRange(1), metavar="N",
@@ -103,22 +103,22 @@ _column_options = grouped(
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
     click.option(
-        "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told."
+        "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y [default: ISO 8601]."
     ),
     click.option(
         "--missing", type=click.Choice(MISSING), default="keep", show_default=True,
-        help="What to do with rows that lack a value: gaps are learnt from, unless told otherwise.",
+        help="What to do with rows that lack a value; \"keep\" learns from missing values.",
     ),
     click.option(
         "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
     ),
     click.option(
         "--test", type=FiniteRange(0, 0.9), default=0.2, show_default=True,
-        help="Share of the rows to set aside and judge by.",
+        help="Share of the rows to keep as test rows.",
     ),
     click.option(
         "--key", metavar="COL",
-        help="Set rows aside by this column, equal ones together, and not by their number; it is not learnt from.",
+        help="Choose test rows by this column, equal ones together, and not by their number; it is no input.",
     ),
     click.option("--learn-key", is_flag=True, help="Learn from the column of --key, too."),
 )  # fmt: skip
@@ -126,12 +126,12 @@ _column_options = grouped(
 _growth_options = grouped(
     click.option(
         "--size", type=click.IntRange(1),
-        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper and "
+        help=f"Most terms to keep: small models are easier to read [default: {SIZE}]; with --paper and "
         "--accurate, no limit.",
     ),
     click.option(
         "--max-terms", type=click.IntRange(1),
-        help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
+        help="Most terms of a layer to grow [default: --size]. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),
     click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
@@ -178,7 +178,7 @@ _growth_options = grouped(
     ),
 )  # fmt: skip
 _machine_options = grouped(
-    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
+    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use [default: all cores]."),
     click.option(
         "--stream/--no-stream", default=None,
         help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
@@ -202,7 +202,7 @@ _result_options = grouped(
         "--no-rows", is_flag=True,
         help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
+    click.option("--json", "as_json", is_flag=True, help="Print the card as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no notes."),
 )
 
@@ -220,7 +220,7 @@ def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
     DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in dataset (see bgn data list;
-    housing:averaged picks other columns). Words, dates and gaps are learnt from as they are: [season = winter],
+    housing:averaged picks other columns). Categories, dates and missing values need no preparation: [season = winter],
     [sold month >= 7], [age is missing]. Only --paper and directions other than search take numbers alone: each word is
     then a column of 0 and 1.
 

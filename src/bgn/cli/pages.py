@@ -79,7 +79,7 @@ class PageRows:
 @_page_options
 @click.option(
     "--start-rows", type=click.IntRange(0), metavar="N",
-    help="Most rows of DATA in the page, those with the largest errors first; as many as fit unless given.",
+    help="Most rows of DATA in the page, those with the largest errors first [default: as many as fit].",
 )  # fmt: skip
 @json_option
 @reads_data
@@ -89,8 +89,8 @@ def report(
 ) -> None:  # fmt: skip
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
-    Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise; where
-    rows judge that were learnt from, the page says so. The page contains rows of DATA, with the columns that the model
+    Of the file that the model was fitted to, the test rows evaluate it, unless --rows says otherwise; where
+    training rows evaluate it, the page says so. The page contains rows of DATA, with the columns that the model
     uses, and says how many: leave them out with --no-rows before the page goes to strangers.
 
     \b
@@ -116,7 +116,7 @@ def report(
 @model_and_data
 @_page_options
 @click.option("--save", metavar="FILE", help="The file that edited models are written to; without it, downloads alone.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; any free one unless told.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at [default: any free one].")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; others can reach it unless local."
 )

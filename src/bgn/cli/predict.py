@@ -29,7 +29,7 @@ _MOST_CLASSES = 20  # of a confusion matrix that is printed
 
 
 @model_and_data
-@click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
+@click.option("-o", "--out", help="CSV, TSV or Parquet file to write [default: standard output].")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
 @click.option("--proba", is_flag=True, help="Write the probability of every class beside the predicted one.")
 @click.option(
@@ -66,8 +66,8 @@ def predict(
         intervals = file.intervals
         if intervals is None:
             raise InputError(
-                "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some "
-                "to validate on."
+                "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with "
+                "some to validate on."
             )
         if intervals.network != file.network:
             raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
@@ -174,7 +174,7 @@ def _predict_columns(
 @model_and_data
 @click.option(
     "--threshold", type=click.FloatRange(0, 1),
-    help="Of two classes, the probability of the second above which it is said; 0.5 unless told.",
+    help="Of two classes, the probability of the second above which it is predicted [default: 0.5].",
 )  # fmt: skip
 @rows_option
 @json_option
@@ -182,7 +182,7 @@ def _predict_columns(
 def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: str | None, as_json: bool) -> None:
     """Say how well a saved MODEL predicts the rows of DATA, which must have the target.
 
-    Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
+    Of the file that the model was fitted to, the test rows are evaluated, unless --rows says otherwise. For
     classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
     class was taken for which. For regression: R2, mean squared error and its root, mean absolute error, with theirs.
 
@@ -216,4 +216,4 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         titles = [quote_category(name, 24) for name in names]
         lines = [[title, *map(str, row)] for title, row in zip(titles, counts, strict=True)]
         show()
-        show_columns([["is \\ said", *titles], *lines], left=1)
+        show_columns([["actual \\ predicted", *titles], *lines], left=1)

@@ -27,7 +27,7 @@ _LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
 @click.option("--latex", is_flag=True, help="As LaTeX (amsmath).")
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 @click.option("--html", is_flag=True, help="As an HTML table.")
-@click.option("--json", is_flag=True, help="Everything about the model, for machines.")
+@click.option("--json", is_flag=True, help="Print everything about the model as JSON.")
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
 @class_option
 @size_option

@@ -19,7 +19,7 @@ from bgn.whole_file import whole_file
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default="bgn-tutorial")
 @click.option("--no-pause", is_flag=True, help="Do not wait for a key; nor does it where nobody types.")
-@click.option("--json", "as_json", is_flag=True, help="Only the commands and why one would type them, for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print the commands and why one would type them as JSON.")
 @click.pass_context
 def tutorial(ctx: click.Context, folder: str, no_pause: bool, as_json: bool) -> None:
     """Walk through a table that comes with scikit-learn, from a first look to a report: ten commands, run for you.
