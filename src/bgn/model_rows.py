@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,19 +70,27 @@ class DataFile:
             raise
         return OpenedData(self.name, opened)
 
-    def complete_rows(self, file: ModelFile, with_target: bool = False) -> CompleteRows:
-        """Return every row that a model can read, and its target where it has one; or those alone that have one."""
+    def complete_rows(
+        self, file: ModelFile, with_target: bool = False, labelled_by: str | None = None
+    ) -> CompleteRows:  # fmt: skip
+        """Return every row that a model can read, and its target where it has one; or those alone that have one.
+
+        They may be labelled by what a further column holds.
+        """
         opened, target = self.open(), file.network.target_name
         targets = [target] if target is not None and target in opened.table.names else []
         recognizer = Recognizer(file.held_out, opened.table.names)
-        X, y, complete = list[Floats](), list[Floats](), list[Bools]()
-        keep = [*dict.fromkeys([*targets, *recognizer.columns])]
+        X, y, complete, labels = list[Floats](), list[Floats](), list[Bools](), list[Any]()
+        labelled = [] if labelled_by is None else [labelled_by]
+        keep = [*dict.fromkeys([*targets, *recognizer.columns, *labelled])]
         with closing(opened.table):
             rows = ModelRows(file, opened, keep, every=True, form=self.form, note=self.note)
             for first, table, encoded in rows.blocks():
                 X.append(encoded.X)
                 complete.append(encoded.complete)
                 y += [rows.target(table.column(name), name, first) for name in targets]
+                for name in labelled:
+                    labels += cells.plain(table.column(name)).to_pylist()
                 recognizer.look(first, table, y[-1] if targets else None)
         if not X:
             raise InputError(f"{self.name} has no rows.")
@@ -97,7 +105,7 @@ class DataFile:
             self.note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         rows_of_file = CompleteRows(
             self.name, target, np.concatenate(X), values, np.arange(len(usable)) + 1, recognizer.test_rows,
-            file.network.schema.classes, recognizer.all_training, self.note,
+            file.network.schema.classes, recognizer.all_training, np.array([*labels, None], object)[:-1], self.note,
         )  # fmt: skip
         return rows_of_file.at(usable)
 
@@ -119,6 +127,7 @@ class CompleteRows:
     test: Bools | None = None
     classes: tuple[Any, ...] | None = None
     all_training: HeldOut | None = None
+    labels: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, object))
     note: Note = warnings.warn
 
     def only(self, which: str | None, default: str = "all") -> CompleteRows:
@@ -149,7 +158,8 @@ class CompleteRows:
         """Return some of the rows."""
         y = None if self.y is None else self.y[chosen]
         test = None if self.test is None else self.test[chosen]
-        return replace(self, X=self.X[chosen], y=y, numbers=self.numbers[chosen], test=test)
+        labels = self.labels[chosen] if len(self.labels) else self.labels
+        return replace(self, X=self.X[chosen], y=y, numbers=self.numbers[chosen], test=test, labels=labels)
 
     @property
     def train(self) -> Bools:

@@ -42,7 +42,6 @@ class Root:
 
 
 def n_columns(steps: Sequence[tuple[str, Any]], network: Network) -> int:
-    """Return the number of columns of the table."""
     return int(getattr(steps[0][1], "n_features_in_", network.n_inputs)) if steps else network.n_inputs
 
 
@@ -151,7 +150,6 @@ class SeenThrough:
     output_undone: bool
 
     def transformed(self, X: Any) -> Any:
-        """Return a table as the estimator reads it."""
         for _, step in self.steps:
             X = step.transform(X)
         return dense(X)
@@ -175,11 +173,9 @@ class SeenThrough:
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
     def target(self, y: Any) -> Any:
-        """Return targets as `model` predicts them."""
         return y if y is None or self.output_undone else self.transformed_target(y)
 
     def transformed_target(self, y: Any) -> Any:
-        """Return targets as the estimator predicts them."""
         if y is None or not self.targets:
             return y
         values = np.asarray(y, dtype=np.float64).reshape(-1, 1)
@@ -337,7 +333,6 @@ def _article(kind: str) -> str:
 
 
 def _flat(steps: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the steps of nested pipelines in one list."""
     flat = []
     for name, step in steps:
         flat += _flat(step.steps) if hasattr(step, "named_steps") else [(name, step)]
@@ -405,15 +400,7 @@ def _by_name(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Made:
-    """A column that a step made.
-
-    Parameters
-    ----------
-    by : str
-        The step in words: its name and class.
-    category : (int, category), optional
-        For a 0/1 column of a one-hot encoder: the column and the category that it stands for.
-    """
+    """A column that a step made: the step in words and, of a 0/1 column of an encoder, its column and category."""
 
     by: str
     category: tuple[int, Category] | None = None
@@ -428,26 +415,7 @@ def called(name: str, step: Any) -> str:
 
 
 def trace(name: str, step: Any, n_in: int, n_out: int) -> Traced:
-    """Return where each of a fitted step's output columns comes from, by the position of its input columns.
-
-    Parameters
-    ----------
-    name : str
-    step : fitted transformer, "passthrough" or None
-    n_in, n_out : int
-        Number of its input and output columns.
-
-    Returns
-    -------
-    list of Source or Made
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from bgn.pipelines import trace
-    >>> trace("scale", StandardScaler().fit([[1.0], [5.0]]), 1, 1)
-    [Source(column=0, arithmetic=(('-', 3.0), ('/', 2.0)), filled=None)]
-    """
+    """Return where each of a fitted step's output columns comes from, by the position of its input columns."""
     ours = type(step).__module__.partition(".")[0] in ("sklearn", "builtins")  # others may do anything
     readers = [_READERS[kind.__name__] for kind in type(step).__mro__ if ours and kind.__name__ in _READERS]
     traced = readers[0](name, step, n_in, n_out) if readers else None

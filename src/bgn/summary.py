@@ -15,7 +15,11 @@ import bgn
 from bgn.explain.frontier import size_advice
 from bgn.explain.rivals import RivalScores
 from bgn.inputs.training import to_labels
+from bgn.model.network import Network
+from bgn.model.readings import Cases, Choice, Count, ReadTerm, outputs_of
 from bgn.model.schema import category_name
+from bgn.persist import ModelFile
+from bgn.persist.network import ends_out
 from bgn.text import clean, count_of, people, quote_category, quote_name
 
 if TYPE_CHECKING:
@@ -170,8 +174,7 @@ def summarize(
     -------
     FitSummary
     """
-    from bgn.explain.certify import list_guarantees
-    from bgn.explain.extremes import negative_note
+    from bgn.explain.proofs import list_guarantees, negative_note
 
     network, history = model.network_, model.history_
     tests = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}
@@ -221,3 +224,81 @@ def summarize(
         classes_without_rows=lacking,
         negative=negative,
     )
+
+
+def describe_model(file: ModelFile, digits: int | None = None) -> dict[str, Any]:
+    """Return everything about a model in plain types; of several classes, the terms of each."""
+    network, outputs = file.network, outputs_of(file.network)
+    if len(outputs) > 1:
+        labels = map(category_name, network.schema.classes or ())
+        terms: dict[str, Any] = {"classes": dict(zip(labels, map(_terms, outputs), strict=True))}
+        reach = None
+    else:
+        terms, reach = _terms(network), bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
+    return {
+        "equation": bgn.equation(network, digits=digits, units=file.units),
+        **terms,
+        "columns": [
+            {"name": column.name, "kind": column.kind,
+             "categories": None if column.categories is None else list(column.categories),
+             "ordered": column.ordered, "unit": column.unit, "typical": column.typical}
+            for column in network.schema.columns
+        ],
+        "feature_names": list(network.names),
+        "features_used": [network.names[column] for column in network.features_used],
+        "target": network.target_name,
+        "extremes": reach,
+        "n_terms": sum(network.widths) + len(network.linear),
+        "n_parameters": network.n_parameters,
+        "units": dict(file.units),
+        "figures": file.figures,
+        "settings": file.settings,
+        "library": file.library,
+    }
+
+
+def _terms(network: Network) -> dict[str, Any]:
+    """Return what one output is added up from, in plain types."""
+
+    def choice(one: Choice) -> dict[str, Any]:
+        return {"column": one.column, "values": list(one.values), "missing": one.missing}
+
+    def count(of: Count | None) -> dict[str, Any] | None:
+        return None if of is None else {"at_least": of.least, "of": list(map(choice, of.choices))}
+
+    def reading(of: Cases | Count | None) -> dict[str, Any]:
+        """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
+        cases = choices = None
+        if isinstance(of, Cases):
+            cases = [{"relation": case.relation, "threshold": float(case.threshold), "required": count(case.required)}
+                     for case in of.cases]  # fmt: skip
+        if isinstance(of, Count):
+            choices = count(of)
+        return {"cases": cases, "choices": choices, "sufficient": count(getattr(of, "sufficient", None))}
+
+    def rule(term: ReadTerm) -> dict[str, Any]:
+        conditions = [
+            {
+                "columns": list(condition.columns),
+                "coefficients": list(condition.coefficients),
+                "relation": condition.relation,
+                "threshold": condition.threshold,
+                "missing": condition.missing,
+                "missing_as": None if condition.missing_as is None else list(condition.missing_as),
+                **reading(condition.reading),
+            }
+            for condition in term.conditions
+        ]
+        if len(conditions) == 1:
+            return {"coef": term.weight, **conditions[0]}
+        return {"coef": term.weight, "holds_if": "any" if term.any_holds else "all", "conditions": conditions}
+
+    terms = bgn.as_terms(network)
+    return {
+        "intercept": float(terms.intercept[0]),
+        "terms": [*map(rule, terms.rules)],
+        "linear": [
+            {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
+            for term in terms.linear if term.linear is not None
+        ],
+    }

@@ -101,8 +101,8 @@ def quote_name(name: str, most: int | None = None) -> Quoted:
 
     Examples
     --------
-    >>> for each in ("hours_per-week", "capital.gain (USD)", "age\\u200b", "age >= 30] + 0 [age", "2", " a"):
-    ...     print(quote_name(each))
+    >>> for name in ("hours_per-week", "capital.gain (USD)", "age\\u200b", "age >= 30] + 0 [age", "2", " a"):
+    ...     print(quote_name(name))
     hours_per-week
     capital.gain (USD)
     "age\\u200b"
@@ -110,11 +110,10 @@ def quote_name(name: str, most: int | None = None) -> Quoted:
     "2"
     "\\u0020a"
     """
-    plain = isinstance(name, Quoted) or (_is_plain(name) and _BEGINS.match(name) is None)
-    return _shown(name if plain else _as_json(name), most)
+    return _quoted(name, isinstance(name, Quoted) or (_is_plain(name) and _BEGINS.match(name) is None), most)
 
 
-def quote_category(word: str, most: int | None = None) -> Quoted:
+def quote_category(category: str, most: int | None = None) -> Quoted:
     """Return a category, a class or a unit as it is printed: like a name, but it may begin with a number or a sign.
 
     Examples
@@ -122,10 +121,11 @@ def quote_category(word: str, most: int | None = None) -> Quoted:
     >>> print(quote_category("2"), quote_category("(30, 40]"), quote_category(""))
     2 "(30, 40]" ""
     """
-    return _shown(word if isinstance(word, Quoted) or _is_plain(word) else _as_json(word), most)
+    return _quoted(category, isinstance(category, Quoted) or _is_plain(category), most)
 
 
-def _shown(written: str, most: int | None) -> Quoted:
+def _quoted(name: str, plain: bool, most: int | None) -> Quoted:
+    written = name if plain else _as_json(name)
     return Quoted(written if most is None else _cut(written, most))
 
 
@@ -188,8 +188,7 @@ def message(text: str, most: int = 800) -> str:
     >>> len(message(f"there is no column {'x' * 10**6!r}; rename one."))
     192
     """
-    short = clean(_cut(text, 10**5))
-    return _cut(_LONG.sub(lambda found: _cut(found[0], 160), short), most)
+    return _cut(_LONG.sub(lambda match: _cut(match[0], 160), clean(_cut(text, 10**5))), most)
 
 
 def _cut(name: str, length: int) -> str:
@@ -201,8 +200,6 @@ def _cut(name: str, length: int) -> str:
 # -- How counts and measured numbers are written for people. Numbers of a model itself keep all their digits
 # (:mod:`bgn.export.numbers`).
 
-_IRREGULAR = {"category": "categories", "class": "classes"}
-
 
 def count_of(number: float, noun: str) -> str:
     """Write a number of things; of several words the last one takes the plural.
@@ -212,13 +209,9 @@ def count_of(number: float, noun: str) -> str:
     >>> count_of(1, "row"), count_of(1200, "test row"), count_of(2, "class")
     ('1 row', '1,200 test rows', '2 classes')
     """
-    return f"{number:,} {noun if number == 1 else plural_of(noun)}"
-
-
-def plural_of(noun: str) -> str:
-    """Return the plural of a noun."""
     *before, last = noun.split(" ")
-    return " ".join([*before, _IRREGULAR.get(last, f"{last}s")])
+    last = last if number == 1 else {"category": "categories", "class": "classes"}.get(last, f"{last}s")
+    return " ".join([f"{number:,}", *before, last])
 
 
 def people(value: float, digits: int = 4) -> str:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.estimator_base import take_over
 from bgn.estimators import BGNClassifier
+from bgn.grow.history import choose_size
 from bgn.inputs import cells, prepare
 from bgn.inputs.errors import InputError, Problems, did_you_mean
 from bgn.inputs.files import OpenedData, Parquet
@@ -46,6 +47,7 @@ from bgn.inputs.training import (
     tally_target,
     to_labels,
 )
+from bgn.model.categories import RARE
 from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation
@@ -75,7 +77,6 @@ class TrainingRequest:
 
     @property
     def target(self) -> str:
-        """The column to predict."""
         return str(self.choices.target)
 
     @property
@@ -84,7 +85,6 @@ class TrainingRequest:
         return RowKeys(self.key, self.seed)
 
     def check_count(self, rows: int) -> None:
-        """Refuse fewer training rows than two."""
         if rows < 2:
             what = "complete rows" if self.choices.missing in ("refuse", "drop") else f"rows with {self.target!r}"
             raise InputError(f"{self.source.name} has {rows} {what} to learn from; at least 2 are needed.")
@@ -219,11 +219,9 @@ class Block:
 
     @property
     def train(self) -> Bools:
-        """Which are training rows."""
         return self.usable & ~self.test
 
     def sample(self, share: float) -> tuple[pa.Table, Floats, Bools, list[int], tuple[int, int]]:
-        """Return about a share of the rows, which of them are test rows, their numbers; how many train and test."""
         kept = self.usable & sample_rows(self.first, len(self.y), share)
         numbers = (self.first + np.flatnonzero(kept)).tolist()
         counts = int(np.count_nonzero(self.train)), int(np.count_nonzero(self.usable & self.test))
@@ -245,11 +243,9 @@ class BlockReader:
 
     @property
     def columns(self) -> list[str]:
-        """The columns to read."""
         return [*dict.fromkeys([*self.names, self.target, *self.keys.columns])]
 
     def read(self, raw: pa.Table, first: int) -> Block:
-        """Return the rows of a block."""
         y, _ = encode_target(raw.column(self.target), self.classes, merged=self.merged)
         table = prepare.to_plain_types(raw.select(list(self.names)), self.categorical)
         usable = ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
@@ -260,11 +256,9 @@ class BlockReader:
         return tally_target(raw.column(self.target), every), raw.num_rows
 
     def key_bins(self, raw: pa.Table, first: int) -> Any:
-        """Return the histogram of the hashes of the keys."""
         return histogram(self.keys.hashes(first, raw), None)
 
     def keys_inside(self, raw: pa.Table, first: int, number: int) -> Any:
-        """Return the hashes of the keys in one bin of that."""
         return inside_bin(self.keys.hashes(first, raw), None, number)
 
     def survey(self, raw: pa.Table, first: int) -> tuple[MissingCount, int]:
@@ -274,17 +268,14 @@ class BlockReader:
         return MissingCount.of(block.table, block.y, block.test), fingerprint(first, block.y, block.test)
 
     def kinds(self, raw: pa.Table, first: int) -> TableKinds:
-        """Return what the columns are in the training rows."""
         block = self.read(raw, first)
         return TableKinds.of(block.table.filter(pa.array(block.train)))
 
     def class_counts(self, raw: pa.Table, first: int) -> Any:
-        """Return how many training rows each class has."""
         block = self.read(raw, first)
         return np.bincount(block.y[block.train].astype(np.intp), minlength=len(self.classes or ()))
 
     def sample(self, raw: pa.Table, first: int, share: float) -> Any:
-        """Return about a share of the rows; see :meth:`Block.sample`."""
         return self.read(raw, first).sample(share)
 
 
@@ -342,7 +333,6 @@ class BlocksOfFile:
         return counts
 
     def _sampled(self, parts: Iterable[tuple[Any, ...]]) -> TrainingRows:
-        """Return the rows that were kept of every block."""
         tables, targets, tests, numbers, counts = zip(*parts, strict=True)
         table = pa.concat_tables(tables, promote_options="permissive")
         y, test, number = np.concatenate(targets), np.concatenate(tests), np.concatenate(numbers).astype(int)
@@ -502,3 +492,38 @@ def _training_frame(reader: BlockReader, part: Any, first: int, one_hot: bool, e
     if one_hot:
         table = pa.table({name: cells.numbers(table.column(name)) for name in table.column_names})
     return table.to_pandas()[rows].assign(**{reader.target: to_labels(block.y[rows], reader.classes)})
+
+
+def fit_rows(
+    model: Any, rows: TrainingRows | Streamed | Clustered, target: str, size: int | None = None
+) -> tuple[Any, TrainingRows]:
+    """Fit a model, and keep the size at most that is wanted; its columns know how they are read from a raw dataset.
+
+    Returns the model, and the rows it was fitted to, or some of them.
+    """
+    kept = rows.fit(model)
+    model.set_params(verbose=0)
+    history = model.history_
+    if size is not None and history.best_size > size:
+        narrow = history.paths[history.best_layer][: size + 1]
+        model = model.with_terms(choose_size(narrow, model.select, history.n_validation))
+    schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, target, kept.X)
+    model.history_ = model.history_.with_schema(schema)
+    model.network_ = model.history_.network()
+    if hasattr(model, "intervals_"):
+        model.intervals_ = replace(model.intervals_, network=model.network_)
+    return model, replace(kept, preparation=replace(kept.preparation, schema=schema))
+
+
+def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
+    """Return the columns of a network with how they are read from a raw dataset, what is imputed, and which of 0 and 1
+    stand for a rare category."""
+    columns = []
+    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
+    for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
+        typical = column.typical if other.typical is None else other.typical
+        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(
+            replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare)
+        )
+    return replace(schema, columns=tuple(columns), target=target)

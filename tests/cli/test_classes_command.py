@@ -174,7 +174,7 @@ def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp
         assert "log loss by size" in call("path", path).out
         call("report", path, table, "-o", tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
-        for names in ("ROC curve", "Calibration", "log loss", "taken for it"):
+        for names in ("ROC curve", "Calibration", "log loss", "false positive rate"):
             assert names in text
         assert "points" in call("simplify", path, table, "--points", 5, "-o", tmp_path / "points.json").out
         assert "prediction" in call("predict", tmp_path / "points.json", table).out
@@ -252,7 +252,7 @@ def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -
 
 def test_labels_that_are_no_classes_are_refused() -> None:
     names = tally_target(pa.chunked_array([["1", "2", "3", "n.b."]]))
-    with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
+    with pytest.raises(InputError, match=r"task='classification': column 'y' holds 0.5; classes are words, whole"):
         decide_target([tally_target(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
     with pytest.raises(InputError, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
         decide_target([names], "y", None)

@@ -125,9 +125,9 @@ def test_the_tutorial_runs_to_its_end(tmp_path: Path) -> None:
 def test_exit_codes_are_those_of_the_help(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(call("--help").out.split())
     assert "0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted" in text
-    run("show", folder / "model.json")
+    call("show", folder / "model.json")
     run("show", folder / "nothing.json", code=1)
-    run("show", code=2)
+    call("show", code=2)
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

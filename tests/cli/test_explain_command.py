@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import bgn
 from bgn import Layer, Network
 from bgn.cli.app import bgn as app
-from tests.command import run
+from tests.command import call, run
 from tests.raw_columns import category, date, number, prepared
 
 PATIENT = ("--max-seconds", 600)  # a busy machine may compile for longer than the ten seconds there are by default
@@ -62,7 +62,7 @@ def ask(folder: Path, *options: object, code: int = 0) -> str:
 def test_the_installed_command(folder: Path) -> None:
     requested = ("counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT)
     assert run(*requested, "--at-least", 400).out == ask(folder, "--at-least", 400)
-    assert "--row must be a complete row" in run(*requested, "--at-least", 400, "--row", 9, code=1).err
+    assert "--row must be a complete row" in call(*requested, "--at-least", 400, "--row", 9, code=1).err
 
 
 def test_table_and_json(folder: Path) -> None:

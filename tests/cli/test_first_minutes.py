@@ -56,7 +56,8 @@ def test_sql_is_tried_where_it_is_written(folder: Path) -> None:
 
 
 def test_files_in_the_wrong_order(folder: Path) -> None:
-    assert "is it a table? MODEL comes before DATA" in call("predict", folder / "t.csv", folder / "m.json", code=1).err
+    err = call("predict", folder / "t.csv", folder / "m.json", code=1).err
+    assert "is it a dataset? MODEL comes before DATA" in err
     assert "A model file is no table" in call("check", folder / "m.json", code=1).err
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn import Layer, Network
-from tests.command import COMMAND, call, run
+from tests.command import COMMAND, call
 from tests.raw_columns import category, date, number, prepared
 
 PREPARATION = prepared(
@@ -215,7 +214,8 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
 
 def test_dates_written_otherwise(tmp_path: Path) -> None:
     preparation = prepared(date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"))
-    network = Network.of_layers([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
+    layer = Layer(np.eye(3), [-2.0, -3.0, -12.5])
+    network = Network.of_layers([layer], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = call("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
@@ -317,24 +317,25 @@ def test_report(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_data(tmp_path: Path) -> None:
-    env = {**os.environ, "BGN_DATA": str(tmp_path / "own"), "BGN_CACHE": str(tmp_path / "cache"), "no_proxy": "*"}
-    lines = run("data", "list", env=env).out.splitlines()
+def test_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("BGN_DATA", str(tmp_path / "own")), ("BGN_CACHE", str(tmp_path / "cache")), ("no_proxy", "*")):
+        monkeypatch.setenv(name, value)
+    lines = call("data", "list").out.splitlines()
     assert len(lines) == 11
     assert lines[1].split()[:5] == ["bike_sharing", "17379", "12", "rentals", "yes"]
     assert lines[5].split()[:5] == ["diabetes", "442", "10", "progression", "yes"]
     assert lines[9].split()[:5] == ["parking", "35717", "6", "Occupancy", "no"]
-    assert run("data", "path", env=env).out.strip() == str(tmp_path / "cache")
-    assert "comes with scikit-learn" in run("data", "path", "diabetes", env=env, code=1).err
-    assert "run: bgn data get parking" in run("data", "path", "parking", env=env, code=1).err
-    assert Path(run("data", "path", "bike", env=env).out.strip()).parent.parent == Path(bgn.datasets.__file__).parent
-    assert "Licence: CC BY 4.0" in run("data", "get", "mammographic", env=env).out
-    assert "442 rows" in run("data", "get", "diabetes", env=env).out
+    assert call("data", "path").out.strip() == str(tmp_path / "cache")
+    assert "comes with scikit-learn" in call("data", "path", "diabetes", code=1).err
+    assert "run: bgn data get parking" in call("data", "path", "parking", code=1).err
+    assert Path(call("data", "path", "bike").out.strip()).parent.parent == Path(bgn.datasets.__file__).parent
+    assert "Licence: CC BY 4.0" in call("data", "get", "mammographic").out
+    assert "442 rows" in call("data", "get", "diabetes").out
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "parking_birmingham.csv.gz").write_bytes(gzip.compress(b"half"))
-    assert "does not hold 'dataset.csv' as published" in run("data", "get", "parking", env=env, code=1).err
-    assert run("data", "path", "parking", env=env).out.strip() == str(tmp_path / "own" / "parking_birmingham.csv.gz")
-    assert "'boston'" in run("data", "get", "boston", env=env, code=2).err
+    assert "does not hold 'dataset.csv' as published" in call("data", "get", "parking", code=1).err
+    assert call("data", "path", "parking").out.strip() == str(tmp_path / "own" / "parking_birmingham.csv.gz")
+    assert "'boston'" in call("data", "get", "boston", code=2).err
 
 
 def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_the_others_tell_too(folder: Path, tmp_path: Path) -> None:
     call("explain", model, data, "-o", tmp_path / "values.csv")
     assert len(pd.read_csv(tmp_path / "values.csv")) == 400
     for row in (1, 2, 3):
-        assert " learnt from." in call("explain", model, data, "--row", row).err
+        assert " row." in call("explain", model, data, "--row", row).err
     assert "over 80 rows" in call("effect", model, data, "age", "--rows", "test").out
     assert len(json.loads(call("margin", model, data, "--json", "--rows", "test").out)) == 80
     call("simplify", model, data, "-o", tmp_path / "simple.json")

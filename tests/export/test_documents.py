@@ -14,7 +14,7 @@ from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
-from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for
+from tests.export_cases import HOSTILE, classes, ensemble, every_kind, expected, hostile, rows_for
 from tests.networks import random_network, town
 
 
@@ -26,10 +26,10 @@ def clear_rows(network, count, seed=0):
             if isinstance(value, float) and value == value:
                 row[j] = float(f"{value:.9g}")
     sums = network.layers[0].project(network._rows(rows))
-    gaps = np.abs(sums - network.layers[0].thresholds)
-    clear = ((gaps == 0) | ~(gaps < 1e-9)).all(axis=1)
-    words = np.array([all(value != "" for value in row) for row in rows.tolist()])
-    return rows[clear & words][:count]
+    distances = np.abs(sums - network.layers[0].thresholds)
+    clear = ((distances == 0) | ~(distances < 1e-9)).all(axis=1)
+    filled = np.array([all(value != "" for value in row) for row in rows.tolist()])
+    return rows[clear & filled][:count]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def clear_rows(network, count, seed=0):
         town().changed(link="logistic"),
         hostile(without=("nul\x01",)),
         classes(1),
-        average(150, 1),
+        ensemble(150, 1),
         town().changed(bounds=(0, 1.5)),
     ],
-    ids=["logistic", "hostile", "classes", "average", "bounded"],
+    ids=["logistic", "hostile", "classes", "ensemble", "bounded"],
 )
 def test_a_workbook_in_libreoffice(network):
     rows = clear_rows(network, 300 if len(network.layers[0].neurons) < 20 else 40)
@@ -56,9 +56,9 @@ def test_a_workbook_in_libreoffice(network):
 def test_a_workbook_holds_no_formula_that_a_name_made():
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.load_workbook(io.BytesIO(export.to_excel(hostile(without=("nul\x01",)))))
-    told = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
-    assert told
-    assert not any("cmd" in cell.value or "SUM(1)" in cell.value for cell in told)
+    formulas = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
+    assert formulas
+    assert not any("cmd" in cell.value or "SUM(1)" in cell.value for cell in formulas)
     assert any(cell.value == "=cmd()" for row in book["Categories"].iter_rows() for cell in row)
     rules = book["Input"].data_validations.dataValidation
     assert {rule.type for rule in rules} == {"decimal", "list"}
@@ -72,14 +72,15 @@ def test_a_workbook_is_the_same_every_time_and_has_a_card(tmp_path):
     assert content == (tmp_path / "card.xlsx").read_bytes() == export.to_excel(network)
     sheet = openpyxl.load_workbook(io.BytesIO(content))["Scorecard"]
     card = scorecard(network)
-    told = [(sheet[f"A{k}"].value, sheet[f"B{k}"].value) for k in range(4, 7)]
-    assert told == [(text, own) for text, (own,) in zip(card.questions, card.points, strict=True)]
+    shown = [(sheet[f"A{k}"].value, sheet[f"B{k}"].value) for k in range(4, 7)]
+    assert shown == [(text, own) for text, (own,) in zip(card.rules, card.points, strict=True)]
     assert sheet.page_setup.fitToHeight == 1
     with pytest.raises(ValueError, match="rows must be a whole number"):
         export.to_excel(network, rows=0)
     categories = tuple(f"level {k}" for k in range(300))
-    neuron = Oblique(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
-    many = Network.of_layers([Layer.of([neuron], 1)], [1.0], 0.0, schema=Schema((Column("kind", categories=categories),)))
+    condition = Oblique(Projection((0,), (tuple(np.arange(300.0)),)), 5.0, missing=False)
+    schema = Schema((Column("kind", categories=categories),))
+    many = Network.of_layers([Layer.of([condition], 1)], [1.0], 0.0, schema=schema)
     with pytest.raises(ValueError, match="300 categories; a workbook has room for 250"):
         export.to_excel(many)
 
@@ -97,13 +98,13 @@ def test_pmml():
             [all(not isinstance(x, str) or (x.isprintable() and x.strip() == x) for x in row) for row in rows.tolist()]
         ]
         want = expected(network, rows)
-        found = engines.in_pmml(network, rows)
+        shown = engines.in_pmml(network, rows)
         if network.link == "identity":
-            got = [next(value for key, value in each.items() if key.startswith("predict")) for each in found]
+            got = [next(value for key, value in values.items() if key.startswith("predict")) for values in shown]
             np.testing.assert_allclose(np.array(got, float), want[:, -1], rtol=1e-12, atol=1e-12, err_msg=name)
         else:
-            words = ("0", "1") if network.link == "logistic" else tuple(map(str, range(want.shape[1])))
-            got = np.array([[each[f"probability_{word}"] for word in words] for each in found], float)
+            labels = ("0", "1") if network.link == "logistic" else tuple(map(str, range(want.shape[1])))
+            got = np.array([[values[f"probability_{label}"] for label in labels] for values in shown], float)
             share = network.predict(rows)
             share = np.column_stack([1 - share, share]) if network.link == "logistic" else share
             np.testing.assert_allclose(got, share, rtol=1e-9, atol=1e-12, err_msg=name)
@@ -118,14 +119,14 @@ def test_pmml_is_a_scorecard_with_reasons_where_the_network_is_one():
     card = root.find(f"{space}Scorecard")
     characteristics = card.find(f"{space}Characteristics")
     means = network.hidden(rows).mean(axis=0)
-    baselines = [float(each.get("baselineScore")) for each in characteristics]
+    baselines = [float(row.get("baselineScore")) for row in characteristics]
     np.testing.assert_allclose(baselines, network.output_weights * (1.0 + means), atol=1e-12)
     assert characteristics[5].get("reasonCode") == "grade >= fair"
     sloped = every_kind(60)["clipped slopes, filled, bounded"]
-    told = export.to_pmml(sloped, reasons=rows_for(sloped, 30, extremes=(0.0,)))
-    card = etree.fromstring(told).find(f"{space}Scorecard")
-    words = [each.get("reasonCode") for each in card.find(f"{space}Characteristics")]
-    assert words[-2:] == ["per unit of a", "per unit of c"]
+    document = export.to_pmml(sloped, reasons=rows_for(sloped, 30, extremes=(0.0,)))
+    card = etree.fromstring(document).find(f"{space}Scorecard")
+    texts = [row.get("reasonCode") for row in card.find(f"{space}Characteristics")]
+    assert texts[-2:] == ["per unit of a", "per unit of c"]
     assert card.find(f"{space}Targets")[0].attrib == {"field": "demand", "min": "-0.5", "max": "1.0"}
     deep = random_network(5, ["a", "b"], 1, second=2)
     assert etree.fromstring(export.to_pmml(deep)).find(f"{space}RegressionModel") is not None

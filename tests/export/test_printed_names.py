@@ -52,10 +52,10 @@ def test_names_that_could_be_misread_are_json(name: str) -> None:
     assert quote_name(quote_name(name)) == quote_name(name)
 
 
-@pytest.mark.parametrize("word", ["2", "-2", "3 months", "not known", "(none)", "1e5"])
-def test_categories_may_be_numbers(word: str) -> None:
-    assert quote_category(word) == word
-    assert quote_name(word).startswith('"')
+@pytest.mark.parametrize("category", ["2", "-2", "3 months", "not known", "(none)", "1e5"])
+def test_categories_may_be_numbers(category: str) -> None:
+    assert quote_category(category) == category
+    assert quote_name(category).startswith('"')
 
 
 def looks(written: str) -> str:
@@ -77,15 +77,15 @@ def test_two_names_never_look_the_same(one: str, other: str) -> None:
     assert "\n" not in quote_name(one)
 
 
-def hostile_network(names: list[str], words: list[str], target: str, seed: int) -> Network:
-    """Questions about two numbers, a sum, a 0/1 column and a category, all of any name."""
+def hostile_network(names: list[str], categories: list[str], target: str, seed: int) -> Network:
+    """Conditions on two numbers, a sum, a 0/1 column and a category, all of any name."""
     columns = [Column(name) for name in names[:2]]
     columns += [Column(name, whole=True, seen=(0.0, 1.0)) for name in names[2:4]]
-    schema = Schema((*columns, Column(names[4], categories=tuple(words))), target)
+    schema = Schema((*columns, Column(names[4], categories=tuple(categories))), target)
     rng = np.random.default_rng(seed)
-    some = tuple((rng.random(len(words)) < 0.5).astype(float).tolist())
+    some = tuple((rng.random(len(categories)) < 0.5).astype(float).tolist())
     some = (1.0 - some[1], *some[1:])  # neither all nor none, which would be no condition
-    asked = [
+    conditions = [
         Oblique(Projection((0,), (1.0,)), 0.5, missing=True),
         Oblique(Projection((0, 1), (1.0, -0.3), missing_as=(1.5, 2.0)), 0.25),
         Oblique(Projection((0, 4), (1.0, (2.0, *some[1:])), missing_as=(1.0, 0.0)), 1.5),
@@ -93,7 +93,7 @@ def hostile_network(names: list[str], words: list[str], target: str, seed: int) 
         Oblique(Projection((2, 3), (1.0, 1.0), missing_as=(0.0, 0.0)), 0.5),
         Oblique(Projection((4,), (some,)), 1.0, missing=bool(seed % 2)),
     ]
-    return Network.of_layers([Layer.of(asked, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)
+    return Network.of_layers([Layer.of(conditions, 5)], [3.0, -2.5, 2.0, 1.5, -1.0, 0.5], 10.0, schema=schema)
 
 
 class Rows(html.parser.HTMLParser):
@@ -108,23 +108,23 @@ class Rows(html.parser.HTMLParser):
         self.tags.append(tag)
 
 
-def check(names: list[str], words: list[str], target: str, seed: int) -> None:
-    assume(not {*names} & {*words})  # a person sees that one of them is quoted, the reader goes by the words alone
-    model = hostile_network(names, words, target, seed)
+def check(names: list[str], categories: list[str], target: str, seed: int) -> None:
+    assume(not {*names} & {*categories})  # a person sees which of them is quoted
+    model = hostile_network(names, categories, target, seed)
     text, rng = bgn.equation(model), np.random.default_rng(seed)
     raw = [
         rng.choice([-1.0, 0.5, 1.0, 3.0], 40),
         rng.choice([0.0, 2.0], 40),
         *rng.integers(0, 2, (2, 40)).astype(float),
     ]
-    X = np.array([*raw, rng.choice(np.array(words, object), 40)], dtype=object).T
+    X = np.array([*raw, rng.choice(np.array(categories, object), 40)], dtype=object).T
     X[rng.random(X.shape) < 0.1] = None
     table = {name: np.array(list(column), float) for name, column in zip(names[:4], X.T[:4], strict=True)}
     table[names[4]] = X[:, 4]
     sentence = parse(text, names)
     assert len(sentence.lines) == 6, text
     np.testing.assert_allclose(sentence.value(table), model.predict(X), rtol=0, atol=1e-9, err_msg=text)
-    assert [Decimal(amount) for amount, _ in sentence.lines] == [6, 5, 4, 3, 2, 1]
+    assert [Decimal(coef) for coef, _ in sentence.lines] == [6, 5, 4, 3, 2, 1]
     tags = Rows(bgn.equation(model, "html")).tags
     assert set(tags) <= {"table", "caption", "tr", "td", "b", "span"}
     lines = [line for line in bgn.equation(model, "markdown").splitlines() if line.startswith("| + ")]
@@ -142,9 +142,9 @@ def check(names: list[str], words: list[str], target: str, seed: int) -> None:
 )  # fmt: skip
 @example(["age", "age\u200b", "age >= 30] + 0 [age", "b", "c"], ["x", "x\u200b"], "y = 3\n + 2 [age >= 1]", 0)
 def test_a_hostile_name_never_reads_as_more_than_a_name(
-    names: list[str], words: list[str], target: str, seed: int
+    names: list[str], categories: list[str], target: str, seed: int
 ) -> None:
-    check(names, words, target, seed)
+    check(names, categories, target, seed)
 
 
 @pytest.mark.exhaustive
@@ -153,22 +153,22 @@ def test_a_hostile_name_never_reads_as_more_than_a_name(
     st.lists(NAMES, min_size=5, max_size=5, unique=True), st.lists(NAMES, min_size=2, max_size=4, unique=True), NAMES,
     st.integers(0, 99),
 )  # fmt: skip
-def test_no_hostile_name_of_many_reads_as_more(names: list[str], words: list[str], target: str, seed: int) -> None:
-    check(names, words, target, seed)
+def test_no_hostile_name_of_many_reads_as_more(names: list[str], categories: list[str], target: str, seed: int) -> None:
+    check(names, categories, target, seed)
 
 
-def test_cards_drawings_reports_programs_and_errors_tell_two_names_apart(tmp_path) -> None:
+def test_cards_drawings_reports_programs_and_errors_show_which_name_it_is(tmp_path) -> None:
     names = ["age", "age\u200b"]
     model = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-2.0, -3.0])], [1.0, 2.0], 3.0, names, "y\u200b")
     rows = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     page = bgn.write_report(model, rows, model.predict(rows), tmp_path / "page.html").read_text(encoding="utf-8")
-    told = [
+    texts = [
         *(bgn.equation(model, form).replace("\\textbackslash{}", "\\").replace("\\textquotedbl{}", '"')
           for form in ("text", "latex", "html")),
         str(bgn.scorecard(model)), " ".join(box.text for box in draw(model).boxes), repr(bgn.importance(model, rows)),
         repr(model), repr(bgn.certify(model)),
     ]  # fmt: skip
-    for text in told:
+    for text in texts:
         assert "age\\u200b" in text.replace("\\\\", "\\"), text
         assert "\u200b" not in text
     assert "\u200b" not in page

@@ -55,7 +55,7 @@ def agree(run, networks, count=200, finite=False):
         if finite:  # sums that go beyond 1e308 are an error in PostgreSQL
             with np.errstate(over="ignore", invalid="ignore"):
                 rows = rows[
-                    np.isfinite(network.layers[0].project(network._rows(rows))).all(axis=1) | has_gap(network, rows)
+                    np.isfinite(network.layers[0].project(network._rows(rows))).all(axis=1) | has_missing(network, rows)
                 ]
         want = expected(network, rows)
         got = run(network, rows)
@@ -64,7 +64,7 @@ def agree(run, networks, count=200, finite=False):
         assert not differ.any(), f"{name}: {rows[differ][:3]} give {got[differ][:3]}, not {want[differ][:3]}"
 
 
-def has_gap(network, rows):
+def has_missing(network, rows):
     """Rows that have a gap, and no number that could overflow."""
     numbers = [j for j, column in enumerate(network.schema.columns) if column.categories is None]
     values = np.array([[np.nan if x is None else x for x in row] for row in rows[:, numbers].tolist()], float)
@@ -116,7 +116,7 @@ def test_onnx(networks):
         export.to_onnx(hostile())
 
 
-def test_onnx_with_levels_as_numbers():
+def test_onnx_with_categories_as_numbers():
     agree(lambda network, rows: engines.in_onnx(network, rows, inputs="matrix"), {"town": town(), "hostile": hostile()})
 
 
@@ -134,7 +134,7 @@ def test_sql_as_one_expression():
     assert (bits(got) == bits(expected(network, rows)[:, 0])).all()
 
 
-def test_a_refused_gap_is_no_prediction():
+def test_a_refused_missing_value_is_no_prediction():
     network = random_network(3, ["a", "b"], 1)
     rows = np.array([[np.nan, 1.0], [0.5, 1.0]])
     want = network.predict(rows[1:])
@@ -151,21 +151,22 @@ def test_a_refused_gap_is_no_prediction():
 # -- classes -----------------------------------------------------------------------------------------------------
 
 
-def told_apart(link):
+def with_classes(link):
     """A network of two or three classes with hostile labels."""
     network = random_network(6, ["a", "b"], 4)
     schema = replace(network.schema, classes=HOSTILE[: 2 if link == "logistic" else 3], target="kind")
     rng = np.random.default_rng(0)
     shape = (6,) if link == "logistic" else (6, 3)
-    return Network.of_layers(network.layers, rng.normal(size=shape), rng.normal(size=shape[1:]), schema=schema, link=link)
+    outputs, base = rng.normal(size=shape), rng.normal(size=shape[1:])
+    return Network.of_layers(network.layers, outputs, base, schema=schema, link=link)
 
 
 @pytest.mark.parametrize("link", ["logistic", "softmax"])
 def test_labels_and_probabilities(link):
-    network = told_apart(link)
+    network = with_classes(link)
     rows = np.random.default_rng(1).normal(size=(50, 2)) * 3
-    found, scores = network.predict(rows), network.raw_score(rows)
-    want = np.column_stack([1 - found, found]) if link == "logistic" else found
+    predicted, scores = network.predict(rows), network.raw_score(rows)
+    want = np.column_stack([1 - predicted, predicted]) if link == "logistic" else predicted
     labels = [
         network.schema.classes[k] for k in ((scores > 0).astype(int) if link == "logistic" else scores.argmax(axis=1))
     ]
@@ -174,7 +175,7 @@ def test_labels_and_probabilities(link):
     exec(export.to_python(network), names)
     records = engines.records(network, rows)
     got = np.array([names["predict"](row) for row in records])
-    np.testing.assert_allclose(got, found, rtol=1e-14)
+    np.testing.assert_allclose(got, predicted, rtol=1e-14)
     assert [names["label"](row) for row in records] == labels
 
     session = engines.session_of(export.to_onnx(network))
@@ -188,11 +189,11 @@ def test_labels_and_probabilities(link):
         database.executemany("INSERT INTO rows VALUES (?, ?, ?)", [[k, *row] for k, row in enumerate(rows.tolist())])
         result = database.execute(f"SELECT * FROM ({export.to_sql(network, dialect='duckdb', keep=['n'])}) ORDER BY n")
         columns = {
-            each[0]: column
-            for each, column in zip(result.description, zip(*result.fetchall(), strict=True), strict=True)
+            title[0]: column
+            for title, column in zip(result.description, zip(*result.fetchall(), strict=True), strict=True)
         }
     assert list(columns["label"]) == labels
-    probable = ["probability"] if link == "logistic" else [f"probability of {word}" for word in network.schema.classes]
+    probable = ["probability"] if link == "logistic" else [f"probability of {name}" for name in network.schema.classes]
     np.testing.assert_allclose(
         np.column_stack([columns[name] for name in probable]), want[:, -len(probable) :], rtol=1e-13
     )
@@ -209,7 +210,7 @@ def test_labels_and_probabilities(link):
 def test_labels_in_javascript(tmp_path):
     node = engines.needs("node")
     for link in ("logistic", "softmax"):
-        network = told_apart(link)
+        network = with_classes(link)
         export.to_javascript(network, tmp_path / "model.mjs")
         row = {"a": 0.25, "b": -1.5}
         code = f"import('./model.mjs').then((m) => console.log(JSON.stringify([m.predict({row}), m.label({row})])))"
@@ -229,7 +230,7 @@ def test_labels_in_javascript(tmp_path):
      lambda: town().changed(link="logistic"), lambda: town().changed(bounds=(0.0, 1.5))],
     ids=["town", "deep", "classes", "classes with slopes", "two classes", "bounded"],
 )  # fmt: skip
-def test_reasons_are_the_shap_values_of_questions(make):
+def test_reasons_are_the_shap_values_of_rules(make):
     network = make()
     background, rows = (rows_for(network, 60, seed, extremes=(0.0,)) for seed in (1, 2))
     answers = network.hidden(rows)
@@ -245,16 +246,16 @@ def test_reasons_are_the_shap_values_of_questions(make):
 
     names = {}
     exec(export.to_python(network, reasons=background), names)
-    found = [names["reasons"](row) for row in engines.records(network, rows)]
-    amounts = np.array([[amount for _, _, amount in each] for each in found])
-    np.testing.assert_allclose(amounts, want, rtol=1e-12)
-    assert all(answer is bool(answers[k, order[k, 0]] > 0) for k, ((_, answer, _), *_) in enumerate(found))
+    reasons = [names["reasons"](row) for row in engines.records(network, rows)]
+    shap = np.array([[value for _, _, value in own] for own in reasons])
+    np.testing.assert_allclose(shap, want, rtol=1e-12)
+    assert all(answer is bool(answers[k, order[k, 0]] > 0) for k, ((_, answer, _), *_) in enumerate(reasons))
 
     session = engines.session_of(export.to_onnx(network, reasons=background))
     which, got = session.run(["reasons", "amounts"], engines.feed(network, rows, session))
-    assert (got == amounts).all()
-    words = json.loads(session.get_modelmeta().custom_metadata_map["reasons"])
-    assert [[words[k] for k in each] for each in which] == [[word for word, _, _ in each] for each in found]
+    assert (got == shap).all()
+    texts = json.loads(session.get_modelmeta().custom_metadata_map["reasons"])
+    assert [[texts[k] for k in places] for places in which] == [[text for text, _, _ in own] for own in reasons]
 
     import sqlite3
 
@@ -264,25 +265,25 @@ def test_reasons_are_the_shap_values_of_questions(make):
     database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(table_names))})", table)
     query = export.to_sql(network, dialect="sqlite", keep=[engines.KEY], reasons=background)
     for row in database.execute(query):
-        told = [(row[3 * k - 9], row[3 * k - 8] == "yes", row[3 * k - 7]) for k in range(3)]
-        assert told == found[row[0]]
+        shown = [(row[3 * k - 9], row[3 * k - 8] == "yes", row[3 * k - 7]) for k in range(3)]
+        assert shown == reasons[row[0]]
 
 
-def test_reasons_agree_with_the_neuron_values_of_explanations():
+def test_reasons_agree_with_explanations():
     network = random_network(5, ["a", "b"], 3)
     rows = np.random.default_rng(0).normal(size=(30, 2))
     names = {}
     exec(export.to_python(network, reasons=rows), names)
     explanation = shap_values(network, rows[:4], background=rows)
     for row, values in zip(engines.records(network, rows[:4]), explanation.values, strict=True):
-        total = sum(amount for _, _, amount in names["reasons"](row, 100))
+        total = sum(value for _, _, value in names["reasons"](row, 100))
         assert total == pytest.approx(values.sum())
 
 
 # -- sizes, names, files -----------------------------------------------------------------------------------------
 
 
-def test_equal_questions_are_asked_once():
+def test_equal_rules_are_written_once():
     layer = Layer(np.tile([[1.0, 0.5], [1.0, 0.0]], (500, 1)), np.tile([-1.0, -2.0], 500))
     network = Network.of_layers([layer], np.full(1000, 0.001), 0.0, ["a", "b"])
     planned = plan(network)
@@ -295,7 +296,7 @@ def test_equal_questions_are_asked_once():
     assert len(export.to_onnx(network)) < 4000
 
 
-def test_levels_that_are_looked_up_are_not_summed_up_as_well():
+def test_categories_that_are_looked_up_are_not_summed_up_as_well():
     schema = Schema((Column("colour", categories=("red", "green", "blue")),))
     line = Projection((0,), ((1.0, 0.0, 2.0),))
     network = Network.of_layers([Layer.of([Oblique(line, 0.5), Oblique(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
@@ -316,17 +317,17 @@ def test_names_do_not_get_out():
     assert '`a schema`.`a "table"`' in export.to_sql(network, dialect="bigquery", table=("a schema", 'a "table"'))
 
 
-@pytest.mark.parametrize("word", ["a\0b", "a\ud800", "a\x01"])
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800", "a\x01"])
 @pytest.mark.parametrize("place", ["column", "category", "class", "target"])
-def test_what_a_target_would_lose_is_refused(word, place):
-    categories = (word if place == "category" else "c", "d")
-    columns = (Column(word if place == "column" else "a"), Column("b", categories=categories))
-    classes = ("no", word if place == "class" else "yes")
-    schema = Schema(columns, word if place == "target" else "y", classes=classes)
-    asked = [Oblique(Projection((0,), (1.0,)), 0.5), Oblique(Projection((1,), ((0.0, 1.0),)), 1.0)]
-    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
-    for target, write in TARGETS_OF_WORDS.items():
-        if target == "PMML" or word != "a\x01":
+def test_what_a_target_would_lose_is_refused(text, place):
+    categories = (text if place == "category" else "c", "d")
+    columns = (Column(text if place == "column" else "a"), Column("b", categories=categories))
+    classes = ("no", text if place == "class" else "yes")
+    schema = Schema(columns, text if place == "target" else "y", classes=classes)
+    conditions = [Oblique(Projection((0,), (1.0,)), 0.5), Oblique(Projection((1,), ((0.0, 1.0),)), 1.0)]
+    network = Network.of_layers([Layer.of(conditions, 2)], [1.0, 2.0], 0.0, schema=schema, link="logistic")
+    for target, write in TARGETS_OF_TEXTS.items():
+        if target == "PMML" or text != "a\x01":
             with pytest.raises(ValueError, match=rf"^{target} has no place for the character .* otherwise\.$"):
                 write(network)
         else:
@@ -338,7 +339,7 @@ def test_what_a_target_would_lose_is_refused(word, place):
         write(network).encode()
 
 
-TARGETS_OF_WORDS = {"SQL": export.to_sql, "C": export.to_c, "ONNX": export.to_onnx, "PMML": export.to_pmml}
+TARGETS_OF_TEXTS = {"SQL": export.to_sql, "C": export.to_c, "ONNX": export.to_onnx, "PMML": export.to_pmml}
 
 
 def test_no_script_ends_in_a_comment():
@@ -435,12 +436,12 @@ def test_what_cannot_be_written_is_said():
     with pytest.raises(ValueError, match="inputs must be"):
         export.to_onnx(network, inputs="rows")
     with pytest.raises(ValueError, match="form='expression' writes one raw score"):
-        export.to_sql(told_apart("softmax"), form="expression")
+        export.to_sql(with_classes("softmax"), form="expression")
     with pytest.raises(ValueError, match="background must have rows"):
         export.to_python(network, reasons=np.zeros((0, 2)))
 
 
-def test_float32_inputs_are_rounded_before_questions_are_asked():
+def test_float32_inputs_are_rounded_before_they_are_compared():
     network = Network.of_layers([Layer([[1.0]], [-0.1])], [1.0], 0.0, ["a"])
     session = engines.session_of(export.to_onnx(network, precision="float"))
     given = np.array([[0.1], [0.2]], np.float32)
@@ -496,7 +497,7 @@ def card():
     schema = Schema(
         (Column("income"), Column("city", categories=("Lille", "Nice", "Rome")), Column("age", typical=30.0)), "value"
     )
-    asked = [
+    conditions = [
         Oblique(Projection((0,), (1.0,)), 65.46, missing=True),
         Oblique(Projection((0,), (-1.0,)), -20.5, missing=False),
         Oblique(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
@@ -504,7 +505,7 @@ def card():
         Oblique(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
         Oblique(Projection((2,), (1.0,)), 20.0),
     ]
-    return Network.of_layers([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
+    return Network.of_layers([Layer.of(conditions, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
 
 
 def test_points_without_floats(tmp_path):
@@ -525,8 +526,8 @@ def test_points_without_floats(tmp_path):
     rows = np.column_stack([income, codes, age]).astype(object)
     rows[rng.random(2000) < 0.1, 0] = None
     rows[rng.random(2000) < 0.1, 2] = None
-    words = [network.schema.columns[1].categories[code] if 0 <= code < 3 else None for code in codes]
-    want = network.predict(np.column_stack([rows[:, 0], np.array(words, object), rows[:, 2]]))
+    cities = [network.schema.columns[1].categories[code] if 0 <= code < 3 else None for code in codes]
+    want = network.predict(np.column_stack([rows[:, 0], np.array(cities, object), rows[:, 2]]))
     scaled = [
         [-(2**31) if x is None else round(x * by) for x, by in zip(row, (100, 1, 100), strict=True)] for row in rows
     ]

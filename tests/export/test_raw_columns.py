@@ -28,24 +28,23 @@ def network_of_dates(zone=None, duration=True):
     columns = tuple(Column(part.name, part_of=part, typical=5.0) for part in parts)
     cuts = {"year": [1968, 2006, 2007], "month": [1, 2, 12], "weekday": [1, 5, 7], "hour": [0.0, 13.0, 18.5, 23.9999],
             "days": [-0.5, 0.0, 0.7708333333333334, 400.0], "duration": [1.0, 1.25]}  # fmt: skip
-    asked = [(j, cut) for j, part in enumerate(parts) for cut in cuts[part.part]]
-    weights = np.zeros((len(asked), len(columns)))
-    for row, (j, _) in zip(weights, asked, strict=True):
+    conditions = [(j, cut) for j, part in enumerate(parts) for cut in cuts[part.part]]
+    weights = np.zeros((len(conditions), len(columns)))
+    for row, (j, _) in zip(weights, conditions, strict=True):
         row[j] = 1.0
-    return Network.of_layers(
-        [Layer(weights, [-cut for _, cut in asked])], 2.0 ** np.arange(len(asked)), 0.0, schema=Schema(columns, "price")
-    )
+    layer = Layer(weights, [-cut for _, cut in conditions])
+    return Network.of_layers([layer], 2.0 ** np.arange(len(conditions)), 0.0, schema=Schema(columns, "price"))
 
 
 def dates(count, milliseconds=True, zone=None):
     rng = np.random.default_rng(0)
     first = datetime.datetime(1960, 1, 1)
-    found = [first + datetime.timedelta(milliseconds=int(x)) for x in rng.integers(0, 70 * 365 * 86_400_000, count)]
+    stamps = [first + datetime.timedelta(milliseconds=int(x)) for x in rng.integers(0, 70 * 365 * 86_400_000, count)]
     if not milliseconds:
-        found = [each + datetime.timedelta(microseconds=int(rng.integers(1000))) for each in found]
-    found[:6] = [datetime.datetime(2006, 1, 15, 18, 30), datetime.datetime(2006, 1, 15), datetime.datetime(2007, 1, 1),
+        stamps = [stamp + datetime.timedelta(microseconds=int(rng.integers(1000))) for stamp in stamps]
+    stamps[:6] = [datetime.datetime(2006, 1, 15, 18, 30), datetime.datetime(2006, 1, 15), datetime.datetime(2007, 1, 1),
                  datetime.datetime(1967, 12, 31, 23, 59, 59), datetime.datetime(2020, 3, 29, 1, 30), None]  # fmt: skip
-    return [None if each is None else each.replace(tzinfo=zone) for each in found]
+    return [None if stamp is None else stamp.replace(tzinfo=zone) for stamp in stamps]
 
 
 def table(stamps):
@@ -62,7 +61,7 @@ def test_dates_in_python():
         network, frame = network_of_dates(zone), table(dates(300, False, kind))
         names = {}
         exec(export.to_python(network), names)
-        took = [None if each is pd.NaT else each.to_pytimedelta() for each in frame["took"]]
+        took = [None if time is pd.NaT else time.to_pytimedelta() for time in frame["took"]]
         cells = [{"sold on": one, "took": other} for one, other in zip(frame["sold on"], took, strict=True)]
         assert [names["predict"](row) for row in cells] == network.predict(frame).tolist()
 
@@ -74,8 +73,8 @@ def test_dates_in_duckdb():
     with duckdb.connect() as database:
         database.register("rows", pa.Table.from_pandas(given))
         query = export.to_sql(network, dialect="duckdb", keep=["n"])
-        found = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
-    assert [each[0] for each in found] == network.predict(frame).tolist()
+        predictions = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
+    assert [row[0] for row in predictions] == network.predict(frame).tolist()
 
 
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake"])
@@ -88,8 +87,8 @@ def test_dates_in_dialects_that_are_translated(dialect):
     query = query.replace("EXTRACT(DAYOFWEEK FROM", "1 + EXTRACT(DAYOFWEEK FROM")
     with duckdb.connect() as database:
         database.register("rows", given)
-        found = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
-    assert [each[0] for each in found] == network.predict(frame).tolist()
+        predictions = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
+    assert [row[0] for row in predictions] == network.predict(frame).tolist()
 
 
 def test_dates_in_postgresql(tmp_path_factory):
@@ -128,13 +127,13 @@ def test_dates_in_sqlite_and_javascript_have_milliseconds(tmp_path):
     database.execute('CREATE TABLE rows (n INTEGER, "sold on" TEXT)')
     database.executemany(
         "INSERT INTO rows VALUES (?, ?)",
-        [(k, each and each.isoformat(timespec="milliseconds")) for k, each in enumerate(stamps)],
+        [(k, stamp and stamp.isoformat(timespec="milliseconds")) for k, stamp in enumerate(stamps)],
     )
     query = export.to_sql(network, dialect="sqlite", keep=["n"])
     assert [row[0] for row in database.execute(f"SELECT prediction FROM ({query}) ORDER BY n")] == want
     node = engines.needs("node")
     export.to_javascript(network, tmp_path / "model.mjs")
-    given = json.dumps([each and each.isoformat(timespec="milliseconds") + "Z" for each in stamps])
+    given = json.dumps([stamp and stamp.isoformat(timespec="milliseconds") + "Z" for stamp in stamps])
     code = (
         "import('./model.mjs').then((m) => console.log(JSON.stringify(JSON.parse(process.argv[1])"
         ".map((text) => m.predict({'sold on': text === null ? null : new Date(text)})))))"
@@ -195,8 +194,8 @@ def test_export_sql_reads_the_file_as_it_is(fitted):
             "CREATE TABLE houses AS SELECT row_number() OVER () AS n, * "
             f"FROM read_csv('{fitted / 'houses.csv'}', nullstr='')"
         )
-        found = database.execute(f"SELECT prediction FROM ({done.out}) ORDER BY n").fetchall()
-    assert [each[0] for each in found] == predicted(fitted)
+        predictions = database.execute(f"SELECT prediction FROM ({done.out}) ORDER BY n").fetchall()
+    assert [row[0] for row in predictions] == predicted(fitted)
 
 
 def test_export_python_reads_a_row_of_the_file(fitted):

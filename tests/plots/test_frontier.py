@@ -32,37 +32,38 @@ def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
 
 def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
     X, y, X_test, y_test = rows
-    found = bgn.frontier(model, *rows)
-    assert (found.chosen, found.evaluated_on, list(found.errors)) == (3, "test", ["training", "validation", "test"])
-    assert len(set(map(len, found.errors.values()))) == 1
-    for size, error in enumerate(found.errors["test"]):
+    measured = bgn.frontier(model, *rows)
+    assert (measured.chosen, measured.evaluated_on) == (3, "test")
+    assert list(measured.errors) == ["training", "validation", "test"]
+    assert len(set(map(len, measured.errors.values()))) == 1
+    for size, error in enumerate(measured.errors["test"]):
         assert error == pytest.approx(mse(model.with_terms(size).predict(X_test), y_test))
-    assert np.all(np.diff(found.errors["training"]) < 0)
+    assert np.all(np.diff(measured.errors["training"]) < 0)
     linear = LinearRegression().fit(X, y)
-    assert found.linear["training"] == pytest.approx(mse(linear.predict(X), y))
-    assert found.linear["test"] == pytest.approx(mse(linear.predict(X_test), y_test))
-    lines = str(found).splitlines()
-    assert len(lines) == len(found.errors["test"]) + 2
+    assert measured.linear["training"] == pytest.approx(mse(linear.predict(X), y))
+    assert measured.linear["test"] == pytest.approx(mse(linear.predict(X_test), y_test))
+    lines = str(measured).splitlines()
+    assert len(lines) == len(measured.errors["test"]) + 2
     assert lines[4].split()[0] == "3"
     assert [line.endswith("chosen") for line in lines].index(True) == 4
 
 
 def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
     model = bgn.BGNRegressor(max_terms=2, random_state=0, validation_fraction=0).fit(*rows[:2])
-    found = bgn.frontier(model.history_)
-    assert (found.evaluated_on, found.linear, found.best) == ("training", {}, 2)
-    assert len(str(found).splitlines()) == 4
-    assert found.errors["training"][0] == pytest.approx(np.var(rows[1]))  # of the mean
+    measured = bgn.frontier(model.history_)
+    assert (measured.evaluated_on, measured.linear, measured.best) == ("training", {}, 2)
+    assert len(str(measured).splitlines()) == 4
+    assert measured.errors["training"][0] == pytest.approx(np.var(rows[1]))  # of the mean
 
 
-def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...]) -> None:
+def test_errors_of_folds_are_called_cross_validated(rows: tuple[Any, ...]) -> None:
     growth = bgn.GrowthSettings(max_replacements=0)
     model = bgn.BGNRegressor(max_terms=3, growth=growth, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
-    found = bgn.frontier(model, *rows)
-    assert found.cross_validated
+    measured = bgn.frontier(model, *rows)
+    assert measured.cross_validated
     path = model.history_.paths[0]
-    np.testing.assert_array_equal(found.errors["validation"], [each.validation_mse for each in path])
-    lines = str(found).splitlines()
+    np.testing.assert_array_equal(measured.errors["validation"], [snapshot.validation_mse for snapshot in path])
+    lines = str(measured).splitlines()
     assert lines[0].split() == ["questions", "training", "cross-validated", "test"]
     assert len({len(line.removesuffix("  chosen")) for line in lines}) == 1
     ax = bgn.plots.frontier(model)
@@ -71,16 +72,17 @@ def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...
 
 
 @pytest.mark.filterwarnings("ignore:X holds categories that were not there")
-def test_test_rows_may_hold_words_gaps_and_levels_never_seen(rows: tuple[Any, ...]) -> None:
+def test_test_rows_may_have_missing_values_and_categories_never_seen(rows: tuple[Any, ...]) -> None:
     X = pd.DataFrame({"city": np.resize(["Lille", "Nice", "Oslo"], 200), "area": rows[0][:, 0]})
     y = 2.0 * (X["city"] == "Nice") + X["area"]
-    model = bgn.BGNRegressor(max_terms=3, growth=bgn.GrowthSettings(max_replacements=0), random_state=0, cv=None).fit(X, y)
+    growth = bgn.GrowthSettings(max_replacements=0)
+    model = bgn.BGNRegressor(max_terms=3, growth=growth, random_state=0, cv=None).fit(X, y)
     X_test = pd.DataFrame({"city": ["Nice", "Rome", None], "area": [0.3, np.nan, 0.9]})
     y_test = np.array([2.0, 1.0, 0.5])
-    found = bgn.frontier(model, X, y, X_test, y_test)
-    for size, error in enumerate(found.errors["test"]):
+    measured = bgn.frontier(model, X, y, X_test, y_test)
+    for size, error in enumerate(measured.errors["test"]):
         assert error == pytest.approx(mse(model.with_terms(size).predict(X_test), y_test))
-    assert np.isfinite(found.linear["test"])
+    assert np.isfinite(measured.linear["test"])
 
 
 def test_what_does_not_go_together_is_named(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
@@ -104,12 +106,12 @@ def test_the_linear_model_predicts_what_it_can(shape: tuple[int, int]) -> None:
 def test_the_figure_shows_the_table(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
     ax = plt.subplots()[1]
     assert bgn.plots.frontier(model, *rows, ax=ax) is ax
-    found = bgn.frontier(model, *rows)
+    measured = bgn.frontier(model, *rows)
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
-    for name, errors in found.errors.items():
+    for name, errors in measured.errors.items():
         np.testing.assert_array_equal(lines[f"{name} error"], errors)
-    assert lines["the mean, test rows"][0] == found.errors["test"][0]
-    assert lines["a linear model, test rows"][0] == found.linear["test"]
+    assert lines["the mean, test rows"][0] == measured.errors["test"][0]
+    assert lines["a linear model, test rows"][0] == measured.linear["test"]
     assert "chosen: 3" in lines
     ax.figure.canvas.draw()
 

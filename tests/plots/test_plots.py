@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib
 
@@ -24,8 +25,9 @@ from bgn.show.curves import histogram
 from bgn.show.drawing import draw, text_width
 from bgn.show.labels import shorten, shortened, term_labels
 from bgn.text import clean
+from tests.export_cases import with_rules
 from tests.networks import grown, random_network
-from tests.plots.figures import assert_apart
+from tests.plots.figures import assert_no_overlap
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -49,12 +51,12 @@ def table(network: bgn.Network, rows: int = 60, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(rows, network.n_inputs))
 
 
-@pytest.mark.parametrize("width", [1, 5, 12, 30])
+@pytest.mark.parametrize("size", [1, 5, 12, 30])
 @pytest.mark.parametrize("style", ["default", "dark_background"])
-def test_labels_of_the_drawing_keep_apart(width: int, style: str) -> None:
+def test_labels_of_the_drawing_do_not_overlap(size: int, style: str) -> None:
     with plt.style.context(style):
-        network = random_network(width, [f"feature {i}" for i in range(12)])
-        assert_apart(bgn.plots.network(network, table(network)))
+        network = random_network(size, [f"feature {i}" for i in range(12)])
+        assert_no_overlap(bgn.plots.network(network, table(network)))
 
 
 def test_texts_of_the_drawing_stay_in_their_boxes() -> None:
@@ -72,41 +74,55 @@ def test_texts_of_the_drawing_stay_in_their_boxes() -> None:
     assert high < 22
 
 
+def test_a_bracket_joins_the_conditions_of_a_rule() -> None:
+    network = next(network for seed in range(3, 9) if (network := with_rules(seed)).link == "identity")
+    drawing = draw(network)
+    boxes = [box for box in drawing.boxes if box.joined]
+    sizes = sorted(len(box.rectangles) for box in boxes)
+    assert set(sizes) <= {2, 3}
+    assert len(sizes) >= 2
+    for box in boxes:
+        assert all(lower[1] - upper[1] > upper[3] for upper, lower in pairwise(box.rectangles))
+        assert {x0 for x0, *_ in box.bracket[:-2]} == {box.x + box.rectangles[0][2]}
+        assert box.bracket[-1][2:] == (box.x + box.width, box.y)
+    assert_no_overlap(bgn.plots.network(network))
+
+
 def test_deep_networks_are_drawn_layer_by_layer() -> None:
     network = random_network(8, ["a", "b", "c"], second=4)
     ax = bgn.plots.network(network, table(network))
-    assert_apart(ax)
+    assert_no_overlap(ax)
     kinds = [(box.kind, box.layer) for box in draw(network).boxes]
     assert sorted(set(kinds)) == [("feature", -1), ("neuron", 0), ("neuron", 1), ("output", 2)]
 
 
-def test_the_drawing_shares_colours_and_order_with_the_equation() -> None:
+def test_the_drawing_shares_colors_and_order_with_the_equation() -> None:
     network = random_network(7, ["a", "b", "c"])
-    found = bgn.importance(network, table(network))
-    boxes = [box for box in draw(network, found).boxes if box.kind == "neuron"]
+    importance = bgn.importance(network, table(network))
+    boxes = [box for box in draw(network, importance).boxes if box.kind == "neuron"]
     shares = [box.share for box in boxes]
     assert shares == sorted(shares, reverse=True)
     np.testing.assert_allclose(sum(shares), 1.0)
     for position, term in enumerate(bgn.as_terms(network).rules):
         assert next(box for box in boxes if box.index == term.index).color == color(position)
-    inner = [line for line in draw(network, found).lines if not line.text]
+    inner = [line for line in draw(network, importance).lines if not line.text]
     assert all(0.0 <= line.darkness <= 1.0 for line in inner)
 
 
 @pytest.mark.parametrize("of", ["features", "terms"])
-@pytest.mark.parametrize("width", [5, 30])
-def test_bars_keep_apart(of: str, width: int) -> None:
-    network = random_network(width, NASTY)
-    assert_apart(bgn.plots.importance(network, table(network), of=of, most=30))
+@pytest.mark.parametrize("size", [5, 30])
+def test_bars_do_not_overlap(of: str, size: int) -> None:
+    network = random_network(size, NASTY)
+    assert_no_overlap(bgn.plots.importance(network, table(network), of=of, most=30))
 
 
 @pytest.mark.parametrize("by", ["features", "terms"])
-def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
+def test_waterfall_adds_up_and_does_not_overlap(by: str) -> None:
     network = random_network(30, [f"feature {i}" for i in range(20)])
     rows = table(network)
     explanation = bgn.shap_values(network, rows, rows)
     ax = bgn.plots.waterfall(explanation, 3, by=by)
-    assert_apart(ax)
+    assert_no_overlap(ax)
     bars = ax.patches
     assert len(bars) == 12
     np.testing.assert_allclose(
@@ -127,7 +143,7 @@ def test_summary_shows_every_row_once_a_feature() -> None:
     network = random_network(10, NASTY)
     rows = table(network, 80)
     ax = bgn.plots.summary(bgn.shap_values(network, rows, rows), points=50, most=4)
-    assert_apart(ax)
+    assert_no_overlap(ax)
     assert [len(dots.get_offsets()) for dots in ax.collections if len(dots.get_offsets()) > 1] == [50] * 4
     for place, dots in enumerate(ax.collections):
         assert np.abs(dots.get_offsets()[:, 1] - place).max() <= 0.4
@@ -163,19 +179,19 @@ def test_effect_steps_where_the_effect_does() -> None:
     ax = bgn.plots.effect(network, "a", rows)
     exact = bgn.effect(network, "a", rows)
     (line,) = ax.lines
-    places, levels = line.get_data()
-    np.testing.assert_array_equal(levels, exact(places))
+    places, heights = line.get_data()
+    np.testing.assert_array_equal(heights, exact(places))
     inside = exact.breakpoints[(exact.breakpoints > rows[:, 0].min()) & (exact.breakpoints <= rows[:, 0].max())]
     assert set(inside) <= set(places)
 
 
-def test_effect_of_whole_numbers_has_one_level_per_number() -> None:
+def test_effect_of_whole_numbers_has_one_step_per_number() -> None:
     network = random_network(8, ["a", "b"])
     rows = np.column_stack([np.arange(40) % 5, table(network)[:40, 1]])
     (line,) = bgn.plots.effect(network, "a", rows).lines
-    places, levels = line.get_data()
+    places, heights = line.get_data()
     assert places.tolist() == [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5]
-    np.testing.assert_array_equal(levels[:-1], bgn.effect(network, "a", rows)(np.arange(5.0)))
+    np.testing.assert_array_equal(heights[:-1], bgn.effect(network, "a", rows)(np.arange(5.0)))
 
 
 def test_effect_of_a_pair_is_a_map() -> None:
@@ -233,12 +249,12 @@ def test_short_names_stay_different() -> None:
     assert len(set(shorten(["a b", "a  b", "a b (1)"]))) == 3
 
 
-def test_short_names_of_levels_keep_both_halves() -> None:
+def test_short_names_of_categories_keep_both_halves() -> None:
     long = Column("x", category_of=("a long name of a category", "a long name of a level"))
     assert shortened(Schema((long, Column("x = y")))).names == ("a long…egory = a long…level", '"x = y"')
 
 
-def test_estimated_widths_are_wide_enough() -> None:
+def test_estimated_sizes_of_texts_are_large_enough() -> None:
     from matplotlib.textpath import TextPath
 
     for text in [
@@ -246,16 +262,16 @@ def test_estimated_widths_are_wide_enough() -> None:
         "MMMM",
         "0.123",
     ]:
-        assert TextPath((0, 0), text, size=10).get_extents().width <= text_width(text) + 3
+        assert TextPath((0, 0), text, size=10).get_extents().size <= text_width(text) + 3
 
 
-def test_growth_shows_what_each_width_came_to() -> None:
+def test_growth_shows_the_errors_of_every_size() -> None:
     ax = bgn.plots.growth(grown())
     lines = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
     assert lines["training error"] == [[1.0, 1.0], [2.0, 0.5], [3.0, 1 / 3], [4.0, 0.25], [5.0, 0.2]]
     assert lines["validation error"] == [[1.0, 2.0], [2.0, 1.0], [3.0, 2 / 3], [4.0, 0.5], [5.0, 0.6]]
     assert lines["replacement accepted"] == [[2.0, 0.5]]
-    assert lines["chosen: width 3"][0][0] == 3
+    assert lines["chosen: 3"][0][0] == 3
     ax.figure.canvas.draw()
 
 
@@ -275,12 +291,12 @@ def test_tree_comparison_measures_both_on_the_test_rows() -> None:
     ax = bgn.plots.tree_comparison(grown(), rows[:150], target[:150], rows[150:], target[150:])
     lines = {line.get_label(): np.array(line.get_ydata()) for line in ax.lines}
     expected = [np.mean((grown().network(w).predict(rows[150:]) - target[150:]) ** 2) for w in (1, 2, 3)]
-    np.testing.assert_allclose(lines["network: neurons"], expected)
+    np.testing.assert_allclose(lines["network: terms"], expected)
     tree = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(rows[:150], target[:150])
     np.testing.assert_allclose(lines["tree: splits"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))
 
 
-def test_figures_of_a_network_that_asks_nothing_are_empty_and_its_path_is_unknown() -> None:
+def test_figures_of_a_network_without_terms_are_empty_and_its_path_is_unknown() -> None:
     network = bgn.Network.of_layers([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5, ["a", "b"])
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     explanation = bgn.shap_values(network, rows, rows)

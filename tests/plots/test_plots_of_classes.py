@@ -47,13 +47,15 @@ def test_axes_in_axes_out(name: str, two: Any, three: Any) -> None:
 
 
 def test_legends_say_what_evaluate_says(two: Any) -> None:
-    found = bgn.evaluate(*two)
-    ax = bgn.plots.roc(*two)
-    assert f"AUC {found.scores['auc']:.3f} ± {found.errors['auc']:.3f}" in ax.get_legend().get_texts()[0].get_text()
-    plt.close(ax.figure)
-    ax = bgn.plots.calibration(*two)
-    assert f"calibration error {found.scores['calibration_error']:.3f}" in ax.get_legend().get_texts()[0].get_text()
-    plt.close(ax.figure)
+    evaluation = bgn.evaluate(*two)
+    scores, errors = evaluation.scores, evaluation.errors
+    for draw, text in (
+        (bgn.plots.roc, f"AUC {scores['auc']:.3f} ± {errors['auc']:.3f}"),
+        (bgn.plots.calibration, f"calibration error {scores['calibration_error']:.3f}"),
+    ):
+        ax = draw(*two)
+        assert text in ax.get_legend().get_texts()[0].get_text()
+        plt.close(ax.figure)
 
 
 def test_weights_and_one_class_of_several(three: Any) -> None:

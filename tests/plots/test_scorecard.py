@@ -22,13 +22,13 @@ def cards():
 
 
 @pytest.mark.parametrize("model", cards(), ids=["number", "two", "several"])
-def test_a_figure_has_all_questions_and_points(model):
+def test_a_figure_has_all_rules_and_points(model):
     figure, ax = plt.subplots(figsize=(9, 6))
     card = bgn.scorecard(model)
     assert bgn.plots.scorecard(card, ax=ax) is ax
     texts = [text.get_text() for text in ax.texts]
     shown = " ".join(texts).replace("\n", " ").replace("≥", ">=").replace("≤", "<=").replace("\N{MINUS SIGN}", "-")
-    assert all(question in shown for question in card.questions)
+    assert all(rule in shown for rule in card.rules)
     points = [own if isinstance(own, int) else own[0] for own in card.points]
-    assert all(str(each).replace("-", "\N{MINUS SIGN}") in texts for each in points)
+    assert all(str(own).replace("-", "\N{MINUS SIGN}") in texts for own in points)
     plt.close(figure)

@@ -477,9 +477,9 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     page.click("#edit-lines tr:nth-child(4) label:has-text('Rome')")
     done = edited(page, tmp_path)
     expected = bgn.edit(network).threshold(2, 2.25)
-    number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
+    number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.number == 0)) + 1
     expected = expected.coef(number, 3.1)
-    number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
+    number = [c.number for c in lines_of(expected.network)].index(2) + 1
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [edit.what for edit in done.edits] == [
@@ -489,7 +489,7 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     page.click("#edit-undo")
     page.click("[aria-label='Drop question 1']")
     dropped = edited(page, tmp_path).network
-    first = next(k for k, c in enumerate(lines_of(expected.undo().network)) if c.neuron == lines_of(network)[0].neuron)
+    first = next(k for k, c in enumerate(lines_of(expected.undo().network)) if c.number == lines_of(network)[0].number)
     assert dropped == expected.undo().drop(first + 1).network
     assert page.inner_text("#edit-note").startswith("3 changes;")
     for _ in range(3):

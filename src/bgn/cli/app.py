@@ -69,7 +69,7 @@ def _short_usage() -> Iterator[None]:
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "--version", "-V", message="bgn %(version)s")
 def bgn() -> None:
-    """Learn small threshold networks from tables: a base value plus a few weighted yes/no questions.
+    """Fit small, readable models to tabular data: an intercept plus a few weighted rules.
 
     \b
     bgn tutorial                                first: a walk through all of it, on breast tumours

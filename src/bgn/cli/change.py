@@ -77,7 +77,7 @@ def simplify(
         if card is not None:
             points = card.points if card.classes else [own for (own,) in card.points]
             start: Any = card.lines()[0] if card.classes else float(card.start[0])
-            plain["scorecard"] = {"rules": card.questions, "points": points, "start": start}
+            plain["scorecard"] = {"rules": card.rules, "points": points, "start": start}
             plain["scorecard"]["unit"] = float(card.unit)
         show_json(plain)
         return

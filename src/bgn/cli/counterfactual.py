@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _NEAREST = 5  # rows that a person is shown; --json has all
 _ROUNDING = 1e-9  # distances up to this are none
-_LINEAR = "no question is near that would be answered otherwise; straight lines change the prediction with every value"
+_LINEAR = "no threshold is near; linear terms change the prediction with every value"
 
 
 @model_and_data
@@ -57,18 +56,18 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     rows = rows.at(rows.chosen(row)) if row is not None else rows
     change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
-        note("the model has straight lines: this tells where an answer changes, not where the class does.")
+        note("the model has linear terms: this tells where a condition changes, not where the class does.")
     margins = bgn.margin(file.network, decode_rows(file.network, rows.X), change=change)
     if row is not None:
         lines = _turning_points(file, rows.X[0], margins)
-        print_lines = partial(_show_turning_points, file, lines)
     else:
         lines, nearness = _nearest_columns(file, rows, margins)
-        print_lines = partial(_show_nearest, lines, nearness, bool(file.network.linear))
     if as_json:
         show_json(lines)
+    elif row is not None:
+        _show_turning_points(file, lines)
     else:
-        print_lines()
+        _show_nearest(lines, nearness, bool(file.network.linear))
 
 
 def _turning_points(file: ModelFile, row: Floats, margins: Margin) -> list[dict[str, Any]]:
@@ -79,7 +78,8 @@ def _turning_points(file: ModelFile, row: Floats, margins: Margin) -> list[dict[
         up, down = float(margins.up[0, j]), float(margins.down[0, j])
         if column.whole and value.is_integer():  # the next whole number that will do
             up, down = float(np.ceil(up)), float(np.floor(down))
-        ends: dict[str, Any] = {"up_to": _finite(up), "down_to": _finite(down)}
+        places = {"up_to": up, "down_to": down}
+        ends: dict[str, Any] = {name: end if math.isfinite(end) else None for name, end in places.items()}
         if not network.schema.all_numbers:
             changing = margins.categories[column.name][0] if column.categories else ()
             others = zip(column.categories or (), changing, strict=True)
@@ -87,11 +87,6 @@ def _turning_points(file: ModelFile, row: Floats, margins: Margin) -> list[dict[
         plain = column.categories is None and value == value
         lines.append({"column": column.name, "at": value if plain else cell(column, value), **ends})
     return lines
-
-
-def _finite(value: float) -> float | None:
-    """Return a number that JSON can hold."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
@@ -103,24 +98,24 @@ def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
     if all(line[name] is None for line in lines for name in ends):
         alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
         show(alone if not file.network.linear else _LINEAR)
+
+    def written_end(column: Column, value: float | str | None) -> str:
+        """Write where another prediction begins; the number next below a threshold reads as below that."""
+        if value is None or isinstance(value, str):
+            return "-" if value is None else quote_category(value)
+        if column.part_of is not None:
+            return cell(column, value)
+        next_number = float(np.nextafter(value, np.inf))
+        short = len(whole(next_number)) < len(whole(value)) - 5
+        return f"below {whole(next_number)}" if short else number(value, 6)
+
     columns = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     table = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:
         column = columns[line["column"]]
         at = cell(column, line["at"]) if isinstance(line["at"], float) else clean(str(line["at"]))
-        table.append([quote_name(line["column"]), at, *(_written_end(column, line[name]) for name in ends)])
+        table.append([quote_name(line["column"]), at, *(written_end(column, line[name]) for name in ends)])
     show_columns(table)
-
-
-def _written_end(column: Column, value: float | str | None) -> str:
-    """Write where another prediction begins; the number next below a threshold reads as below that."""
-    if value is None or isinstance(value, str):
-        return "-" if value is None else quote_category(value)
-    if column.part_of is not None:
-        return cell(column, value)
-    next_number = float(np.nextafter(value, np.inf))
-    short = len(whole(next_number)) < len(whole(value)) - 5
-    return f"below {whole(next_number)}" if short else number(value, 6)
 
 
 def _nearest_columns(file: ModelFile, rows: CompleteRows, margins: Margin) -> tuple[list[dict[str, Any]], Floats]:
@@ -135,8 +130,8 @@ def _nearest_columns(file: ModelFile, rows: CompleteRows, margins: Margin) -> tu
     for place, distances in zip(rows.numbers.tolist(), distance, strict=True):
         shares = [(distances[j] / std[j] if std[j] > 0 else math.inf, j) for j in used]
         share, nearest = min(shares, default=(math.inf, 0))
-        near = math.isfinite(share)
-        name, value = (file.network.names[nearest], _finite(distances[nearest])) if near else (None, None)
+        near = math.isfinite(share) and math.isfinite(distances[nearest])
+        name, value = (file.network.names[nearest], float(distances[nearest])) if near else (None, None)
         lines.append({"row": place, "column": name, "distance": value})
         nearness.append(float(share))
     return lines, np.array(nearness)
@@ -172,7 +167,7 @@ def _show_nearest(lines: list[dict[str, Any]], nearness: Floats, linear: bool) -
 
 _change_options = grouped(
     click.option(
-        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 per spread unless told."
+        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column [default: 1 per spread]."
     ),
     click.option("--fewest", is_flag=True, help="Change as few columns as possible, whatever they cost."),
     click.option(
@@ -182,7 +177,7 @@ _change_options = grouped(
     click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
-    click.option("--fill-missing", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
+    click.option("--fill-missing", is_flag=True, help="Let missing values of the row be filled in."),
 )
 
 

@@ -25,7 +25,7 @@ from bgn.model_rows import DataFile
 @missing_values_option
 @json_option
 def check(data: str, target: str | None, task: str | None, as_json: bool, **form: Any) -> None:
-    """Look at DATA before a fit: its columns, their kinds, gaps and ranges, and what may be wrong with them.
+    """Look at DATA before a fit: its columns, their kinds, missing values and ranges, and what may be wrong with them.
 
     \b
     bgn check houses.csv

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.options import class_option, json_option, model_and_data, one_of, open_data, reads_data, rows_option
+from bgn.cli.options import class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.prove import check_no_class, output_of, score_name
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
@@ -19,16 +19,16 @@ from bgn.inputs.errors import InputError, check_there
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, with_positive_second
 from bgn.model.schema import category_name
-from bgn.model.step import Bools, Floats
-from bgn.model_rows import DataFile, ModelRows
+from bgn.model.step import Floats
+from bgn.model_rows import DataFile
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
 from bgn.show.labels import cell, term_labels
 from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
-    from bgn.explain.compare import Comparison
     from bgn.explain.effects import Effect
+    from bgn.explain.importance import Comparison
     from bgn.explain.shap import Explanation
 
 _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves behind
@@ -37,7 +37,7 @@ _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
 @class_option
-@click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
+@click.option("--background", help="File of rows to compare with, all of it [default: the rows of DATA].")
 @rows_option
 @json_option
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
@@ -51,7 +51,7 @@ def explain(
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
     the mean prediction in that row. The mean is over the rows of --background, or of DATA. Of the file that the model
-    was fitted to, the rows that were set aside are averaged over, unless --rows or --out is given. With classes what
+    was fitted to, the test rows are averaged over, unless --rows or --out is given. With classes what
     is explained is a score, since scores add up: the log-odds of the second of two classes, the score of the class
     predicted in a row, or of --class.
 
@@ -68,7 +68,7 @@ def explain(
         explained = rows.only(which, "test" if out is None else "all").X
     elif rows.test is not None:
         train, test = (bool(chosen[rows.chosen(row)][0]) for chosen in (rows.train, rows.test))
-        note(f"row {row} was {'set aside and ' * test}{'not ' * (not train)}learnt from.")
+        note(f"row {row} is {'a training row' if train else 'a test row' if test else 'no training row'}.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise InputError(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
@@ -260,8 +260,13 @@ def compare(
         first, second = (decode_rows(network, rows) for rows in tables)
         comparison = bgn.compare_tables(network, first, second, names=(data.name, other), output=output)
     else:
-        assert groups is not None
-        comparison = _compare_groups(file, data, groups, between, output)
+        grouped = data.complete_rows(file, labelled_by=groups)
+        of_rows = [None if label is None else str(label) for label in grouped.labels.tolist()]
+        table = decode_rows(network, grouped.X)
+        try:
+            comparison = bgn.compare_groups(network, table, of_rows, between=between, output=output)
+        except ValueError as error:
+            raise InputError(str(error).replace("between must", "--between must")) from None
     if as_json:
         show_json(comparison.as_dict())
         return
@@ -273,26 +278,3 @@ def compare(
     parts = comparison.parts(labels, "terms" if terms else "columns")
     lines = [[name, signed(value)] for name, value in parts]
     show_columns([*lines, ["gap", signed(comparison.difference, 6)]], left=1)
-
-
-def _compare_groups(
-    file: ModelFile, data: DataFile, column: str, between: tuple[str, str] | None, output: int | None
-) -> Comparison:
-    """Compare the rows of two groups, which a column names."""
-    rows, complete, labels = list[Floats](), list[Bools](), list[str | None]()
-    for _, table, prepared in ModelRows(file, open_data(data), [column], form=data.form, note=note).blocks():
-        rows.append(prepared.X)
-        complete.append(prepared.complete)
-        labels += [None if value is None else str(value) for value in table.column(column).to_pylist()]
-    X = np.concatenate(rows) if rows else np.empty((0, file.network.n_inputs))
-    whole: Bools = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
-    if not whole.any():
-        raise InputError(f"{data.name} has no complete row.")
-    if not whole.all():
-        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
-    kept = [label for label, usable in zip(labels, whole, strict=True) if usable]
-    table = decode_rows(file.network, X[whole])
-    try:
-        return bgn.compare_groups(file.network, table, kept, between=between, output=output)
-    except ValueError as error:
-        raise InputError(str(error).replace("between must", "--between must")) from None

@@ -27,7 +27,7 @@ from bgn.whole_file import check_place
 @click.command()
 @click.argument("model", type=click.Path())
 @click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="What to write.")
-@click.option("-o", "--out", help="File to write; standard output unless told, but for onnx and excel.")
+@click.option("-o", "--out", help="File to write [default: standard output, but for onnx and excel].")
 @click.option("--dialect", type=click.Choice(list(DIALECTS)), help="Of SQL.")
 @click.option("--table", help="Of SQL: the table to read.")
 @click.option("--keep", multiple=True, metavar="COL", help="Of SQL: a column to return too; again for more.")

@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 import bgn
 from bgn.cli.options import DatasetName, file_options, grouped, missing_values_option, open_data
@@ -22,7 +21,6 @@ from bgn.inputs.files import OpenedData
 from bgn.inputs.prepare import Choices
 from bgn.inputs.training import TASKS, to_labels
 from bgn.model.categories import RARE
-from bgn.model.schema import Schema
 from bgn.model_rows import DataFile
 from bgn.preparation import MISSING
 from bgn.require import require
@@ -96,7 +94,7 @@ _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
     click.option(
         "--task", type=click.Choice(TASKS),
-        help="What the target is for; words, true and false, and two different whole numbers are classes unless told.",
+        help="What the target is for [default: classes for words, true and false, and two different whole numbers].",
     ),
     click.option(
         "--merge-rare", type=click.IntRange(1), metavar="N",
@@ -105,22 +103,22 @@ _column_options = grouped(
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
     click.option(
-        "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told."
+        "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y [default: ISO 8601]."
     ),
     click.option(
         "--missing", type=click.Choice(MISSING), default="keep", show_default=True,
-        help="What to do with rows that lack a value: gaps are learnt from, unless told otherwise.",
+        help="What to do with rows that lack a value; \"keep\" learns from missing values.",
     ),
     click.option(
         "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
     ),
     click.option(
         "--test", type=FiniteRange(0, 0.9), default=0.2, show_default=True,
-        help="Share of the rows to set aside and judge by.",
+        help="Share of the rows to keep as test rows.",
     ),
     click.option(
         "--key", metavar="COL",
-        help="Set rows aside by this column, equal ones together, and not by their number; it is not learnt from.",
+        help="Choose test rows by this column, equal ones together, and not by their number; it is no input.",
     ),
     click.option("--learn-key", is_flag=True, help="Learn from the column of --key, too."),
 )  # fmt: skip
@@ -128,12 +126,12 @@ _column_options = grouped(
 _growth_options = grouped(
     click.option(
         "--size", type=click.IntRange(1),
-        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper and "
+        help=f"Most terms to keep: small models are easier to read [default: {SIZE}]; with --paper and "
         "--accurate, no limit.",
     ),
     click.option(
         "--max-terms", type=click.IntRange(1),
-        help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
+        help="Most terms of a layer to grow [default: --size]. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),
     click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
@@ -180,7 +178,7 @@ _growth_options = grouped(
     ),
 )  # fmt: skip
 _machine_options = grouped(
-    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
+    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use [default: all cores]."),
     click.option(
         "--stream/--no-stream", default=None,
         help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
@@ -204,7 +202,7 @@ _result_options = grouped(
         "--no-rows", is_flag=True,
         help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
+    click.option("--json", "as_json", is_flag=True, help="Print the card as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no notes."),
 )
 
@@ -222,7 +220,7 @@ def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
     DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in dataset (see bgn data list;
-    housing:averaged picks other columns). Words, dates and gaps are learnt from as they are: [season = winter],
+    housing:averaged picks other columns). Categories, dates and missing values need no preparation: [season = winter],
     [sold month >= 7], [age is missing]. Only --paper and directions other than search take numbers alone: each word is
     then a column of 0 and 1.
 
@@ -254,7 +252,7 @@ def fit(data: str | None, **options: Any) -> None:
     one_hot = (options["direction"] or ("lasso" if options["paper"] else "search")) != "search"
     if one_hot and choices.missing == "keep":
         choices = replace(choices, missing="refuse")
-    from bgn.training_rows import TrainingRequest  # a command starts without numba
+    from bgn.training_rows import TrainingRequest, fit_rows  # a command starts without numba
 
     request = TrainingRequest(
         source, choices, options["test"], options["random_state"], options["units"], key, one_hot
@@ -263,7 +261,13 @@ def fit(data: str | None, **options: Any) -> None:
     for text in () if options["quiet"] else rows.notes:
         note(text)
     started = time.perf_counter()
-    model, kept = _fit_model(rows, options)
+    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
+    model = _make_estimator(rows.classes is not None, options)
+    if options["max_terms"] is None and size is not None:
+        # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
+        model.max_terms = size
+    model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"]))
+    model, kept = fit_rows(model, rows, options["target"], size)
     _write(model, source, kept, time.perf_counter() - started, options)
 
 
@@ -295,29 +299,6 @@ def _open_rows(request: TrainingRequest, options: dict[str, Any]) -> TrainingRow
     if why and not options["quiet"]:
         note(why)
     return Streamed(request) if options["stream"] or why else training_rows(request)
-
-
-def _fit_model(rows: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
-    """Grow a network, and keep the size that is wanted. Also the rows it was fitted to, or some of them."""
-    from bgn.grow.history import choose_size
-
-    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
-    model = _make_estimator(rows.classes is not None, options)
-    if options["max_terms"] is None and size is not None:
-        # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
-        model.max_terms = size
-    kept = rows.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
-    model.set_params(verbose=0)
-    history = model.history_
-    if size is not None and history.best_size > size:
-        narrow = history.paths[history.best_layer][: size + 1]
-        model = model.with_terms(choose_size(narrow, model.select, history.n_validation))
-    schema = _with_raw_columns(model.network_.schema, kept.preparation.schema, options["target"], kept.X)
-    model.history_ = model.history_.with_schema(schema)
-    model.network_ = model.history_.network()
-    if hasattr(model, "intervals_"):
-        model.intervals_ = replace(model.intervals_, network=model.network_)
-    return model, replace(kept, preparation=replace(kept.preparation, schema=schema))
 
 
 def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
@@ -357,20 +338,6 @@ def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
     growth = model.growth or GrowthSettings()
     given = {name: options[name] for name in vars(growth) if options.get(name) is not None}
     return model.set_params(growth=replace(growth, **given)) if given else model
-
-
-def _with_raw_columns(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
-    """Return the columns of a network with how they are read from a raw dataset, what is imputed, and which of 0 and 1
-    stand for a rare category."""
-    columns = []
-    flags = np.asarray(X, np.float64) if any(column.category_of for column in read.columns) else np.empty((0, 0))
-    for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
-        typical = column.typical if other.typical is None else other.typical
-        rare = column.rare if other.category_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
-        columns.append(
-            replace(column, category_of=other.category_of, part_of=other.part_of, typical=typical, rare=rare)
-        )
-    return replace(schema, columns=tuple(columns), target=target)
 
 
 def _write(model: Any, source: OpenedData, rows: TrainingRows, seconds: float, options: dict[str, Any]) -> None:

@@ -54,13 +54,13 @@ def _missing_values(ctx: click.Context, parameter: click.Parameter, value: tuple
 
 
 file_options = grouped(
-    click.option("--sep", help="Separator of a text file; found from its header unless told."),
+    click.option("--sep", help="Separator of a text file [default: found from its header]."),
     click.option(
         "--decimal", multiple=True, metavar="MARK", callback=_marks,
-        help="Decimal mark of a text file, or COL=MARK of a column; the model's, or found from the cells, unless told.",
+        help="Decimal mark of a text file, or COL=MARK of a column [default: the model's, or found from the cells].",
     ),
     click.option("--thousands", multiple=True, metavar="MARK", callback=_marks, help="Mark of thousands, likewise."),
-    click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
+    click.option("--sheet", help="Sheet of an Excel workbook [default: the first]."),
     click.option(
         "--header/--no-header", default=None,
         help="Whether the first row of a file names the columns; without names they are column_1, column_2, ...",
@@ -68,15 +68,15 @@ file_options = grouped(
 )  # fmt: skip
 rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
-    help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
+    help="Of the file that was fitted to: its test rows, its training rows, or all.",
 )  # fmt: skip
-class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
+class_option = click.option("--class", "label", metavar="LABEL", help="The class meant [default: the second of two].")
 missing_values_option = click.option(
     "--missing-values", multiple=True, metavar="WORD", callback=_missing_values,
     help="Word that means a missing value, besides the usual ones (NA, ?, -, unknown, ...); again for more. none, "
     "given first, leaves out the usual ones: by itself only empty cells are missing.",
 )  # fmt: skip
-json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 train_option = click.option(
@@ -85,7 +85,7 @@ train_option = click.option(
     "has no test rows any more.",
 )  # fmt: skip
 size_option = click.option(
-    "--size", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
+    "--size", type=click.IntRange(0), help="Terms of the model, any number it had while it grew (see bgn path)."
 )
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 import bgn
-from bgn.cli.options import grouped, json_option, model_and_data, open_data, reads_data, rows_option
+from bgn.cli.options import grouped, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.arguments import decode_rows
-from bgn.inputs import cells
-from bgn.inputs.errors import InputError, check_there
+from bgn.inputs.errors import InputError
 from bgn.inputs.splits import HeldOut
 from bgn.model_rows import DataFile
 from bgn.persist import ModelFile
@@ -51,11 +50,16 @@ class PageRows:
     def of(cls, file: ModelFile, data: DataFile, which: str | None, key: str | None) -> PageRows:
         """Read a file, and say of which rows the model knows already."""
         why = "the report compares with"
-        rows = data.complete_rows(file, with_target=True)
+        from bgn.report.controls import SEPARATOR  # a command starts without what it does not need
+
+        rows = data.complete_rows(file, with_target=True, labelled_by=key)
         y = rows.target(why)
         chosen = rows.for_evaluation(which)
-        numbers = rows.numbers.tolist()
-        names = dict(zip(numbers, _row_names(data, numbers, key), strict=True))
+        names = {number: str(number) for number in rows.numbers.tolist()}
+        for number, label in zip(rows.numbers.tolist(), rows.labels.tolist(), strict=False):
+            whole = isinstance(label, float) and label.is_integer()
+            written = "" if label is None else str(int(label)) if whole else clean(str(label), 60)
+            names[number] += f"{SEPARATOR}{written}"
         of_chosen = [names[number] for number in chosen.numbers.tolist()]
         evaluation = {"X": decode_rows(file.network, chosen.X), "y": chosen.target(why), "names": of_chosen}
         if rows.test is not None and chosen.test is not None and chosen.test.all() and not rows.test.all():
@@ -70,28 +74,12 @@ class PageRows:
         return cls(evaluation, rows.all_training if chosen.test.any() else file.held_out)
 
 
-def _row_names(data: DataFile, numbers: list[int], key: str | None) -> list[str]:
-    """Return what rows are called: their number in the file, and their key where one is named."""
-    from bgn.report.controls import SEPARATOR  # a command starts without what it does not need
-
-    if key is None:
-        return list(map(str, numbers))
-    opened = open_data(data)
-    check_there([key], opened.table.names, f"--key: {data.name}")
-    keys = list[str]()
-    for block in opened.table.blocks([key]):
-        for value in cells.plain(block.column(key)).to_pylist():
-            whole = isinstance(value, float) and value.is_integer()
-            keys.append("" if value is None else str(int(value)) if whole else clean(str(value), 60))
-    return [f"{number}{SEPARATOR}{keys[number - 1]}" for number in numbers]
-
-
 @model_and_data
 @click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
 @_page_options
 @click.option(
     "--start-rows", type=click.IntRange(0), metavar="N",
-    help="Most rows of DATA in the page, those with the largest errors first; as many as fit unless given.",
+    help="Most rows of DATA in the page, those with the largest errors first [default: as many as fit].",
 )  # fmt: skip
 @json_option
 @reads_data
@@ -101,8 +89,8 @@ def report(
 ) -> None:  # fmt: skip
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
-    Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise; where
-    rows judge that were learnt from, the page says so. The page contains rows of DATA, with the columns that the model
+    Of the file that the model was fitted to, the test rows evaluate it, unless --rows says otherwise; where
+    training rows evaluate it, the page says so. The page contains rows of DATA, with the columns that the model
     uses, and says how many: leave them out with --no-rows before the page goes to strangers.
 
     \b
@@ -128,7 +116,7 @@ def report(
 @model_and_data
 @_page_options
 @click.option("--save", metavar="FILE", help="The file that edited models are written to; without it, downloads alone.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; any free one unless told.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at [default: any free one].")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; others can reach it unless local."
 )

@@ -29,7 +29,7 @@ _MOST_CLASSES = 20  # of a confusion matrix that is printed
 
 
 @model_and_data
-@click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
+@click.option("-o", "--out", help="CSV, TSV or Parquet file to write [default: standard output].")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
 @click.option("--proba", is_flag=True, help="Write the probability of every class beside the predicted one.")
 @click.option(
@@ -63,7 +63,16 @@ def predict(
     if twice := [name for name in made if name in keep]:
         raise InputError(f"--keep {twice[0]} would name two columns alike; rename that column first.")
     if interval is not None:
-        _check_intervals(file)
+        intervals = file.intervals
+        if intervals is None:
+            raise InputError(
+                "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with "
+                "some to validate on."
+            )
+        if intervals.network != file.network:
+            raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
+        if not intervals.folds and set(intervals.calibrations) != {None}:
+            raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
     opened, binary = open_data(data), out is not None and out.lower().endswith((".parquet", ".pq"))
     kinds = {name: _copied_type(name, opened.table.types.get(name, pa.string()), binary) for name in keep}
     recognizer, target = Recognizer(file.held_out, opened.table.names), file.network.target_name
@@ -108,19 +117,6 @@ def _new_columns(file: ModelFile, proba: bool, interval: float | None) -> dict[s
     shares = {f"probability of {category_name(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
     return {"prediction": pa.array(list(classes)).type, **sets, **shares}
-
-
-def _check_intervals(file: ModelFile) -> None:
-    """Refuse intervals where the model file has none, or those of groups."""
-    if file.intervals is None:
-        raise InputError(
-            "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some to "
-            "validate on."
-        )
-    if file.intervals.network != file.network:
-        raise InputError("--interval: the model has intervals at its own size only; leave out --size.")
-    if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
-        raise InputError("--interval: the model's intervals are made for groups; ask for them in Python.")
 
 
 def _copied_type(name: str, kind: pa.DataType, binary: bool) -> pa.DataType:
@@ -178,7 +174,7 @@ def _predict_columns(
 @model_and_data
 @click.option(
     "--threshold", type=click.FloatRange(0, 1),
-    help="Of two classes, the probability of the second above which it is said; 0.5 unless told.",
+    help="Of two classes, the probability of the second above which it is predicted [default: 0.5].",
 )  # fmt: skip
 @rows_option
 @json_option
@@ -186,7 +182,7 @@ def _predict_columns(
 def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: str | None, as_json: bool) -> None:
     """Say how well a saved MODEL predicts the rows of DATA, which must have the target.
 
-    Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
+    Of the file that the model was fitted to, the test rows are evaluated, unless --rows says otherwise. For
     classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
     class was taken for which. For regression: R2, mean squared error and its root, mean absolute error, with theirs.
 
@@ -220,4 +216,4 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         titles = [quote_category(name, 24) for name in names]
         lines = [[title, *map(str, row)] for title, row in zip(titles, counts, strict=True)]
         show()
-        show_columns([["is \\ said", *titles], *lines], left=1)
+        show_columns([["actual \\ predicted", *titles], *lines], left=1)

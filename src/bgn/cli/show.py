@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import click
 import numpy as np
@@ -14,12 +13,9 @@ from bgn.cli.prove import check_no_class, range_text
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
-from bgn.model.network import Network
-from bgn.model.readings import Cases, Choice, Count, ReadTerm, outputs_of, swap_classes, with_positive_second
-from bgn.model.schema import category_name
-from bgn.persist import ModelFile, read
-from bgn.persist.network import ends_out
-from bgn.summary import STOP_REASONS
+from bgn.model.readings import outputs_of, swap_classes, with_positive_second
+from bgn.persist import read
+from bgn.summary import STOP_REASONS, describe_model
 from bgn.text import people
 
 _SECONDS = 2.0  # to prove how far predictions go
@@ -31,7 +27,7 @@ _LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
 @click.option("--latex", is_flag=True, help="As LaTeX (amsmath).")
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 @click.option("--html", is_flag=True, help="As an HTML table.")
-@click.option("--json", is_flag=True, help="Everything about the model, for machines.")
+@click.option("--json", is_flag=True, help="Print everything about the model as JSON.")
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
 @class_option
 @size_option
@@ -58,96 +54,13 @@ def show_model(model: str, digits: int | None, label: str | None, size: int | No
         elif not number:
             network = swap_classes(network)
     if chosen == ["json"]:
-        show_json(_describe(replace(file, network=network), digits))
+        show_json(describe_model(replace(file, network=network), digits))
         return
     written = bgn.as_terms(network)
     show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
     if not chosen and not several:
         percent, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
         note(f"{'probabilities' if percent else 'predictions'} lie {range_text(ends, percent)}; see bgn certify.")
-
-
-def _describe(file: ModelFile, digits: int | None) -> dict[str, Any]:
-    """Return everything about a model in plain types; of several classes, the terms of each."""
-    network, outputs = file.network, outputs_of(file.network)
-    if len(outputs) > 1:
-        labels = map(category_name, network.schema.classes or ())
-        terms: dict[str, Any] = {"classes": dict(zip(labels, map(_terms, outputs), strict=True))}
-        reach = None
-    else:
-        terms, reach = _terms(network), bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
-    return {
-        "equation": bgn.equation(network, digits=digits, units=file.units),
-        **terms,
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "categories": None if column.categories is None else list(column.categories),
-                "ordered": column.ordered,
-                "unit": column.unit,
-                "typical": column.typical,
-            }
-            for column in network.schema.columns
-        ],
-        "feature_names": list(network.names),
-        "features_used": [network.names[column] for column in network.features_used],
-        "target": network.target_name,
-        "extremes": reach,
-        "n_terms": sum(network.widths) + len(network.linear),
-        "n_parameters": network.n_parameters,
-        "units": dict(file.units),
-        "figures": file.figures,
-        "settings": file.settings,
-        "library": file.library,
-    }
-
-
-def _terms(network: Network) -> dict[str, Any]:
-    """Return what one output is added up from, in plain types."""
-
-    def choice(one: Choice) -> dict[str, Any]:
-        return {"column": one.column, "values": list(one.values), "missing": one.missing}
-
-    def count(of: Count | None) -> dict[str, Any] | None:
-        return None if of is None else {"at_least": of.least, "of": list(map(choice, of.choices))}
-
-    def reading(of: Cases | Count | None) -> dict[str, Any]:
-        """Thresholds of a number by what other columns hold, or how many of some choices must hold."""
-        cases = choices = None
-        if isinstance(of, Cases):
-            cases = [{"relation": case.relation, "threshold": float(case.threshold), "required": count(case.required)}
-                     for case in of.cases]  # fmt: skip
-        if isinstance(of, Count):
-            choices = count(of)
-        return {"cases": cases, "choices": choices, "sufficient": count(getattr(of, "sufficient", None))}
-
-    def rule(term: ReadTerm) -> dict[str, Any]:
-        conditions = [
-            {
-                "columns": list(condition.columns),
-                "coefficients": list(condition.coefficients),
-                "relation": condition.relation,
-                "threshold": condition.threshold,
-                "missing": condition.missing,
-                "missing_as": None if condition.missing_as is None else list(condition.missing_as),
-                **reading(condition.reading),
-            }
-            for condition in term.conditions
-        ]
-        if len(conditions) == 1:
-            return {"coef": term.weight, **conditions[0]}
-        return {"coef": term.weight, "holds_if": "any" if term.any_holds else "all", "conditions": conditions}
-
-    terms = bgn.as_terms(network)
-    return {
-        "intercept": float(terms.intercept[0]),
-        "terms": [*map(rule, terms.rules)],
-        "linear": [
-            {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
-            for term in terms.linear if term.linear is not None
-        ],
-    }
 
 
 @click.command()

@@ -81,10 +81,6 @@ raw_option = click.option(
 def without_formulas(texts: pa.Array | pa.ChunkedArray) -> tuple[Any, int]:
     """Return texts of which none is a formula to a spreadsheet, and how many had to be changed.
 
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from bgn.cli.terminal import without_formulas
     >>> texts, changed = without_formulas(pa.array(["=1+1", "-3.5", "-", "-a", None, "'=x", "b"]))
     >>> texts.to_pylist(), changed
     (["'=1+1", '-3.5', '-', "'-a", None, "''=x", 'b'], 3)

@@ -19,13 +19,13 @@ from bgn.whole_file import whole_file
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False), default="bgn-tutorial")
 @click.option("--no-pause", is_flag=True, help="Do not wait for a key; nor does it where nobody types.")
-@click.option("--json", "as_json", is_flag=True, help="Only the commands and why one would type them, for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print the commands and why one would type them as JSON.")
 @click.pass_context
 def tutorial(ctx: click.Context, folder: str, no_pause: bool, as_json: bool) -> None:
     """Walk through a table that comes with scikit-learn, from a first look to a report: ten commands, run for you.
 
     569 breast tumours, ten measurements of each (the largest values that were seen), and whether they were malignant.
-    The files are written to FOLDER, bgn-tutorial unless told.
+    The files are written to FOLDER [default: bgn-tutorial].
 
     \b
     bgn tutorial
@@ -37,7 +37,16 @@ def tutorial(ctx: click.Context, folder: str, no_pause: bool, as_json: bool) -> 
         show_json([{"why": why.replace("\n", " "), "command": join(("bgn", *command))} for why, command in lessons])
         return
     place.mkdir(parents=True, exist_ok=True)
-    _write_patients(place / "patients.csv")
+    from sklearn.datasets import load_breast_cancer
+
+    table = load_breast_cancer()
+    chosen = [j for j, name in enumerate(table.feature_names) if name.startswith("worst")]
+    diagnoses = np.array(["malignant", "benign"])[table.target]
+    lines = [",".join([*(str(table.feature_names[j]) for j in chosen), "diagnosis"])]
+    lines += [",".join([*(f"{value:.6g}" for value in row[chosen]), diagnosis])
+              for row, diagnosis in zip(table.data, diagnoses, strict=True)]  # fmt: skip
+    with whole_file(place / "patients.csv") as stream:
+        stream.write("\n".join([*lines, ""]).encode())
     show(f"569 breast tumours, ten measurements of each, are now in {place / 'patients.csv'}.")
     for number, (why, command) in enumerate(lessons, 1):
         show(f"\n{number}. {why}\n\n$ {join(('bgn', *command))}\n")
@@ -74,20 +83,6 @@ def _lessons(folder: Path) -> list[tuple[str, tuple[str, ...]]]:
         ("The same predictions where the rows are.",
          ("export", model, "--to", "sql", "--table", "patients", "-o", program)),
     ]  # fmt: skip
-
-
-def _write_patients(path: Path) -> None:
-    """Write the ten largest measurements and the diagnosis as CSV."""
-    from sklearn.datasets import load_breast_cancer
-
-    table = load_breast_cancer()
-    chosen = [j for j, name in enumerate(table.feature_names) if name.startswith("worst")]
-    diagnoses = np.array(["malignant", "benign"])[table.target]
-    lines = [",".join([*(str(table.feature_names[j]) for j in chosen), "diagnosis"])]
-    lines += [",".join([*(f"{value:.6g}" for value in row[chosen]), diagnosis])
-              for row, diagnosis in zip(table.data, diagnoses, strict=True)]  # fmt: skip
-    with whole_file(path) as stream:
-        stream.write("\n".join([*lines, ""]).encode())
 
 
 _HOW = {

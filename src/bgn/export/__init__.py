@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bgn.export as exports
 from bgn.require import lazy_names
@@ -53,8 +53,7 @@ class Target:
     @property
     def write(self) -> Callable[..., str | bytes]:
         """The function."""
-        found: Callable[..., Any] = getattr(exports, self.function)
-        return found
+        return getattr(exports, self.function)  # type: ignore[no-any-return]
 
 
 TARGETS: dict[str, Target] = {

@@ -49,23 +49,31 @@ def describe(
     style, units = Text() if style is None else style, units or {}
     if isinstance(condition, ReadCondition):
         return _Wording(condition, terms, style, units).whole()
+    texts, glue = describe_conditions(condition, terms, style, units)
+    return style.prose(f" {glue} ").join(texts)
+
+
+def describe_conditions(
+    condition: ReadTerm, terms: Terms, style: Text, units: Mapping[str, str]
+) -> tuple[list[str], str]:
+    """Write the conditions of a rule one by one, and what stands between them: "and" or "or"."""
     glue, other = ("or", "and") if condition.any_holds else ("and", "or")
     texts, rest = [], list(condition.conditions)
     while rest:
         first, *rest = rest
         others = () if condition.any_holds else rest
         second = next((part for part in others if _bound_from_both_sides(first, part)), None)
-        words = _Wording(first, terms, style, units)
+        wording = _Wording(first, terms, style, units)
         if second is None:
-            text, plain = words.whole(), _Wording(first, terms, Text(), {}).whole()
+            text, plain = wording.whole(), _Wording(first, terms, Text(), {}).whole()
         else:
             rest.remove(second)
-            text, plain = words.between(second), _Wording(first, terms, Text(), {}).between(second)
+            text, plain = wording.between(second), _Wording(first, terms, Text(), {}).between(second)
         # Brackets where "and" and "or" would be misread; what is in quotation marks and braces is one thing.
         mixed = re.search(rf" {other} |, ", re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\{[^}]*\}', "", plain))
         several = len(condition.conditions) > 1 and (rest or texts)
         texts.append(style.prose("(") + text + style.prose(")") if mixed and several else text)
-    return style.prose(f" {glue} ").join(texts)
+    return texts, glue
 
 
 def _bound_from_both_sides(first: ReadCondition, second: ReadCondition) -> bool:
@@ -114,14 +122,14 @@ class _Wording:
         low, high = sorted((self.condition, other), key=lambda condition: condition.relation[0] == "<")
         style, sides = self.style, []
         for condition in (low, high):
-            words = replace(self, condition=condition)
+            wording = replace(self, condition=condition)
             assert isinstance(condition.reading, Cases)
             case = condition.reading.cases[0]
-            sides.append((words, case.relation, words._threshold(case.relation, case.threshold)))
-        (words, below, least), (_, above, most) = sides
-        name = style.name(words._name(words.condition.columns[0]))
-        text = f"{least} {style.relations[MIRRORED[below]]} {name} {style.relations[above]} {most}"
-        seen = words.condition.columns[0] not in self.terms.complete
+            sides.append((wording, case.relation, wording._threshold(case.relation, case.threshold)))
+        (wording, low_relation, least), (_, high_relation, most) = sides
+        name = style.name(wording._name(wording.condition.columns[0]))
+        text = f"{least} {style.relations[MIRRORED[low_relation]]} {name} {style.relations[high_relation]} {most}"
+        seen = wording.condition.columns[0] not in self.terms.complete
         missing = low.holds_if_missing and high.holds_if_missing and seen
         return text + style.prose(" or ") + name + style.prose(" is missing") if missing else text
 
@@ -475,12 +483,11 @@ def bounds(terms: Terms, style: Text | None = None) -> str:
     'A sum below 0 counts as 0, one above 1.2 as 1.2.'
     """
     style, (low, high) = style or Text(), terms.bounds or (-math.inf, math.inf)
-    below, above = (style.number(whole(end)) if math.isfinite(end) else "" for end in (low, high))
-    if below and above:
-        more = [style.prose(", one above "), above, style.prose(" as "), above, style.prose(".")]
-        return "".join([style.prose("A sum below "), below, style.prose(" counts as "), below, *more])
-    side, end = ("below", below) if below else ("above", above)
-    return "".join([style.prose(f"A sum {side} "), end, style.prose(" counts as "), end, style.prose(".")]) * bool(end)
+    least, most = (style.number(whole(end)) if math.isfinite(end) else "" for end in (low, high))
+    first = [style.prose("A sum below "), least, style.prose(" counts as "), least] * bool(least)
+    start, middle = (", one above ", " as ") if least else ("A sum above ", " counts as ")
+    second = [style.prose(start), most, style.prose(middle), most] * bool(most)
+    return "".join([*first, *second, style.prose(".")]) if first or second else ""
 
 
 def _names_missing(condition: ReadCondition, terms: Terms) -> bool:

@@ -181,9 +181,9 @@ def rounding_note(terms: Terms, shorter: Terms, digits: int, rows: Any = None) -
 
     pairs = zip(numbers(terms), numbers(shorter), strict=True)
     most = float(sum_of(EXACT.abs(EXACT.subtract(before, after)) for before, after in pairs))
-    slopes = ", slopes aside" if shorter.linear != terms.linear else ""
+    linear = ", linear terms aside" if shorter.linear != terms.linear else ""
     return (
-        f"{rounded}sums differ by up to {_round_up(most)}{slopes}, and rows near a threshold may be answered otherwise."
+        f"{rounded}sums differ by up to {_round_up(most)}{linear}, and rows near a threshold may be answered otherwise."
     )
 
 

@@ -67,7 +67,7 @@ class Scorecard:
         return self.terms.classes
 
     @property
-    def questions(self) -> tuple[str, ...]:
+    def rules(self) -> tuple[str, ...]:
         """The rules in words, in the order of `points`."""
         return tuple(describe(term, self.terms, Text()) for term in self.terms.rules)
 
@@ -196,7 +196,7 @@ class Scorecard:
         """
         columns = list(self.classes) or ["points if yes"]
         frame = require("pandas", extra="cli").DataFrame(self.lines(), columns=columns)
-        frame.insert(0, "question", ["always"] * bool(self.classes) + list(self.questions))
+        frame.insert(0, "question", ["always"] * bool(self.classes) + list(self.rules))
         return frame
 
 

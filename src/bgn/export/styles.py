@@ -10,15 +10,15 @@ from typing import ClassVar, NamedTuple
 
 from bgn.text import quote_category, quote_name
 
-_WIDEST = 30  # letters of an amount, beyond which amounts do not stand in a column
+_WIDEST = 30  # letters of an weight, beyond which weights do not stand in a column
 
 
 @dataclass(frozen=True)
 class Written:
     """The parts of an equation, already written in one format.
 
-    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions;
-    `notes` say what gaps count as and what was rounded, if anything.
+    `lines` holds a sign, an weight and what it is multiplied by; `hidden` names of conditions and the conditions;
+    `notes` say what missing values count as and what was rounded, if anything.
     """
 
     target: str
@@ -38,9 +38,9 @@ class Text:
         """Write the name of a column or of the target."""
         return self._named(quote_name(name))
 
-    def category(self, word: str) -> str:
+    def category(self, category: str) -> str:
         """Write a category or a class."""
-        return self._named(quote_category(word))
+        return self._named(quote_category(category))
 
     def _named(self, written: str) -> str:
         """Write what is quoted where it must be."""
@@ -55,11 +55,11 @@ class Text:
         return written
 
     def product(self, coefficient: str, name: str) -> str:
-        """Write a summand of a question."""
+        """Write a summand of a condition."""
         return f"{coefficient} {name}"
 
     def case(self, written: str) -> str:
-        """Write one of several cases of a question, best kept on a line."""
+        """Write one of several cases of a condition, best kept on a line."""
         return written
 
     def factor(self, condition: str) -> str:
@@ -75,11 +75,11 @@ class Text:
         lines = [f"{name} = {self.factor(condition)}" for name, condition in parts.hidden]
         if lines:
             lines.append("")
-        widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
+        widest = max(len(parts.base), *(len(weight) for _, weight, _ in parts.lines), 0)
         widest = widest if widest <= _WIDEST else 0
         lines.append(f"{parts.target} = {parts.base:>{widest}}")
         margin = " " * len(parts.target)
-        lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]
+        lines += [f"{margin} {sign} {weight:>{widest}} {factor}" for sign, weight, factor in parts.lines]
         return "\n".join([*lines, *parts.notes])
 
 
@@ -134,8 +134,8 @@ class Html(Text):
         rows = [f"{figure.format('transparent', name + ' =')}{cell}{text}</td>" for name, text in parts.hidden]
         rows.append(f"{figure.format('currentColor', parts.base)}{cell}always</td>")
         rows += [
-            f"{figure.format(color(i), f'{sign} {amount}')}{cell}{factor}</td>"
-            for i, (sign, amount, factor) in enumerate(parts.lines)
+            f"{figure.format(color(i), f'{sign} {weight}')}{cell}{factor}</td>"
+            for i, (sign, weight, factor) in enumerate(parts.lines)
         ]
         rows += [f"<td></td>{cell}{note}</td>" for note in parts.notes]
         body = "".join(f'<tr style="background:none">{row}</tr>' for row in rows)
@@ -181,7 +181,7 @@ class Latex(Text):
     def whole(self, parts: Written) -> str:
         lines = [f"{name} &= {self.factor(condition)}" for name, condition in parts.hidden]
         lines.append(f"{parts.target} &= {parts.base}")
-        lines += [rf"&\quad {{}} {sign} {amount} \cdot {factor}" for sign, amount, factor in parts.lines]
+        lines += [rf"&\quad {{}} {sign} {weight} \cdot {factor}" for sign, weight, factor in parts.lines]
         lines += [rf"&\quad {note}" for note in parts.notes]
         return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
 
@@ -212,7 +212,7 @@ class Markdown(Text):
         if lines:
             lines.append("")
         lines += [f"| {parts.target} | |", "|---:|:---|", f"| {parts.base} | always |"]
-        lines += [f"| {sign} {amount} | {factor} |" for sign, amount, factor in parts.lines]
+        lines += [f"| {sign} {weight} | {factor} |" for sign, weight, factor in parts.lines]
         lines += [line for note in parts.notes for line in ("", note)]
         return "\n".join(lines)
 
@@ -249,7 +249,7 @@ def _text_table(head: Cells, rows: Sequence[Cells]) -> str:
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
     for first, *others in (head, *rows):
-        cells = [f"{each:>{width}}" for each, width in zip(others, widths[1:], strict=True)]
+        cells = [f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
         lines.append("  ".join([f"{first:<{widths[0]}}", *cells]))
     return "\n".join(lines)
 
@@ -269,7 +269,7 @@ def _html_table(head: Cells, rows: Sequence[Cells]) -> str:
     cell = '<{0} style="text-align:{1};padding:2px 8px">{2}</{0}>'
     sides = ("left", *("right" for _ in head[1:]))
     cells = [
-        "".join(cell.format(tag, side, each) for side, each in zip(sides, row, strict=True))
+        "".join(cell.format(tag, side, text) for side, text in zip(sides, row, strict=True))
         for tag, row in zip(("th", *("td" for _ in rows)), (head, *rows), strict=True)
     ]
     body = "".join(f'<tr style="background:none;border-bottom:1px solid #8888">{row}</tr>' for row in cells)

@@ -41,7 +41,6 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def refuse_dates(dtype: Any, name: str = "y") -> None:
-    """Refuse targets or weights whose dtype is one of dates."""
     if getattr(dtype, "kind", "") in ("m", "M"):
         raise ValueError(f"{name} holds dates or durations. Turn them into numbers, for instance days since the first.")
 
@@ -81,7 +80,10 @@ def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     values = to_array(values)
     refuse_dates(getattr(values, "dtype", None), name)
     refuse_masked(values, name)
-    floats = np.asarray(values, dtype=np.float64, order="C")
+    try:
+        floats = np.asarray(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold one number per row of X; {error}.") from None
     if floats.shape != (rows,):
         raise ValueError(f"{name} must have one entry per row of X ({rows}); got shape {floats.shape}.")
     if not np.isfinite(floats).all():
@@ -144,7 +146,6 @@ class Classes:
         return codes
 
     def weighted(self, codes: Floats, weight: Any) -> Any:
-        """Return row weights with those of the classes."""
         if self.weights is None:
             return weight
         own = np.array(self.weights)[codes.astype(np.intp)]
@@ -178,7 +179,6 @@ def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
 
 
 def _one_per_row(y: Any) -> Any:
-    """Return labels as one value per row."""
     y = to_array(y)
     if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
         has_text = isinstance(y, Iterable) and any(isinstance(label, str) for label in y)
@@ -269,22 +269,12 @@ FEW_VALUES, MANY_ROWS = 10, 100
 
 
 def may_be_classes(values: Collection[float], rows: int) -> bool:
-    """Return whether the different values of a target of numbers are as few as those of classes.
-
-    Examples
-    --------
-    >>> from bgn.inputs.target import may_be_classes
-    >>> may_be_classes([0, 1], 2), may_be_classes([1, 2, 3], 100), may_be_classes([1, 2, 3], 99)
-    (True, True, False)
-    >>> may_be_classes([0.5, 1, 2], 200), may_be_classes(range(11), 1000)
-    (False, False)
-    """
+    """Return whether the different values of a target of numbers are as few as those of classes."""
     few = 2 <= len(values) <= FEW_VALUES and (len(values) == 2 or rows >= MANY_ROWS)
     return few and all(float(value).is_integer() for value in values)
 
 
 def few_numbers(values: Collection[float]) -> str:
-    """Describe a target of a few whole numbers."""
     return f"{len(values)} different whole numbers ({', '.join(f'{value:.0f}' for value in sorted(values))})"
 
 
@@ -296,14 +286,7 @@ def tally(block: Any) -> tuple[list[Any], int]:
 
 
 def few_values(tallies: Iterable[tuple[list[Any], int]]) -> str:
-    """Describe a target whose values may be classes; of many blocks no more are read than needed.
-
-    Examples
-    --------
-    >>> from bgn.inputs.target import few_values, tally
-    >>> few_values([tally([0, 1, 1]), tally([2, 0] * 50)]), few_values([tally([0.5, 1])])
-    ('3 different whole numbers (0, 1, 2)', '')
-    """
+    """Describe a target whose values may be classes; of many blocks no more are read than needed."""
     distinct, rows = set[float](), 0
     for values, size in tallies:
         distinct.update(values)

@@ -25,18 +25,9 @@ _MOST_SHOWN = 6  # columns, and texts of each, that a note names
 
 @dataclass(frozen=True)
 class FileReading:
-    """How a table was read.
+    """How a table was read: what :class:`bgn.preparation.Preparation` keeps, and what a user may want to know.
 
-    Parameters
-    ----------
-    decimal, written, missing_values
-        As :class:`bgn.preparation.Preparation` keeps them.
-    notes : tuple of str
-        What a user may want to know.
-    problems : mapping of str
-        What only the user can decide, by column.
-    header : bool, optional
-        Whether the first row names the columns, where the user has said so.
+    `problems` are what only the user can decide, by column; `header` is what the user has said of the first row.
     """
 
     decimal: str = "."
@@ -161,7 +152,6 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def _missing_notes(missing: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Say which values count as missing, and where."""
     if not missing:
         return []
     most, notes = sorted(missing, key=lambda name: -sum(missing[name].values()))[:_MOST_SHOWN], []
@@ -180,12 +170,7 @@ def _missing_notes(missing: Mapping[str, Mapping[str, int]]) -> list[str]:
 class DoubtfulColumns:
     """The columns of a text file of which more must be known than a cell says.
 
-    Parameters
-    ----------
-    separator : str
-        Of the file.
-    decimal : str, optional
-        The decimal mark, if a user gave one for all columns.
+    `separator` is that of the file, `decimal` the decimal mark, if a user gave one for all columns.
     """
 
     separator: str
@@ -271,7 +256,6 @@ class DoubtfulColumns:
         return str(values[place].as_py()), [column[place].as_py() for column in numbers]
 
     def _ask(self, name: str, ways: Sequence[Numerals]) -> str:
-        """Say in which ways a column can be read, and how to choose one."""
         cell, numbers = self._examples(ways)
         choices = []
         for way, number in zip(ways, numbers, strict=True):

@@ -70,8 +70,6 @@ class TimePart:
     >>> from bgn.model.dates import TimePart
     >>> [TimePart("sold", "month").name, TimePart("sold", "days", "2006-01-15").name, TimePart("took", "duration").name]
     ['sold month', 'sold, days since 2006-01-15', 'took (days)']
-    >>> TimePart("opens", "time").name, TimePart("opens", "time").written(8.5)
-    ('opens (hours)', '08:30')
     """
 
     raw: str
@@ -105,8 +103,8 @@ class TimePart:
         >>> from bgn.model.dates import TimePart
         >>> [TimePart("sold", "days", "2006-01-15").written(days) for days in (31.0, 0.75)]
         ['2006-02-15', '2006-01-15 18:00']
-        >>> TimePart("sold", "month").written(4.0), TimePart("sold", "hour").written(18.5)
-        ('April', '18:30')
+        >>> TimePart("sold", "month").written(4.0), TimePart("opens", "time").written(8.5)
+        ('April', '08:30')
         """
         names = _NAMES.get(self.part, ())
         if value in range(1, len(names) + 1):
@@ -122,10 +120,10 @@ class TimePart:
 
 def _reached(value: float, unit: int, up: bool) -> int:
     """Return the first microsecond that is `value` units or more or, with ``up=False``, the last that is not more."""
-    around = [round(value * unit) + step for step in range(-8, 9)]  # as `of` divides, in floats
+    near = [round(value * unit) + step for step in range(-8, 9)]  # as `of` divides, in floats
     if up:
-        return next(us for us in around if float(us) / unit >= value)
-    return next(us for us in reversed(around) if float(us) / unit <= value)
+        return next(us for us in near if float(us) / unit >= value)
+    return next(us for us in reversed(near) if float(us) / unit <= value)
 
 
 def _clock(us: int) -> str:
@@ -163,7 +161,6 @@ def in_zone(stamps: Stamps, zone: str | None) -> Stamps:
         return stamps
 
     def offset(stamp: np.datetime64) -> int:
-        """Return how many microseconds clocks are ahead of UTC."""
         moment: Any = stamp.item()
         try:
             there = moment.replace(tzinfo=datetime.UTC).astimezone(ZoneInfo(zone))

@@ -20,10 +20,7 @@ _MOST_ROWS = (1 << 31) - 1  # torch counts the entries of a mask in 32 bits
 
 
 def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
-    """Return the predicted value of every row, a float64 tensor beside `X`, or its raw score.
-
-    Scores have the bits that arrays give; so have predictions where they are scores.
-    """
+    """Return the predicted value of every row, a float64 tensor beside `X`, or its raw score, which has equal bits."""
     rows = _rows(network, X)
     intercept, coef, over = network.addends
     total = rows.new_tensor(intercept, dtype=torch.float64).repeat((len(rows), 1))
@@ -38,14 +35,14 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
                 values = some[:, term.column].double()
                 values = torch.minimum(torch.maximum(torch.where(values.isnan(), filled, values), low), high)
             out += torch.outer(values, rows.new_tensor(weights, dtype=torch.float64))
-    found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
-    found = found if network.link == "softmax" else found[:, 0]
+    total = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
+    total = total if network.link == "softmax" else total[:, 0]
     if not scores and network.bounds is not None:
         low, high = network.bounds
-        found = torch.where(found < low, low, torch.where(found > high, high, found))
+        total = torch.where(total < low, low, torch.where(total > high, high, total))
     if scores or network.link == "identity":
-        return found
-    return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)
+        return total
+    return torch.sigmoid(total) if network.link == "logistic" else torch.softmax(total, dim=-1)
 
 
 def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
@@ -74,7 +71,7 @@ def as_floats(values: Tensor, name: str) -> Tensor:
 
 
 def encoded(X: Tensor, schema: Schema) -> Tensor:
-    """Return a table as a network reads it: a category as its number, a category never seen as NaN."""
+    """Return a table as a network reads it: a category as its number, one never seen as NaN."""
     if schema.all_numbers:
         return X
     X = X.double()
@@ -92,16 +89,13 @@ def _rows(network: Network, X: Tensor) -> Tensor:
     """Return a table as the first layer reads it, or say what is wrong with it."""
     rows = encoded(table_of(X, network.n_inputs), network.schema)
     missing, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_missing
-    typical = [column.typical for column in network.schema.columns]
-    bad = rows.isinf().any(dim=0).cpu().numpy() | (missing & refused & np.array([each is None for each in typical]))
-    if bad.any():
-        name = network.names[int(np.flatnonzero(bad)[0])]
-        raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    filled = missing & network.layers[0].refuses_missing & np.array([each is not None for each in typical])
-    if filled.any():
-        rows = rows.clone()
-        for j in np.flatnonzero(filled).tolist():
-            rows[:, j].nan_to_num_(typical[j])
+    typical = np.array([column.typical for column in network.schema.columns], np.float64)  # None is NaN
+    for j in np.flatnonzero(rows.isinf().any(dim=0).cpu().numpy() | (missing & refused & np.isnan(typical))).tolist():
+        raise ValueError(f"X has NaN or infinity in column {network.names[j]!r}; drop or fill those rows first.")
+    filled = np.flatnonzero(missing & network.layers[0].refuses_missing & ~np.isnan(typical)).tolist()
+    rows = rows.clone() if filled else rows
+    for j in filled:
+        rows[:, j].nan_to_num_(float(typical[j]))
     return rows
 
 
@@ -109,14 +103,14 @@ def _fire(network: Network, columns: Tensor, depth: int) -> Tensor:
     """Return the +-1 answers of the last of so many layers, one row per neuron."""
     for layer in network.layers[:depth]:
         answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
-        for row, neuron in zip(answers, layer.neurons, strict=True):
-            if neuron.projection.columns:
-                z = project(columns, neuron.projection)
-                fires = z - neuron.threshold >= 0
-                fires = fires if neuron.missing is None else torch.where(z.isnan(), bool(neuron.missing), fires)
-                row[:] = fires.to(torch.int8) * 2 - 1
+        for row, condition in zip(answers, layer.neurons, strict=True):
+            if condition.columns:
+                z = project(columns, condition.projection)
+                holds = z - condition.threshold >= 0
+                holds = holds if condition.missing is None else torch.where(z.isnan(), bool(condition.missing), holds)
+                row[:] = holds.to(torch.int8) * 2 - 1
             else:
-                row[:] = 1 if neuron.threshold <= 0 else -1
+                row[:] = 1 if condition.threshold <= 0 else -1
         columns = answers
     return columns
 

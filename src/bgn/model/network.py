@@ -780,14 +780,10 @@ class Edit:
 
     Attributes
     ----------
-    what : str
-        The change in words.
-    why : str
-        The expert's reason; empty where none was given.
-    rows : int
-        Rows that it was tried on.
-    changed : int
-        Rows whose prediction changed.
+    what, why : str
+        The change in words, and the expert's reason; empty where none was given.
+    rows, changed : int
+        Rows that it was tried on, and those whose prediction changed.
     decisions : int or None
         Rows whose decision changed, where there is a cutoff.
     before, after : float or None

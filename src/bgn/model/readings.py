@@ -671,18 +671,16 @@ def read(condition: ReadCondition, schema: Schema, complete: Collection[int] = (
         if missing_alone and not numbers:
             groups[0].append((_NO_VALUE,))
     reading: Cases | Count | None = None
+    simplified = False
     # With the inputs by their places, all that follows is the same for columns and conditions of a layer below.
     compact = replace(condition, columns=tuple(range(len(columns))))
     if len(numbers) < 2 and (len(groups) == 1 or prod(map(len, groups)) <= _MOST_COMBINATIONS):
         if numbers:
-            reading = _read_number(compact, columns, groups, numbers[0], seen_missing[numbers[0]])
+            reading, simplified = _read_number(compact, columns, groups, numbers[0], seen_missing[numbers[0]])
         else:
             rows = [[_value_in(group) for group in combination] for combination in product(*groups)]
             holds = compact.holds(np.array(rows) if groups else np.zeros((1, 1)))
             reading = _read_count(holds.reshape([len(own) for own in groups]), groups)
-    simplified = bool(numbers) and (
-        isinstance(reading, Count) or (reading is not None and len(reading.cases) == 1 and bool(reading.counts))
-    )
     return replace(
         condition, reading=None if reading is None else _at_columns(reading, condition.columns),
         simplified=condition.columns[numbers[0]] if simplified else None,
@@ -746,13 +744,16 @@ def _read_count(holds: NDArray[np.bool_], groups: list[list[Group]]) -> Count | 
 
 def _read_number(
     condition: ReadCondition, columns: Sequence[Column | None], groups: list[list[Group]], number: int, missing: bool
-) -> Cases | Count | None:
-    """Read a condition about one number, 0/1 columns and categories as thresholds of the number, by their values."""
+) -> tuple[Cases | Count | None, bool]:
+    """Read a condition about one number, 0/1 columns and categories as thresholds of the number, by their values.
+
+    Return as well whether that relies on the range of the numbers seen.
+    """
     column = columns[number]
     assert column is not None
     coefficient = float(condition.coefficients[number])  # type: ignore[arg-type]
     if coefficient != 1.0 and not column.whole and len(columns) > 1:
-        return None  # the thresholds would have many digits
+        return None, False  # the thresholds would have many digits
     missing_as = None if condition.missing_as is None else condition.missing_as[number]
     whole = column.whole and (missing_as is None or missing_as.is_integer())  # what it counts as is compared too
     relation = condition.relation if coefficient > 0.0 else MIRRORED[condition.relation]
@@ -764,64 +765,60 @@ def _read_number(
             continue  # two categories of one column at a time
         threshold = _threshold(condition, combination, number, whole)
         if threshold is None:
-            return None
+            return None, False
         thresholds[combination] = threshold
-    simple = _simplified(thresholds, relation, column.seen, missing_as if missing else None, groups, number)
-    if isinstance(simple, Count):
-        return simple
     stored = [condition.threshold, *Projection(condition.columns, condition.coefficients).numbers]
     most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_DIGITS
-    if simple is not None and len(simple.cases[0].threshold.as_tuple().digits) <= most:
-        return simple
+    plain: dict[tuple[Group, ...], bool | None] = dict.fromkeys(thresholds)
+    decided = dict(plain)  # where all numbers seen reach the threshold, or none
+    for combination, threshold in thresholds.items() if column.seen is not None else ():
+        values = [*(column.seen or ()), *([missing_as] if missing and missing_as is not None else [])]
+        outcomes = {bool(RELATIONS[relation](value, float(threshold))) for value in values}
+        decided[combination] = outcomes.pop() if len(outcomes) == 1 else None
+    simpler = len(set(thresholds.values())) > 1 and set(decided.values()) not in ({True}, {False})
+    for known in (decided, plain) if simpler else (plain,):
+        reading = _read_cases(number, relation, thresholds, known, groups)
+        # With many digits, the float64 sum rounds across what it would be in decimals.
+        cases = reading.cases if isinstance(reading, Cases) else ()
+        if reading is not None and all(len(case.threshold.as_tuple().digits) <= most for case in cases):
+            return reading, known != plain
+    return None, False
+
+
+def _read_cases(
+    number: int, relation: str, thresholds: dict[tuple[Group, ...], Decimal],
+    decided: dict[tuple[Group, ...], bool | None], groups: list[list[Group]],
+) -> Cases | Count | None:  # fmt: skip
+    """Read thresholds of a number by what else a row has, some of them decided; None where no count of choices fits."""
+    always = {own for own, outcome in decided.items() if outcome}
+    sufficient = _read_where(always, thresholds, groups) if always else None
     # From the highest threshold on, or below the lowest, it always holds; otherwise for some combinations alone.
-    distinct = sorted(set(thresholds.values()), reverse=relation[0] == ">")
-    if len(distinct) > _MOST_CASES or any(len(threshold.as_tuple().digits) > most for threshold in distinct):
-        return None  # the float64 sum rounds across what it would be in decimals
-    cases = [Case(relation, distinct[0])]
-    for place, threshold in enumerate(distinct[1:], start=1):
-        required = _read_where(lambda own, later=distinct[place:]: thresholds[own] in later, thresholds, groups)
-        if required is None:
-            return None
+    undecided = {thresholds[own] for own, outcome in decided.items() if outcome is None}
+    distinct = sorted(undecided, reverse=relation[0] == ">")
+    if len(distinct) > _MOST_CASES or (always and sufficient is None):
+        return None
+    cases = []
+    for place, threshold in enumerate(distinct):
+        where = {own for own, outcome in decided.items() if outcome is None and thresholds[own] in distinct[place:]}
+        required = None
+        if len(where | always) < len(thresholds):
+            required = _read_where(where | always, thresholds, groups)
+            if required is None:
+                return None
         cases.append(Case(relation, threshold, required))
-    return Cases(number, tuple(cases))
+    return Cases(number, tuple(cases), sufficient) if cases else sufficient
 
 
 def _read_where(
-    chosen: Callable[[tuple[Group, ...]], bool], possible: Collection[tuple[Group, ...]], groups: list[list[Group]]
+    chosen: Collection[tuple[Group, ...]], possible: Collection[tuple[Group, ...]], groups: list[list[Group]]
 ) -> Count | None:
     """Read which of the possible combinations of groups are chosen as a count of choices; None where it is none."""
     for other in (False, True):  # two categories of one column at a time are none of the rows
-        table = [chosen(own) if own in possible else other for own in product(*groups)]
+        table = [own in chosen if own in possible else other for own in product(*groups)]
         count = _read_count(np.array(table).reshape([len(own) for own in groups]), groups)
         if count is not None:
             return count
     return None
-
-
-def _simplified(
-    thresholds: dict[tuple[Group, ...], Decimal], relation: str, seen: tuple[float, float] | None,
-    missing_as: float | None, groups: list[list[Group]], number: int,
-) -> Cases | Count | None:  # fmt: skip
-    """Return the reading without thresholds that all numbers seen reach, or none; None where that is no simpler."""
-    if seen is None or len(set(thresholds.values())) == 1:
-        return None
-    values = [*seen, *([] if missing_as is None else [missing_as])]
-    decided: dict[tuple[Group, ...], bool | None] = {}
-    for combination, threshold in thresholds.items():
-        outcomes = {bool(RELATIONS[relation](value, float(threshold))) for value in values}
-        decided[combination] = outcomes.pop() if len(outcomes) == 1 else None
-    open_ = {thresholds[combination] for combination, outcome in decided.items() if outcome is None}
-    if len(open_) > 1 or (None not in decided.values() and len(set(decided.values())) == 1):
-        return None
-    always = _read_where(lambda own: decided[own] is True, decided, groups) if True in decided.values() else None
-    if not open_:
-        return always
-    required = None
-    if False in decided.values():
-        required = _read_where(lambda own: decided[own] is not False, decided, groups)
-    if (required is None and False in decided.values()) or (always is None and True in decided.values()):
-        return None
-    return Cases(number, (Case(relation, open_.pop(), required),), always)
 
 
 def _threshold(condition: ReadCondition, combination: Sequence[Group], number: int, whole: bool) -> Decimal | None:

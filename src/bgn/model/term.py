@@ -84,7 +84,6 @@ class Threshold(_OnOneColumn):
         return np.where(np.isnan(values), self.missing, answers) if self.missing is not None else answers
 
     def as_oblique(self) -> Oblique:
-        """Return it as a sum of one column that reaches a threshold."""
         sign = 1.0 if self.relation in (">=", ">") else -1.0
         threshold = sign * self.threshold + 0.0
         if self.relation in (">", "<"):
@@ -127,7 +126,7 @@ class Member(_OnOneColumn):
         return answers | np.isnan(values) if self.missing else answers
 
     def as_oblique(self) -> Oblique:
-        """Return it as a sum with 1 for the categories that it names and 0 for others."""
+        # 1 for the categories that it names and 0 for others.
         count = max((-1, *self.categories)) + 1 if self.n_categories is None else self.n_categories
         named = set(self.categories)
         values = tuple(float(code in named) for code in range(count))
@@ -157,7 +156,6 @@ class Missing(_OnOneColumn):
 
     @property
     def missing(self) -> bool:
-        """It holds for a missing value."""
         return True
 
     def holds(self, rows: NDArray[Any]) -> Bools:
@@ -165,7 +163,7 @@ class Missing(_OnOneColumn):
         return np.isnan(rows[:, self.column])
 
     def as_oblique(self) -> Oblique:
-        """Return it as a sum that never reaches its threshold."""
+        # A sum that never reaches its threshold.
         nothing = 0.0 if self.n_categories is None else (0.0,) * self.n_categories
         return Oblique(Projection((self.column,), (nothing,)), 1.0, True)
 
@@ -228,7 +226,7 @@ class Projection:
         return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], missing_as)
 
     def values(self, rows: NDArray[Any]) -> Floats:
-        """Return the sum for every row; NaN where a column it reads has a missing value that counts as nothing."""
+        """Return the sum for every row; NaN where a missing value counts as nothing."""
         total = np.zeros(len(rows))
         missing_as = self.missing_as or (np.nan,) * len(self.columns)
         pairs = zip(self.columns, self.coefficients, missing_as, strict=True)

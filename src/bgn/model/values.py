@@ -26,10 +26,7 @@ Category = str | float | bool
 
 MOST_DENSE = 1 << 32
 """Bytes that a sparse table may take once it is dense: 4 GiB."""
-_TIMES = {
-    "duration": ("durations", "pandas.to_timedelta(..., unit='s')"),
-    "time": ("times of day", "datetime.time"),
-}
+_TIMES = {"duration": ("durations", "pandas.to_timedelta(..., unit='s')"), "time": ("times of day", "datetime.time")}
 _MOST_EXAMPLES = 3
 _MOST_COMPARED = 200  # letters; comparing takes their square
 _TRUTHS = (False, True)
@@ -68,12 +65,11 @@ class RawValues:
         return np.isnan(self.values)
 
     def numbers(self) -> Floats:
-        """Return the values as numbers."""
         raise Misread(f"holds {self.holds}, not numbers")
 
     def codes_in(self, categories: Sequence[Category]) -> Floats:
         """Return the place of every value among categories, NaN for missing values and for others than these."""
-        raise Misread(f"holds {self.holds}, not levels of a category")
+        raise Misread(f"holds {self.holds}, not categories")
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
         """Return a part of dates; numbers are that part where the column `is_part`, and refused where it is not."""
@@ -149,14 +145,9 @@ class Coded(RawValues):
     """
 
     def __init__(
-        self,
-        codes: NDArray[Any],
-        categories: Iterable[Category],
-        *,
-        ordered: bool = False,
-        loose: bool = False,
+        self, codes: NDArray[Any], categories: Iterable[Category], *, ordered: bool = False, loose: bool = False,
         text: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(codes)
         self.codes, self.categories, self.ordered, self.loose = codes, tuple(categories), ordered, loose
         self.text = text or loose
@@ -173,9 +164,7 @@ class Coded(RawValues):
     @property
     def observed(self) -> list[Category]:
         """The categories that occur, in their order."""
-        there = np.zeros(len(self.categories) + 1, bool)
-        there[self.codes] = True
-        return [category for category, seen in zip(self.categories, there, strict=False) if seen]
+        return [self.categories[code] for code in np.unique(self.codes).tolist() if code >= 0]
 
     def numbers(self) -> Floats:
         observed = self.observed
@@ -269,9 +258,8 @@ def _places_in(categories: Sequence[Category], values: Sequence[Category]) -> Fl
 
 def values_of(column: Any) -> RawValues:
     """Return what a column of any library holds."""
-    read: dict[str, Callable[[Any], RawValues]] = {
-        "pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow,
-    }  # fmt: skip
+    read: dict[str, Callable[[Any], RawValues]]
+    read = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}
     return read.get(_library(column), lambda other: _of_numpy(np.asarray(other)))(column)
 
 
@@ -478,11 +466,7 @@ def _without_missing(values: NDArray[Any], missing: set[type]) -> NDArray[Any]:
 
 
 class AnyTable:
-    """A table of any library, or one row of a table, by name.
-
-    Parameters
-    ----------
-    X : array_like, sparse matrix or frame of shape (rows, columns), or one row: a mapping or a series
+    """A dataset of any library: an array, sparse matrix or frame; or one row by name, a mapping or a series.
 
     Examples
     --------
@@ -561,7 +545,7 @@ def labels_of(X: Any) -> list[Any] | None:
 
 
 def as_array(X: Any) -> NDArray[Any]:
-    """Return rows without names as an array; masked values are gaps."""
+    """Return rows without names as an array; masked values are missing."""
     if isinstance(X, np.ma.MaskedArray):
         cells, masked = np.asarray(X.data), np.ma.getmaskarray(X)
         cells = cells.astype(object) if cells.dtype.kind not in "fiubmM" else cells
@@ -608,16 +592,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def dense(X: Any) -> Any:
-    """Return what is sparse as a dense array or frame, unless it would take too much memory; all else as it is.
-
-    Examples
-    --------
-    >>> import scipy.sparse
-    >>> from bgn.model.values import dense
-    >>> dense(scipy.sparse.eye(2))
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return what is sparse as a dense array or frame, unless it would take too much memory; all else as it is."""
     if not is_sparse(X):
         return X
     frame, (rows, columns) = labels_of(X) is not None, (*X.shape, 1)[:2]  # names must differ

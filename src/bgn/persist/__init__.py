@@ -40,42 +40,18 @@ Figures = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """Everything a model file holds.
+    """Everything a model file holds."""
 
-    Parameters
-    ----------
-    network : Network
-        The network, whatever was saved.
-    library : str
-        Version of bgn that wrote the file.
-    settings : mapping, optional
-        Parameters of the estimator; None when a network was saved by itself.
-    history : mapping, optional
-        How it grew, in plain values: ``steps`` and the ``paths`` from width to error.
-    units : mapping of str to str
-        Units of columns and target, by name.
-    figures : mapping of str to mapping of str to float
-        Scores by who was scored (``"test"``, ``"mean"``, ``"linear"``, ...) and name (``"r2"``, ``"mse"``, ...).
-    preparation : Preparation, optional
-        How the columns of a data file become the network's inputs; None when they are the inputs.
-    held_out : HeldOut, optional
-        Which rows of the data file were not learnt from; None when nobody knows.
-    intervals : Intervals, optional
-        How far off the model was on rows that it did not learn from.
-    edits : tuple of Edit
-        What an expert changed in it, in order.
-    """
-
-    network: Network
-    library: str
-    settings: Mapping[str, Any] | None = None
-    history: Mapping[str, Any] | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
-    figures: Figures = field(default_factory=dict)
-    preparation: Preparation | None = None
-    held_out: HeldOut | None = None
+    network: Network  # whatever was saved
+    library: str  # the version of bgn that wrote the file
+    settings: Mapping[str, Any] | None = None  # parameters of the estimator; None for a network by itself
+    history: Mapping[str, Any] | None = None  # how it grew, in plain values
+    units: Mapping[str, str] = field(default_factory=dict)  # of columns and target, by name
+    figures: Figures = field(default_factory=dict)  # scores by model ("test", "mean", "linear", ...) and by name
+    preparation: Preparation | None = None  # how columns of a data file become inputs; None where they are the inputs
+    held_out: HeldOut | None = None  # the test rows of the data file; None where they are not known
     intervals: Intervals | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Edit, ...] = ()  # what an expert changed in it, in order
 
     def with_network(self, network: Network) -> Any:
         """Build what another network made of the one that was saved is, with the same settings."""

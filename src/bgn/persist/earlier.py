@@ -234,8 +234,8 @@ def _from_version_1(content: Plain) -> Plain:
 
 def _biased(value: Any, where: str) -> Plain:
     parts = {"columns": strict.anything, "weights": strict.array(strict.number), "bias": strict.number}
-    neuron = strict.record(value, where, parts)
-    return neuron | {"threshold": -neuron.pop("bias") + 0.0}
+    own = strict.record(value, where, parts)
+    return own | {"threshold": -own.pop("bias") + 0.0}
 
 
 _biased_layers = strict.array(strict.array(_biased))

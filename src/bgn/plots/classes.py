@@ -11,7 +11,7 @@ from bgn.explain.arguments import class_number
 from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
 from bgn.model.readings import is_first_positive
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, legend, name_axes, plain
+from bgn.plots.style import FIRST, SECOND, THIRD, ink, legend, name_axes, plain_axes
 from bgn.text import count_of, quote_category
 
 # Told apart with any kind of color vision; the first three are those of the other figures.
@@ -24,8 +24,7 @@ _SHARED = """
     y : array_like of shape (rows,)
         The labels.
     of : label, optional
-        The class to draw. Unless told, of two the second ("ja" beside "nein"), and of more all of them, each against
-        the others.
+        The class to draw [default: of two the second ("ja" beside "nein"), of more all, each against the others].
     sample_weight : array_like of shape (rows,), optional
         What every row counts for.
     {more}ax : matplotlib Axes, optional
@@ -47,22 +46,21 @@ def _documented(more: str = "") -> Callable[[Any], Any]:
     return add
 
 
-def _told(model: Any) -> int:
-    """Return which of two classes people are told of."""
-    return int(not is_first_positive(network_with_classes(model)))
-
-
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
     """Yield name, color and rows of every class that is drawn."""
-    judged = evaluation_rows(model, X, y, weight)
-    if of is not None:
-        chosen = [class_number(network_with_classes(model), of, "of")]
-    else:
-        two = len(judged.classes) == 2
-        chosen = [_told(model)] if two else list(range(len(judged.classes)))
+    evaluated = evaluation_rows(model, X, y, weight)
+    chosen = list(range(len(evaluated.classes)))
+    if of is not None or len(chosen) == 2:
+        chosen = [_class_of(model, of)]
     for k in chosen:
         color = _COLORS[(0 if len(chosen) == 1 else k) % len(_COLORS)]
-        yield quote_category(judged.class_names[k], 24), color, judged.of_class(k)
+        yield quote_category(evaluated.class_names[k], 24), color, evaluated.of_class(k)
+
+
+def _class_of(model: Any, of: Any) -> int:
+    """Return which class to draw: the one that is asked for, or the one of two that people speak of."""
+    network = network_with_classes(model)
+    return int(not is_first_positive(network)) if of is None else class_number(network, of, "of")
 
 
 def _unit_square(ax: Any) -> None:
@@ -85,14 +83,13 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
     >>> bgn.plots.roc(model, X[400:], y[400:]).get_ylabel()
     'sensitivity (true positives)'
     """
-    ax = axes(ax, 4.6, 4.6)
-    plain(ax)
+    ax = plain_axes(ax, 4.6, 4.6)
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
     for name, color, one in _drawn(model, X, y, of, sample_weight):
         across, up = one.roc()
         area, error = one.auc()
-        told = f"{name}: AUC {area:.3f} ± {error:.3f}"
-        ax.plot(across, up, color=color, linewidth=1.8, label=told)
+        label = f"{name}: AUC {area:.3f} ± {error:.3f}"
+        ax.plot(across, up, color=color, linewidth=1.8, label=label)
     _unit_square(ax)
     name_axes(ax, "1 - specificity (false positives)", "sensitivity (true positives)")
     legend(ax, loc="lower right")
@@ -108,12 +105,11 @@ def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weigh
 
     {parameters}
     """
-    ax = axes(ax, 4.6, 4.6)
-    plain(ax)
+    ax = plain_axes(ax, 4.6, 4.6)
     for name, color, one in _drawn(model, X, y, of, sample_weight):
         precision, recall = one.precision_recall()
-        told = f"{name}: average precision {one.average_precision():.3f}"
-        ax.step(recall, precision, color=color, linewidth=1.8, where="pre", label=told)
+        label = f"{name}: average precision {one.average_precision():.3f}"
+        ax.step(recall, precision, color=color, linewidth=1.8, where="pre", label=label)
         share = np.average(one.member, weights=one.weight)
         ax.axhline(share, color=color, linestyle=":", linewidth=1.4)
     _unit_square(ax)
@@ -134,20 +130,19 @@ def calibration(
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
     drawn = list(_drawn(model, X, y, of, sample_weight))
-    ax = axes(ax, 4.6, 4.6 + 0.4 * len(drawn))
-    plain(ax)
+    ax = plain_axes(ax, 4.6, 4.6 + 0.4 * len(drawn))
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
     for name, color, one in drawn:
-        found = one.bins(bins)
-        low, high = np.clip([found.observed - 2 * found.error, found.observed + 2 * found.error], 0, 1)
-        told = f"{name}: calibration error {found.expected_error:.3f} ({found.by_chance:.3f} by chance)"
+        bin_ = one.bins(bins)
+        low, high = np.clip([bin_.observed - 2 * bin_.error, bin_.observed + 2 * bin_.error], 0, 1)
+        label = f"{name}: calibration error {bin_.expected_error:.3f} ({bin_.by_chance:.3f} by chance)"
         ax.errorbar(
-            found.predicted, found.observed, [found.observed - low, high - found.observed], color=color, fmt="o-",
-            linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,
+            bin_.predicted, bin_.observed, [bin_.observed - low, high - bin_.observed], color=color, fmt="o-",
+            linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=label,
         )  # fmt: skip
     _unit_square(ax)
     name_axes(ax, "predicted probability", "share that is")
-    legend(ax, above=True)  # curves are everywhere
+    legend(ax, on_top=True)  # curves are everywhere
     return ax
 
 
@@ -158,21 +153,20 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
 
     {parameters}
     """
-    judged = evaluation_rows(model, X, y, sample_weight)
-    chosen = _told(model) if of is None else class_number(network_with_classes(model), of, "of")
-    if of is None and len(judged.classes) > 2:
-        raise ValueError(f"of must name one of the classes, {', '.join(map(repr, judged.classes[:10]))}; got None.")
-    ax = axes(ax, 6.0, 3.8)
-    plain(ax)
+    evaluated = evaluation_rows(model, X, y, sample_weight)
+    if of is None and len(evaluated.classes) > 2:
+        raise ValueError(f"of must name one of the classes, {', '.join(map(repr, evaluated.classes[:10]))}; got None.")
+    chosen, ax = _class_of(model, of), plain_axes(ax, 6.0, 3.8)
     edges = np.linspace(0, 1, 41)
-    for k, word in enumerate(judged.class_names):
-        mine = judged.codes == k
-        heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
-        color, told = _COLORS[k % len(_COLORS)], f"{quote_category(word, 24)} ({count_of(int(mine.sum()), 'row')})"
+    for k, name in enumerate(evaluated.class_names):
+        mine = evaluated.codes == k
+        heights = np.histogram(evaluated.probabilities[mine, chosen], edges, weights=evaluated.weight[mine])[0]
+        color, label = _COLORS[k % len(_COLORS)], f"{quote_category(name, 24)} ({count_of(int(mine.sum()), 'row')})"
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=color, alpha=0.35)
-        ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=color, linewidth=1.6, label=told)
+        ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=color, linewidth=1.6, label=label)
     ax.set(xlim=(-0.02, 1.02))
-    name_axes(ax, f"predicted probability of {quote_category(judged.class_names[chosen], 24)}", "share of the class's rows")
+    drawn = quote_category(evaluated.class_names[chosen], 24)
+    name_axes(ax, f"predicted probability of {drawn}", "share of the class's rows")
     legend(ax)
     return ax
 
@@ -187,8 +181,7 @@ def decision_curve(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight:
 
     {parameters}
     """
-    ax = axes(ax, 6.0, 3.8)
-    plain(ax)
+    ax = plain_axes(ax, 6.0, 3.8)
     thresholds = np.linspace(0.0, 0.99, 100)
     highest = 0.0
     ax.axhline(0.0, color=ink(0.6), linestyle="-.", linewidth=1.4, label="act on none")

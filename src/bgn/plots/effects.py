@@ -15,13 +15,13 @@ from bgn.model.readings import network_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain
+from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain_axes
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
 from bgn.text import quote_name
 
-_SLANTED_PER_INCH = 2.0  # levels whose words have room beside each other
+_SLANTED_PER_INCH = 2.0  # categories whose names have room beside each other
 _PIXELS = 200
 
 
@@ -29,10 +29,9 @@ _PIXELS = 200
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
 
-    One feature gives a step function, exact, over a histogram of the data, in an average with a band of two standard
-    errors either way; a column of few whole numbers gets one
-    level per number, a category a dot per level. What a gap comes to is a dotted line, or a dot "missing". Two features
-    give colors, worked out at every pixel.
+    One feature gives a step function, exact, over a histogram of the data, in an ensemble with a band of two standard
+    errors either way; a column of few whole numbers gets one step per number, a categorical column a dot per category.
+    A missing value is a dotted line, or a dot "missing". Two features give colors, worked out at every pixel.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     X : array_like or frame
         Rows over which the other columns vary; they also give the range drawn.
     cmap : str, default "cividis"
-        Colour map for pairs.
+        Color map for pairs.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -63,30 +62,29 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     if network.link != "identity":
         raise ValueError("model must predict one number; of classes, plot bgn.effect(model, feature, scale='score').")
     rows, schema = rows_of(network, X, "X"), shortened(network.schema)
-    found = effect_over(network, feature, rows)
-    ax = axes(ax, 6.0, 4.0)
-    target = f"mean predicted {schema.target or 'value'}"
-    columns = [network.names.index(name) for name in ([found.feature] if isinstance(found, Effect) else found.features)]
+    shown, target = effect_over(network, feature, rows), f"mean predicted {schema.target or 'value'}"
+    columns = [network.names.index(name) for name in ([shown.feature] if isinstance(shown, Effect) else shown.features)]
     names = [schema.names[column] for column in columns]
-    if isinstance(found, Effect):
-        (_curve if found.column.categories is None else _dots)(ax, found, rows[:, columns[0]])
+    if isinstance(shown, Effect):
+        ax = plain_axes(ax, 6.0, 4.0)
+        (_curve if shown.column.categories is None else _dots)(ax, shown, rows[:, columns[0]])
         name_axes(ax, names[0], target)
     else:
-        _map(ax, found, rows[:, columns], cmap, target)
+        ax = axes(ax, 6.0, 4.0)
+        _map(ax, shown, rows[:, columns], cmap, target)
         name_axes(ax, names[0], names[1])
     return ax
 
 
-def _curve(ax: Any, found: Effect, column: Floats) -> None:
+def _curve(ax: Any, shown: Effect, column: Floats) -> None:
     """Draw the steps within the data's range, and where the data lie."""
-    plain(ax)
-    gaps, column = np.isnan(column).any(), column[~np.isnan(column)]
-    if gaps and found.missing is not None:
-        ax.axhline(found.missing, color=FIRST, linewidth=1.5, linestyle=":", zorder=2)
-        ax.annotate("missing", (1.0, found.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    missing, column = np.isnan(column).any(), column[~np.isnan(column)]
+    if missing and shown.missing is not None:
+        ax.axhline(shown.missing, color=FIRST, linewidth=1.5, linestyle=":", zorder=2)
+        ax.annotate("missing", (1.0, shown.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     if not len(column):
         return
-    ends, steps, (places, reached) = band(found, column), stepping(found, column), corners(found, column)
+    ends, steps, (places, reached) = band(shown, column), stepping(shown, column), corners(shown, column)
     if ends is not None:
         step = "post" if steps else None
         ax.fill_between(places, *ends, step=step, color=FIRST, alpha=0.25, linewidth=0)
@@ -98,24 +96,23 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
     _bars(ax, edges[:-1], np.diff(edges), counts, "edge")
 
 
-def _dots(ax: Any, found: Effect, column: Floats) -> None:
-    """Draw a dot per level of a category, and how many rows have it."""
-    plain(ax)
-    words, effects, counts = categories_of(found, column)
-    places = np.arange(len(words), dtype=np.float64)
+def _dots(ax: Any, shown: Effect, column: Floats) -> None:
+    """Draw a dot per category, and how many rows have it."""
+    names, effects, counts = categories_of(shown, column)
+    places = np.arange(len(names), dtype=np.float64)
     ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
-    ends = band(found, column)
+    ends = band(shown, column)
     if ends is not None:
         ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
     narrow = is_narrow(ax)
-    if len(words) <= _SLANTED_PER_INCH * inches(ax)[0]:
-        told, size = shorten(words, 14 if narrow else 24), READABLE if narrow else None
-        ax.set_xticks(places, told, rotation=30, ha="right", rotation_mode="anchor", parse_math=False, fontsize=size)
+    if len(names) <= _SLANTED_PER_INCH * inches(ax)[0]:
+        labels, size = shorten(names, 14 if narrow else 24), READABLE if narrow else None
+        ax.set_xticks(places, labels, rotation=30, ha="right", rotation_mode="anchor", parse_math=False, fontsize=size)
     else:
         size = READABLE if narrow else 8.0
-        every = math.ceil(len(words) * 1.3 * size / (72.0 * inches(ax)[0]))  # where all of them have no room
-        ax.set_xticks(places[::every], shorten(words, 16)[::every], rotation=90, fontsize=size, parse_math=False)
-    _bars(ax, places, np.full(len(words), 0.8), counts, "center")
+        every = math.ceil(len(names) * 1.3 * size / (72.0 * inches(ax)[0]))  # where all of them have no room
+        ax.set_xticks(places[::every], shorten(names, 16)[::every], rotation=90, fontsize=size, parse_math=False)
+    _bars(ax, places, np.full(len(names), 0.8), counts, "center")
 
 
 def _bars(ax: Any, places: Floats, widths: Floats, counts: Floats, align: str) -> None:
@@ -126,20 +123,19 @@ def _bars(ax: Any, places: Floats, widths: Floats, counts: Floats, align: str) -
     ax.set_ylim(bottom, top)
 
 
-def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) -> None:
-    """Colour the plane of two features by the mean prediction."""
-    asked, places = [], []
-    for part, column, axis in zip((found.first, found.second), columns.T, (ax.xaxis, ax.yaxis), strict=True):
+def _map(ax: Any, shown: PairEffect, columns: Floats, cmap: str, target: str) -> None:
+    """Color the plane of two features by the mean prediction."""
+    grid, places = [], []
+    for part, column, axis in zip((shown.first, shown.second), columns.T, (ax.xaxis, ax.yaxis), strict=True):
         if part.column.categories is None:
-            asked.append(np.linspace(np.nanmin(column), np.nanmax(column), _PIXELS))
-            places.append(asked[-1])
+            grid.append(np.linspace(np.nanmin(column), np.nanmax(column), _PIXELS))
+            places.append(grid[-1])
         else:
-            asked.append(np.array(part.column.categories, dtype=object))
+            grid.append(np.array(part.column.categories, dtype=object))
             places.append(np.arange(len(part.column.categories)))
             axis.set_ticks(places[-1], shorten(list(map(category_name, part.column.categories))), parse_math=False)
-    values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
-    shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
-    name_colors(ax, shown, target)
+    values = shown(grid[0][np.newaxis, :], grid[1][:, np.newaxis])
+    name_colors(ax, ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True), target)
 
 
 @through_pipelines("X")
@@ -190,32 +186,30 @@ def regions(
     rows, schema = network._rows(X), shortened(network.schema)
     pair = _pair(network, features)
     polygons, values, lines = _cells(network, rows, pair, at or {})
+    target = schema.target or "prediction"
     if steps:
         ax = axes(ax, 6.4, 4.8, projection="3d")
-        _steps(ax, polygons, values, lines, cmap, schema.target or "prediction")
+        _steps(ax, polygons, values, lines, cmap, target)
     else:
         ax = axes(ax, 6.4, 4.8)
-        _flat(ax, polygons, values, cmap, schema.target or "prediction")
+        collections = require("matplotlib.collections", extra="plot")
+        filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
+        ax.add_collection(filled)
+        name_colors(ax, filled, target)
     xlim, ylim = map(_range, np.concatenate(polygons).T)
     ax.set(xlim=xlim, ylim=ylim)
-    _name(ax, network, pair, steps)
+    if steps and is_narrow(ax):  # three names that stand slanted, in small letters
+        schema = shortened(network.schema, 12)
+        names = schema.names[pair[0]], schema.names[pair[1]], schema.target or "prediction"
+        for side, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
+            side.set_label_text(name, parse_math=False, fontsize=READABLE)
+            side.set_tick_params(labelsize=READABLE)
+    else:
+        name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
         ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
     return ax
-
-
-def _name(ax: Any, network: Network, pair: tuple[int, int], steps: bool) -> None:
-    """Name the axes; three of them, which stand slanted, in small letters where there is little room."""
-    schema = shortened(network.schema)
-    if not (steps and is_narrow(ax)):
-        name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
-        return
-    schema = shortened(network.schema, 12)
-    names = schema.names[pair[0]], schema.names[pair[1]], schema.target or "prediction"
-    for side, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
-        side.set_label_text(name, parse_math=False, fontsize=READABLE)
-        side.set_tick_params(labelsize=READABLE)
 
 
 def _pair(network: Network, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
@@ -264,17 +258,9 @@ def _cells(
     lines = np.column_stack([layer.weights[:, pair], cuts])
     lines = lines[lines[:, :2].any(axis=1)]
     polygons = arrangement(np.array([_range(rows[:, column]) for column in pair]), lines)
-    centres = np.tile(fixed, (len(polygons), 1))
-    centres[:, pair] = [polygon.mean(axis=0) for polygon in polygons]
-    return polygons, network.predict(centres), lines
-
-
-def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:
-    """Fill the polygons with the colors of their predictions."""
-    collections = require("matplotlib.collections", extra="plot")
-    filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
-    ax.add_collection(filled)
-    name_colors(ax, filled, target)
+    middles = np.tile(fixed, (len(polygons), 1))
+    middles[:, pair] = [polygon.mean(axis=0) for polygon in polygons]
+    return polygons, network.predict(middles), lines
 
 
 def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap: str, target: str) -> None:

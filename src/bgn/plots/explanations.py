@@ -5,13 +5,11 @@ Each figure draws what `bgn.explain` returned; names of columns are shortened un
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bgn.export.numbers import alike, number, share_of, whole
+from bgn.export.numbers import number, share_of, whole
 from bgn.export.styles import Signs, color
 from bgn.model.readings import as_terms, network_of
 from bgn.model.schema import Column
@@ -20,16 +18,15 @@ from bgn.plots.style import (
     DOWN,
     FIRST,
     UP,
-    axes,
+    bar_axes,
     bars_that_fit,
-    beside_names,
     ink,
     largest,
     name_axes,
-    name_bars,
-    plain,
+    name_values,
+    signed_texts,
     two_tone,
-    widest,
+    written,
 )
 from bgn.show.drawing import importance_of
 from bgn.show.labels import cell, shortened, term_labels
@@ -39,7 +36,7 @@ from bgn.text import clean
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
     """Draw the importance of features or of terms, the largest on top, with their shares.
 
-    Features of an average get a whisker of two standard errors either way.
+    Features of an ensemble get a whisker of two standard errors either way.
 
     Parameters
     ----------
@@ -66,43 +63,34 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     >>> [text.get_text() for text in ax.texts]
     ['75%', '25%']
     """
-    found = importance_of(model, X)
+    measured = importance_of(model, X)
     if of not in ("features", "terms"):
         raise ValueError(f"of must be 'features' or 'terms'; got {of!r}.")
-    values: Floats = getattr(found, of)
+    values: Floats = getattr(measured, of)
     colors = [FIRST] * len(values)
     for position, term in enumerate(as_terms(model).rules if of == "terms" else ()):
         colors[term.place] = color(position)
     order = largest(values, bars_that_fit(ax, most))
-    labels = partial(_labels, model, of, order)
-    ax, room = axes(ax, 4.6 + widest(labels(24)), 0.9 + 0.3 * max(len(order), 1)), ax is None
-    plain(ax)
+
+    def labels(letters: int) -> list[str]:
+        schema = network_of(model, plain=False).schema
+        names = term_labels(model, letters) if of == "terms" else shortened(schema, letters).names
+        return [names[i] for i in order]
+
+    ax, size, share = bar_axes(ax, labels, 4.6, 0.9, 0.3)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(order)), values[order], color=[colors[i] for i in order], height=0.65, zorder=2)
     reach = values[order]
-    if of == "features" and found.standard_error is not None:
-        errors = 2.0 * found.standard_error[order]
+    if of == "features" and measured.standard_error is not None:
+        errors = 2.0 * measured.standard_error[order]
         ax.errorbar(reach, range(len(order)), xerr=errors, fmt="none", ecolor=ink(0.6), capsize=3, zorder=3)
         reach = reach + errors
-    size = name_bars(ax, labels, room)
     ax.set_ylim(len(order) - 0.4, -0.6)
-    total = values.sum() or 1.0
-    for place, i in enumerate(order):
-        ax.annotate(
-            share_of(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
-            color=ink(), fontsize=min(9.0, size),
-        )  # fmt: skip
+    name_values(ax, reach, (share_of(value / (values.sum() or 1.0)) for value in values[order]), size)
     ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))
-    measured = "mean absolute SHAP value" if found.kind == "shap" else "importance as in the paper"
-    name_axes(ax, measured, share=beside_names(room))
+    kind = "mean absolute SHAP value" if measured.kind == "shap" else "importance as in the paper"
+    name_axes(ax, kind, share=share)
     return ax
-
-
-def _labels(model: Any, of: str, order: Iterable[int], letters: int) -> list[str]:
-    """Return what the bars are called, columns by so many letters at most."""
-    schema = network_of(model, plain=False).schema
-    names = term_labels(model, letters) if of == "terms" else shortened(schema, letters).names
-    return [names[i] for i in order]
 
 
 _DIGITS = 5  # of a value beside its feature
@@ -155,18 +143,24 @@ def waterfall(
     # The largest share stands on top, and the bars climb from the bottom: they are laid from the smallest up.
     ends = start + np.cumsum(shown[::-1])[::-1]
     starts = ends - shown
-    room = ax is None
-    ax = axes(ax, 5.0 + widest(names(24)), 1.3 + 0.36 * max(len(shown), 1))
-    plain(ax)
-    colors = [UP if value > 0 else DOWN for value in shown]
-    ax.barh(range(len(shown)), shown, left=starts, color=colors, height=0.6, zorder=2)
+    ax, size, _ = bar_axes(ax, names, 5.0, 1.3, 0.36)
+    ax.barh(range(len(shown)), shown, left=starts, color=[UP if value > 0 else DOWN for value in shown], height=0.6,
+            zorder=2)  # fmt: skip
     ax.invert_yaxis()
-    size = min(9.0, name_bars(ax, names, room))
-    _annotate(ax, start, shown, starts, ends, digits, size)
+    name_values(ax, np.maximum(starts, ends), signed_texts(shown, digits), size)
+    finish = start + sum(shown)
+    for value, text, height, offset in ((start, "mean", 0.0, -18), (finish, "this row", 1.0, 4)):
+        ax.axvline(value, color=ink(0.5), linestyle="--", linewidth=1.0, zorder=1)
+        ax.annotate(
+            f"{text}: {written(value, digits + 1)}", (value, height), xycoords=("data", "axes fraction"), ha="center",
+            fontsize=9, va="bottom" if height else "top", xytext=(0, offset), textcoords="offset points", color=ink(),
+        )  # fmt: skip
+    reach = [*starts, *ends, start]
+    margin = 0.04 * (np.ptp(reach) or 1.0)
+    ax.set_xlim(min(reach) - margin, max(reach) + 4 * margin)
     predicted = None if explanation.predictions is None else float(explanation.predictions[row])
-    if predicted is not None and not np.isclose(predicted, start + sum(shown), rtol=1e-12, atol=0.0):
-        written = Signs().number(alike([predicted], [predicted or 1.0], digits + 1)[0])
-        ax.set_title(f"predicted within bounds: {written}", fontsize=9, color=ink(), pad=20)
+    if predicted is not None and not np.isclose(predicted, finish, rtol=1e-12, atol=0.0):
+        ax.set_title(f"predicted within bounds: {written(predicted, digits + 1)}", fontsize=9, color=ink(), pad=20)
     return ax
 
 
@@ -174,13 +168,13 @@ def _parts(explanation: Any, row: int, by: str, letters: int) -> tuple[list[str]
     """Return what the bars are called, columns by so many letters, and worth."""
     if by == "features":
         pairs = zip(shortened(explanation.network.schema, letters).columns, explanation.data[row].tolist(), strict=True)
-        return [_told(column, value) for column, value in pairs], explanation.values[row]
+        return [_named_value(column, value) for column, value in pairs], explanation.values[row]
     if by == "terms":
         return term_labels(explanation.network, letters), explanation.term_values[row]
     raise ValueError(f"by must be 'features' or 'terms'; got {by!r}.")
 
 
-def _told(column: Column, value: float) -> str:
+def _named_value(column: Column, value: float) -> str:
     """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
     if column.category_of is not None and value in (0.0, 1.0):
         return column.name if value else "{} is not {}".format(*column.category_of)
@@ -192,32 +186,10 @@ def _told(column: Column, value: float) -> str:
     return f"{column.name} = {text}"
 
 
-def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any, digits: int, size: float) -> None:
-    """Write what each bar is worth beside it, and mark where the bars begin and end."""
-    finish = start + sum(shown)
-    for value, text in ((start, "mean"), (finish, "this row")):
-        ax.axvline(value, color=ink(0.5), linestyle="--", linewidth=1.0, zorder=1)
-        written = Signs().number(alike([value], [value or 1.0], digits + 1)[0])
-        height = 1.0 if text == "this row" else 0.0
-        ax.annotate(
-            f"{text}: {written}", (value, height), xycoords=("data", "axes fraction"), ha="center", fontsize=9,
-            va="bottom" if height else "top", xytext=(0, 4 if height else -18), textcoords="offset points", color=ink(),
-        )  # fmt: skip
-    for place, (value, text) in enumerate(zip(shown, alike(shown, shown or [1.0], digits), strict=True)):
-        sign = "+" if value > 0 else ""
-        ax.annotate(
-            sign + Signs().number(text), (max(starts[place], ends[place]), place), xytext=(4, 0), fontsize=size,
-            textcoords="offset points", va="center", color=ink(), zorder=3,
-        )  # fmt: skip
-    reach = [*starts, *ends, start]
-    room = 0.04 * (np.ptp(reach) or 1.0)
-    ax.set_xlim(min(reach) - room, max(reach) + 4 * room)
-
-
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
     """Draw the SHAP values of the most important features, colored by the features' own values.
 
-    Categories whose levels have no order, and gaps, are grey.
+    Unordered categories and missing values are grey.
 
     Parameters
     ----------
@@ -251,8 +223,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
         names = shortened(explanation.network.schema, letters).names
         return [names[i] for i in order]
 
-    ax, room = axes(ax, 5.8 + widest(labels(24)), 1.2 + 0.42 * max(len(order), 1)), ax is None
-    plain(ax)
+    ax, size, share = bar_axes(ax, labels, 5.8, 1.2, 0.42)
     ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
     dots, colors = None, two_tone().with_extremes(bad=ink(0.5))
     for place, feature in enumerate(order):
@@ -264,19 +235,18 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
             values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colors, vmin=0.0, vmax=1.0,
             s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
-    size = name_bars(ax, labels, room)
     ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
-    name_axes(ax, "SHAP value: change of the prediction", share=beside_names(room))
+    name_axes(ax, "SHAP value: change of the prediction", share=share)
     if dots is not None:
         bar = ax.figure.colorbar(dots, ax=ax, ticks=[0.0, 1.0], shrink=0.8, aspect=25, pad=0.02)
-        word = " value" if room else "\nvalue"
-        bar.ax.set_yticklabels([f"low{word}", f"high{word}"], fontsize=size)
+        between = " " if share == 1.0 else "\n"
+        bar.ax.set_yticklabels([f"low{between}value", f"high{between}value"], fontsize=size)
         bar.outline.set_visible(False)
     return ax
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return where each value stands among all, 0 to 1, equal ones alike; NaN for gaps."""
+    """Return where each value stands among all, 0 to 1, equal ones alike; NaN for missing values."""
     distinct, places = np.unique(values[~np.isnan(values)], return_inverse=True)
     ranks = np.full(len(values), np.nan)
     ranks[~np.isnan(values)] = places / max(len(distinct) - 1, 1)
@@ -296,12 +266,12 @@ def _swarm(values: Floats, scale: float) -> Floats:
     return offsets * (counts.max() > 1)
 
 
-def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int = 3, ax: Any = None) -> Any:
+def comparison(compared: Any, *, by: str = "columns", most: int = 12, digits: int = 3, ax: Any = None) -> Any:
     """Draw what columns, or terms, add to the difference of the mean scores, the largest on top.
 
     Parameters
     ----------
-    found : Comparison
+    compared : Comparison
         From :func:`bgn.compare_groups` or :func:`bgn.compare_tables`.
     by : {"columns", "terms"}, default "columns"
         Whose parts to draw.
@@ -327,30 +297,26 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     if by not in ("columns", "terms"):
         raise ValueError(f"by must be 'columns' or 'terms'; got {by!r}.")
 
-    def parts(letters: int) -> list[tuple[str, float]]:
-        network = found.network
-        names = shortened(network.schema, letters).names if by == "columns" else term_labels(network, letters)
-        each = found.parts(names, by)
-        if len(each) <= shown:
-            return each
-        return [*each[: shown - 1], (f"{len(each) - shown + 1} others", sum(value for _, value in each[shown - 1 :]))]
+    shown = bars_that_fit(ax, most)
 
-    room, shown = ax is None, bars_that_fit(ax, most)
-    values, labels = [value for _, value in parts(24)], [name for name, _ in parts(24)]
-    ax = axes(ax, 4.6 + widest(labels), 1.0 + 0.32 * max(len(values), 1))
-    plain(ax)
+    def parts(letters: int) -> list[tuple[str, float]]:
+        network = compared.network
+        names = shortened(network.schema, letters).names if by == "columns" else term_labels(network, letters)
+        pairs = compared.parts(names, by)
+        if len(pairs) <= shown:
+            return pairs
+        rest = pairs[shown - 1 :]
+        return [*pairs[: shown - 1], (f"{len(rest)} others", sum(value for _, value in rest))]
+
+    values = [value for _, value in parts(24)]
+    ax, size, share = bar_axes(ax, lambda letters: [name for name, _ in parts(letters)], 4.6, 1.0, 0.32)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(values)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
-    size = name_bars(ax, lambda letters: [name for name, _ in parts(letters)], room)
     ax.set_ylim(len(values) - 0.4, -0.6)
-    for place, (value, text) in enumerate(zip(values, alike(values, values or [1.0], digits), strict=True)):
-        ax.annotate(
-            ("+" if value > 0 else "") + Signs().number(text), (max(value, 0.0), place), xytext=(4, 0),
-            textcoords="offset points", va="center", color=ink(), fontsize=min(9.0, size),
-        )  # fmt: skip
+    name_values(ax, np.maximum(values, 0.0), signed_texts(values, digits), size)
     reach = max(np.abs(values).max(initial=0.0), 1e-300)
     ax.set_xlim(-1.05 * reach * (min([0.0, *values]) < 0), 1.3 * reach)
-    first, second = map(clean, found.names)
-    gap = Signs().number(alike([found.difference], [found.difference or 1.0], digits + 1)[0])
-    name_axes(ax, f"mean score of {second} less that of {first}: {gap}", share=beside_names(room))
+    first, second = map(clean, compared.names)
+    difference = written(compared.difference, digits + 1)
+    name_axes(ax, f"mean score of {second} less that of {first}: {difference}", share=share)
     return ax

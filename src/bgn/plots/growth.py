@@ -1,4 +1,4 @@
-"""Error against size: how a network was grown, where more rules pay, and how trees of the same size do."""
+"""Error against size: how a network was grown, where more terms pay, and how trees of the same size do."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain import frontier as sizes
+from bgn.explain import frontier as frontiers
 from bgn.explain.frontier import history_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, is_narrow, legend, name_axes, plain
+from bgn.plots.style import FIRST, SECOND, THIRD, ink, is_narrow, legend, name_axes, plain_axes
 
 
 @through_pipelines(undone=False)
@@ -20,7 +20,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw the errors, Theorem 1's bound and accepted replacements along the path of growth.
 
     Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either. Of
-    an average they are means over its networks, beside the thin lines of each.
+    an ensemble they are means over its networks, beside the thin lines of each.
 
     Parameters
     ----------
@@ -37,25 +37,30 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     records = list(history.records)
     if not records:
         raise ValueError("model has an empty history: nothing was grown.")
-    classes = history.link != "identity"
-    word = "log loss" if classes else "error"
-    ends = _layer_ends(records)
-    place = [ends[record.layer] + record.n_terms for record in records]
-    # What a width came to: the last record at each place, and the layer at that width.
-    settled = sorted(dict(zip(place, records, strict=True)).items())
-    grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
-    reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
+    loss = "log loss" if history.link != "identity" else "error"
+    sizes: dict[int, int] = {}
+    for record in records:
+        sizes[record.layer] = max(sizes.get(record.layer, 0), record.n_terms)
+    # How many terms stand before each layer, and the last record at each place.
+    starts = {layer: sum(sizes[below] for below in sizes if below < layer) for layer in sorted(sizes)}
+    places = [starts[record.layer] + record.n_terms for record in records]
+    last = sorted(dict(zip(places, records, strict=True)).items())
+    grown = [(start, history.paths[layer]) for layer, start in starts.items() if layer < len(history.paths)]
+    reached = [(start + size, path[size]) for start, path in grown for size in range(1, len(path))]
     if members := getattr(history, "members", ()):
-        settled, reached = [], list(enumerate(history.paths[history.best_layer]))[1:]
-        records, place, ends = [], [], {history.best_layer: 0}
-    validated = f"{'cross-validated' if history.cross_validated else 'validation'} {word}"
-    ax = axes(ax, 7.0, 4.2)
-    plain(ax)
-    _thinly(ax, members)
+        last, reached = [], list(enumerate(history.paths[history.best_layer]))[1:]
+        records, places, starts = [], [], {history.best_layer: 0}
+    validated = f"{'cross-validated' if history.cross_validated else 'validation'} {loss}"
+    ax = plain_axes(ax, 7.0, 4.2)
+    for member in members:  # thin lines
+        path = member.paths[member.best_layer][1:]
+        for name, color in (("train_loss", FIRST), ("validation_loss", SECOND)):
+            losses = [getattr(snapshot, name) for snapshot in path]
+            ax.plot(range(1, len(path) + 1), losses, color=color, alpha=0.3, linewidth=0.8)
     for label, values, color, dash in (
-        (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
-        (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
-        ("lower bound of training (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
+        (f"training {loss}", [(x, snapshot.train_loss) for x, snapshot in reached], FIRST, "-"),
+        (validated, [(x, snapshot.validation_loss) for x, snapshot in reached], SECOND, "-"),
+        ("lower bound of training (Theorem 1)", [(x, record.bound) for x, record in last], ink(0.6), ":"),
     ):
         line = [(x, value) for x, value in values if math.isfinite(value)]
         if line:
@@ -63,52 +68,25 @@ def growth(model: Any, *, ax: Any = None) -> Any:
             ax.plot(
                 *zip(*line, strict=True), dash, color=color, label=label, linewidth=1.8, marker=mark, markersize=3.5
             )
-    swaps = [(x, r.train_loss) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
+    swaps = [(x, r.train_loss) for x, r in zip(places, records, strict=True) if r.kind == "replacement"]
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
-    _mark_layers(ax, ends)
-    chosen = ends.get(history.best_layer, 0) + history.best_size
-    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_size}")
-    errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
+    for number, start in enumerate(starts.values() if len(starts) > 1 else (), start=1):
+        ax.axvline(start + 0.5, color=ink(0.3), linewidth=0.8)
+        ax.annotate(
+            f"layer {number}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), fontsize=8, color=ink(0.7),
+            xytext=(3, -10 if is_narrow(ax) else 3), textcoords="offset points",
+        )  # fmt: skip
+    chosen = starts.get(history.best_layer, 0) + history.best_size
+    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {history.best_size}")
+    errors = [value for _, snapshot in reached
+              for value in (snapshot.train_loss, snapshot.validation_loss) if value > 0]  # fmt: skip
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
-    name_axes(ax, "neurons", "log loss" if classes else "mean squared error")
+    name_axes(ax, "terms", "mean squared error" if loss == "error" else loss)
     ax.xaxis.get_major_locator().set_params(integer=True)
     legend(ax)
     return ax
-
-
-def _thinly(ax: Any, members: Any) -> None:
-    """Draw the errors of every network of an average."""
-    for each in members:
-        path = each.paths[each.best_layer][1:]
-        for name, color in (("train_loss", FIRST), ("validation_loss", SECOND)):
-            errors = [getattr(one, name) for one in path]
-            ax.plot(range(1, len(path) + 1), errors, color=color, alpha=0.3, linewidth=0.8)
-
-
-def _layer_ends(records: list[Any]) -> dict[int, int]:
-    """Return how many neurons stand in the layers before each layer."""
-    widths: dict[int, int] = {}
-    for record in records:
-        widths[record.layer] = max(widths.get(record.layer, 0), record.n_terms)
-    ends, total = {}, 0
-    for layer in sorted(widths):
-        ends[layer] = total
-        total += widths[layer]
-    return ends
-
-
-def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
-    """Say where each layer begins, when there are several, where no legend stands."""
-    height = -10 if is_narrow(ax) else 3
-    for count, start in enumerate(ends.values(), start=1):
-        if len(ends) > 1:
-            ax.axvline(start + 0.5, color=ink(0.3), linewidth=0.8)
-            ax.annotate(
-                f"layer {count}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), xytext=(3, height),
-                textcoords="offset points", fontsize=8, color=ink(0.7),
-            )  # fmt: skip
 
 
 _COLORS = {"training": FIRST, "validation": SECOND, "test": THIRD}
@@ -129,7 +107,7 @@ def frontier(
     X, y : array_like, optional
         Rows that the linear model is fitted to: those of the model. None for no linear model.
     X_test, y_test : array_like, optional
-        Rows to measure the test error on; none unless told.
+        Rows to measure the test error on [default: none].
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -144,27 +122,25 @@ def frontier(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = bgn.BGNRegressor(max_terms=3, random_state=0).fit(X, y)
     >>> bgn.plots.frontier(model).get_xlabel()
-    'yes/no questions'
+    'terms'
     """
-    found = sizes.frontier(model, X, y, X_test, y_test)
-    ax = axes(ax, 7.0, 4.2)
-    plain(ax)
-    word = "log loss" if found.loss == "log_loss" else "error"
-    for rows, errors in found.errors.items():
+    measured = frontiers.frontier(model, X, y, X_test, y_test)
+    ax = plain_axes(ax, 7.0, 4.2)
+    classes = measured.loss == "log_loss"
+    for rows, errors in measured.errors.items():
         ax.plot(
-            errors, "o-" if len(errors) <= 30 else "-", color=_COLORS[rows], label=f"{found.name(rows)} {word}",
-            linewidth=1.8, markersize=3.5,
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLORS[rows], linewidth=1.8, markersize=3.5,
+            label=f"{measured.name(rows)} {'log loss' if classes else 'error'}",
         )  # fmt: skip
-    last = list(found.linear)[-1:]  # the test rows come last
-    classes = found.loss == "log_loss"
-    lines = [("shares of the classes" if classes else "the mean", found.evaluated_on, found.errors[found.evaluated_on][0])]
-    rival = "logistic regression" if classes else "a linear model"
-    lines += [(rival, rows, found.linear[rows]) for rows in last]
+    lines = [("shares of the classes" if classes else "the mean", measured.evaluated_on,
+              measured.errors[measured.evaluated_on][0])]  # fmt: skip
+    name = "logistic regression" if classes else "a linear model"
+    lines += [(name, rows, measured.linear[rows]) for rows in list(measured.linear)[-1:]]  # the test rows come last
     for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):
-        measured = rows + " rows" if found.name(rows) == rows else found.name(rows)
-        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {measured}")
-    ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
-    name_axes(ax, "yes/no questions", "log loss" if classes else "mean squared error")
+        on = rows + " rows" if measured.name(rows) == rows else measured.name(rows)
+        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {on}")
+    ax.axvline(measured.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {measured.chosen}")
+    name_axes(ax, "terms", "log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     legend(ax)
@@ -183,10 +159,9 @@ def tree_comparison(
     random_state: int = 0,
     ax: Any = None,
 ) -> Any:
-    """Draw the test error of every width along a model's path beside trees that ask as many questions.
+    """Draw the test error of every size along a model's path beside trees with as many splits.
 
-    A neuron and a split are both one yes/no question, so a network of five neurons stands beside a tree of five
-    splits (six leaves). Trees are grown best first on `X` and `y`.
+    A network of five terms stands beside a tree of five splits (six leaves). Trees are grown best first on `X` and `y`.
 
     Parameters
     ----------
@@ -195,9 +170,9 @@ def tree_comparison(
     X, y : array_like
         Rows that the trees are fitted to: those of the model.
     X_test, y_test : array_like
-        Rows that both are judged on.
+        Rows to measure both on.
     sizes : sequence of int, optional
-        Numbers of questions; by default every width up to the chosen one.
+        Numbers of terms and splits [default: every size up to the chosen one].
     random_state : int, default 0
         For the trees' ties.
     ax : matplotlib Axes, optional
@@ -210,23 +185,21 @@ def tree_comparison(
     from sklearn.tree import DecisionTreeRegressor
 
     history = history_of(model)
-    widths = list(range(1, history.best_size + 1)) if sizes is None else list(sizes)
-    table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)
-    networks = [float(np.mean((history.network(width).predict(tests) - truth) ** 2)) for width in widths]
-    trees = []
-    for width in widths:
-        tree = DecisionTreeRegressor(max_leaf_nodes=width + 1, random_state=random_state).fit(table, target)
-        trees.append(float(np.mean((tree.predict(tests) - truth) ** 2)))
-    ax = axes(ax, 6.4, 4.0)
-    plain(ax)
-    mark = {"linewidth": 1.8, "markersize": 4 if len(widths) <= 40 else 0}
-    ax.plot(widths, trees, "s--", color=SECOND, label="tree: splits", **mark)
-    ax.plot(widths, networks, "o-", color=FIRST, label="network: neurons", **mark)
+    sizes = list(range(1, history.best_size + 1)) if sizes is None else list(sizes)
+    rows, target, test_rows, truth = (np.asarray(part, dtype=np.float64) for part in (X, y, X_test, y_test))
+    networks, trees = list[float](), list[float]()
+    for size in sizes:
+        tree = DecisionTreeRegressor(max_leaf_nodes=size + 1, random_state=random_state).fit(rows, target)
+        for losses, model_of_size in ((networks, history.network(size)), (trees, tree)):
+            losses.append(float(np.mean((model_of_size.predict(test_rows) - truth) ** 2)))
+    ax = plain_axes(ax, 6.4, 4.0)
+    mark = {"linewidth": 1.8, "markersize": 4 if len(sizes) <= 40 else 0}
+    ax.plot(sizes, trees, "s--", color=SECOND, label="tree: splits", **mark)
+    ax.plot(sizes, networks, "o-", color=FIRST, label="network: terms", **mark)
     ax.axhline(
         float(np.mean((truth - target.mean()) ** 2)), color=ink(0.5), linestyle=":", linewidth=1.2, label="mean of y"
     )
-    name_axes(ax, "yes/no questions", "test mean squared error")
+    name_axes(ax, "terms, splits", "test mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     legend(ax)

@@ -49,23 +49,23 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     >>> [text.get_text() for text in ax.texts][2:5]
     ['income', 'age', 'income ≥ 65.46']
     """
-    found = None if X is None else importance_of(model, X)
-    drawing = draw(model, found, digits)
+    importance = None if X is None else importance_of(model, X)
+    drawing = draw(model, importance, digits)
     if ax is None:
         ax = axes(None, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
         ax.set_axis_off()
     else:
         ax.set_axis_off()
-        drawing = _readable(lambda sheet: draw(model, found, digits, sheet=sheet), _room(ax))
+        drawing = _readable(lambda sheet: draw(model, importance, digits, sheet=sheet), _space(ax))
     ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
-    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(_room(ax), drawing)))
+    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(_space(ax), drawing)))
     return ax
 
 
-def _room(ax: Any) -> tuple[float, float]:
+def _space(ax: Any) -> tuple[float, float]:
     """Return how many points wide and tall axes are, or will be where a layout gives them all of their figure."""
     figure = ax.get_figure()
-    if len(figure.axes) > 1:  # others may yet take room
+    if len(figure.axes) > 1:  # others may yet take space
         wide, tall = inches(ax)
         return 72.0 * wide, 72.0 * tall
     figure.draw_without_rendering()
@@ -73,21 +73,21 @@ def _room(ax: Any) -> tuple[float, float]:
     return 72.0 * float(box.width) / figure.dpi, 72.0 * float(box.height) / figure.dpi
 
 
-def _scales(room: tuple[float, float], drawing: Drawing) -> tuple[float, float]:
+def _scales(space: tuple[float, float], drawing: Drawing) -> tuple[float, float]:
     """Return how many points of the figure a point of the drawing gets, across and down."""
-    return room[0] / (drawing.width + 8), room[1] / (drawing.height + 8)
+    return space[0] / (drawing.width + 8), space[1] / (drawing.height + 8)
 
 
-def _readable(drawn: Callable[[Sheet], Drawing], room: tuple[float, float]) -> Drawing:
+def _readable(drawn: Callable[[Sheet], Drawing], space: tuple[float, float]) -> Drawing:
     """Return the roomiest drawing whose letters can be read there, or else the smallest there is."""
     needed = READABLE / 10.0
     drawing = drawn(WIDE)
     for sheet in (WIDE, *_TIGHTER):
-        if _scales(room, drawn(sheet))[0] < needed and sheet is not _TIGHTER[-1]:
+        if _scales(space, drawn(sheet))[0] < needed and sheet is not _TIGHTER[-1]:
             continue
         for most in (None, *_FEWER):
             drawing = drawn(replace(sheet, most=most))
-            if _scales(room, drawing)[1] >= needed:
+            if _scales(space, drawing)[1] >= needed:
                 return drawing
     return drawing
 
@@ -103,12 +103,15 @@ def _paint(ax: Any, drawing: Drawing, size: float) -> None:
         if line.text:
             ax.text(x0 - line.margin + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
     for box in drawing.boxes:
-        edge = box.color or ink(0.6)
-        corner = (box.x, box.y - box.height / 2)
-        ax.add_patch(
-            Rectangle(corner, box.width, box.height, facecolor=ink(0.04), edgecolor=edge, linewidth=1.4, zorder=2)
-        )
-        style = {"va": "center", "fontsize": size, "color": ink(), "zorder": 3, "parse_math": False}
-        ax.text(box.x + PAD, box.y, box.text, ha="left", **style)
+        edge, style = box.color or ink(0.6), {"va": "center", "fontsize": size, "color": ink(), "zorder": 3}
+        for x, y, width, height in box.rectangles:
+            shape = {"facecolor": ink(0.04), "edgecolor": edge, "linewidth": 1.4, "zorder": 2}
+            ax.add_patch(Rectangle((x, y), width, height, **shape))
+        lines = zip(box.text.split("\n"), box.middles, strict=True) if box.joined else [(box.text, box.y)]
+        for text, y in lines:
+            ax.text(box.x + PAD, y, text, ha="left", parse_math=False, **style)
+        for x0, y0, x1, y1 in box.bracket:
+            ax.plot([x0, x1], [y0, y1], color=edge, linewidth=1.4, zorder=2)
         if box.share is not None:
-            ax.text(box.x + box.width - PAD, box.y, share_of(box.share), ha="right", **style)
+            y = box.middles[0] if box.joined else box.y
+            ax.text(box.x + box.rectangles[0][2] - PAD, y, share_of(box.share), ha="right", parse_math=False, **style)

@@ -91,8 +91,8 @@ class _Laid:
 def _laid(card: Scorecard, width: float, tall: float | None) -> _Laid:
     """Lay a card out in so many inches; in little room letters are small, names short, and few questions are told."""
     largest = 10.0 if tall is None else max(READABLE, min(10.0, 1.8 * width))
-    tries = [(largest, None), *((READABLE, letters) for letters in (None, *NAME_LETTERS))]
-    for size, letters in tries:
+    candidates = [(largest, None), *((READABLE, letters) for letters in (None, *NAME_LETTERS))]
+    for size, letters in candidates:
         laid = _in_lines(card, width, size, letters)
         if tall is None or laid.lines <= (fit := int(72.0 * tall / (_SPACED * size))):
             return laid
@@ -112,8 +112,8 @@ def _in_lines(card: Scorecard, width: float, size: float, letters: int | None) -
     places = tuple(0.98 - sum(wide[k + 1 :]) for k in range(len(wide)))
     points = min(_WIDEST * size / 10.0, max((places[0] - wide[0]) * width * 72.0, 12.0 * size / 2.0))
     wrapped = [(folded(first, points, size), *others) for first, *others in rows]
-    told = [line for note in notes for line in folded(note, 72.0 * width, 0.9 * size).split("\n")]
-    return _Laid(size, places, head, wrapped, told, totals)
+    lines = [line for note in notes for line in folded(note, 72.0 * width, 0.9 * size).split("\n")]
+    return _Laid(size, places, head, wrapped, lines, totals)
 
 
 def _height(row: tuple[str, ...]) -> int:
@@ -125,8 +125,8 @@ def _row(ax: Any, height: float, cells: Any, places: Sequence[float], **style: A
     """Write one line: words on the left, numbers to the right."""
     first, *others = cells
     ax.text(0.0, height, first, va="center", **style)
-    for place, each in zip(places, others, strict=True):
-        ax.text(place, height, each, ha="right", va="center", **style)
+    for place, text in zip(places, others, strict=True):
+        ax.text(place, height, text, ha="right", va="center", **style)
 
 
 def _write_card(

@@ -7,12 +7,14 @@ size that can be read, then names, then lines; then fewer bars are shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.export.numbers import alike
+from bgn.export.styles import Signs
 from bgn.model.step import Floats
 from bgn.require import require
 from bgn.show.drawing import text_width
@@ -38,11 +40,13 @@ def ink(strength: float = 1.0) -> Any:
     return tuple(strength * f + (1.0 - strength) * b for f, b in zip(front, back, strict=True))
 
 
-def plain(ax: Any) -> None:
-    """Take away the frame's top and right, and lay a faint grid behind the data."""
+def plain_axes(ax: Any, width: float = 6.4, height: float = 4.8) -> Any:
+    """Return axes as :func:`axes` does, without a frame on top and right, over a faint grid."""
+    ax = axes(ax, width, height)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=ink(0.12), linewidth=0.8)
     ax.set_axisbelow(True)
+    return ax
 
 
 def two_tone() -> Any:
@@ -63,7 +67,7 @@ NAME_LETTERS = (24, 18, 14, 10, 7)  # of a column, from plenty of room to little
 _SIZES = (10.0, 9.0, 8.0, READABLE)
 _NAMES = 0.55  # share of the width of axes that names of bars may take
 _NARROW = 3.4  # inches of axes that want a small legend above them
-_WORDS = re.compile(r"(?<![≥≤<>=+±]) +")  # a sign stays with what follows
+_BREAKS = re.compile(r"(?<![≥≤<>=+±]) +")  # a sign stays with what follows
 _LINE, _BETWEEN = 1.2, 0.45  # height of a line, and what parts two names, in sizes of letters
 
 
@@ -95,21 +99,21 @@ def folded(text: str, points: float, size: float, lines: int | None = None) -> s
     'a name …'
     """
     most = points * 10.0 / size
-    found: list[str] = []
-    for word in _WORDS.split(text.strip()):
-        while text_width(word) > most and len(word) > 1:
-            kept = next(n for n in range(len(word) - 1, 0, -1) if n == 1 or text_width(word[:n]) <= most)
-            found, word = [*found, word[:kept]], word[kept:]
-        if found and text_width(f"{found[-1]} {word}") <= most:
-            found[-1] += f" {word}"
+    folded: list[str] = []
+    for part in _BREAKS.split(text.strip()):
+        while text_width(part) > most and len(part) > 1:
+            kept = next(n for n in range(len(part) - 1, 0, -1) if n == 1 or text_width(part[:n]) <= most)
+            folded, part = [*folded, part[:kept]], part[kept:]
+        if folded and text_width(f"{folded[-1]} {part}") <= most:
+            folded[-1] += f" {part}"
         else:
-            found.append(word)
-    if lines is not None and len(found) > lines:
-        last = found[lines - 1]
+            folded.append(part)
+    if lines is not None and len(folded) > lines:
+        last = folded[lines - 1]
         while last and text_width(f"{last} …") > most:
             last = last[: last.rfind(" ")] if " " in last else last[:-1]
-        found = [*found[: lines - 1], f"{last} …"]
-    return "\n".join(found) or text
+        folded = [*folded[: lines - 1], f"{last} …"]
+    return "\n".join(folded) or text
 
 
 def bars_that_fit(ax: Any, most: int) -> int:
@@ -117,33 +121,56 @@ def bars_that_fit(ax: Any, most: int) -> int:
     return most if ax is None else max(1, min(most, int(72.0 * inches(ax)[1] / (READABLE * (_LINE + _BETWEEN)))))
 
 
-def name_bars(ax: Any, tell: Callable[[int], Sequence[str]], room: bool) -> float:
-    """Write the names of bars beside them, and return the size of their letters.
+def bar_axes(
+    ax: Any, labels: Callable[[int], Sequence[str]], width: float, height: float, line: float
+) -> tuple[Any, float, float]:
+    """Return axes for named bars, the size of the names' letters, and the share of the width that names leave.
 
-    `tell` returns the names, with columns called by so many letters at most. Axes that were made for the bars have
-    room. In others letters are smaller, down to those that can just be read, and names stand in several lines; where
-    that is not enough, columns are called by fewer letters, and in the end names are cut.
+    `labels` returns the names, with columns called by so many letters at most. New axes are so wide beside the names,
+    and so high beside the lines. In others letters are smaller, down to those that can just be read, and names stand
+    in several lines; where that is not enough, columns are called by fewer letters, and in the end names are cut.
     """
-    labels = list(tell(NAME_LETTERS[0]))
-    size = _SIZES[0]
-    if labels and not (room or widest(labels) <= inches(ax)[0] * _NAMES):
-        labels, size = fitting(tell, 72.0 * inches(ax)[0] * _NAMES, 72.0 * inches(ax)[1] / len(labels))
-    ax.set_yticks(range(len(labels)), labels, parse_math=False, fontsize=size)
-    return size
+    names, size = list(labels(NAME_LETTERS[0])), _SIZES[0]
+    drawn = plain_axes(ax, width + widest(names), height + line * max(len(names), 1))
+    if ax is not None and names and widest(names) > inches(ax)[0] * _NAMES:
+        names, size = fitting(labels, 72.0 * inches(ax)[0] * _NAMES, 72.0 * inches(ax)[1] / len(names))
+    drawn.set_yticks(range(len(names)), names, parse_math=False, fontsize=size)
+    return drawn, size, 1.0 if ax is None else 1.25 - _NAMES  # and the margin of the axes
 
 
-def fitting(tell: Callable[[int], Sequence[str]], wide: float, tall: float) -> tuple[list[str], float]:
+def name_values(ax: Any, places: Iterable[float], texts: Iterable[str], size: float) -> None:
+    """Write to the right of bars what they are worth."""
+    for place, (end, text) in enumerate(zip(places, texts, strict=True)):
+        ax.annotate(
+            text, (end, place), xytext=(4, 0), textcoords="offset points", va="center", color=ink(), zorder=3,
+            fontsize=min(9.0, size),
+        )  # fmt: skip
+
+
+def signed_texts(values: Sequence[float], digits: int) -> list[str]:
+    """Write values alike, with their signs."""
+    texts = alike(list(values), list(values) or [1.0], digits)
+    return ["+" * (value > 0) + Signs().number(text) for value, text in zip(values, texts, strict=True)]
+
+
+def written(value: float, digits: int) -> str:
+    """Write one value."""
+    return Signs().number(alike([value], [value or 1.0], digits)[0])
+
+
+def fitting(labels: Callable[[int], Sequence[str]], wide: float, tall: float) -> tuple[list[str], float]:
     """Return names in lines, and the size of their letters, that fit into so many points each."""
-    labels, size, lines = list[str](), READABLE, 1
+    names, size, lines = list[str](), READABLE, 1
     for size in _SIZES:
         lines = max(1, int((tall / size - _BETWEEN) / _LINE))
-        labels = [folded(each, wide, size) for each in tell(NAME_LETTERS[0])]
-        if all(label.count("\n") < lines for label in labels):
-            return labels, size
+        names = [folded(name, wide, size) for name in labels(NAME_LETTERS[0])]
+        if all(name.count("\n") < lines for name in names):
+            return names, size
     for letters in NAME_LETTERS[1:]:  # of the names that are still too long alone
-        shorter = [folded(each, wide, size, lines if letters == NAME_LETTERS[-1] else None) for each in tell(letters)]
-        labels = [label if label.count("\n") < lines else other for label, other in zip(labels, shorter, strict=True)]
-    return labels, size
+        cut = lines if letters == NAME_LETTERS[-1] else None
+        shorter = [folded(name, wide, size, cut) for name in labels(letters)]
+        names = [name if name.count("\n") < lines else other for name, other in zip(names, shorter, strict=True)]
+    return names, size
 
 
 def name_axes(ax: Any, across: str | None = None, up: str | None = None, *, share: float = 1.0) -> None:
@@ -158,26 +185,21 @@ def name_axes(ax: Any, across: str | None = None, up: str | None = None, *, shar
         ax.set_ylabel(folded(up, 72.0 * tall, 10.0), parse_math=False)
 
 
-def beside_names(room: bool) -> float:
-    """Return the share of the width that names of bars leave."""
-    return 1.0 if room else 1.25 - _NAMES  # and the margin of the axes
-
-
 def name_colors(ax: Any, shown: Any, name: str) -> None:
     """Put a bar of colors beside the axes, and name it."""
     bar = ax.figure.colorbar(shown, ax=ax)
     bar.set_label(folded(name, 72.0 * inches(ax)[1], 10.0), parse_math=False)
 
 
-def legend(ax: Any, above: bool = False, **where: Any) -> None:
+def legend(ax: Any, on_top: bool = False, **where: Any) -> None:
     """Name the lines, letter by letter; in narrow axes above them and in small letters, so that nothing is hidden."""
     wide, _ = inches(ax)
-    above, size = above or is_narrow(ax), READABLE if is_narrow(ax) else 10.0
-    if above:
+    on_top, size = on_top or is_narrow(ax), READABLE if is_narrow(ax) else 10.0
+    if on_top:
         wide = max(wide, float(ax.get_figure().get_figwidth() * ax.get_position(original=True).width))
     handles, names = ax.get_legend_handles_labels()
     names = [folded(name, max(72.0 * wide - 3.5 * size, 60.0), size) for name in names]
-    if above:
+    if on_top:
         where = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.0}
         where["ncols"] = max(1, min(len(names), int(wide // (widest(names) * size / 10.0 + 4.0 * size / 72.0))))
     shown = ax.legend(

@@ -20,21 +20,8 @@ _MOST_RULES = 40  # of a card of points
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What the lines of a card say, in the order of the equation's terms.
-
-    Attributes
-    ----------
-    start : str
-        Where one starts; "0" points where there are points.
-    adds : list of str
-        What each rule adds; of several classes, to the one that it moves most.
-    numbers : list of float
-        The same as numbers, and `decimals` how many of them are written.
-    points : dict or None
-        How a total of points is read: the totals and what they stand for, and the formula.
-    columns : dict or None
-        What rules add to each of several classes, and where these start.
-    """
+    """What the lines of a card say, in the order of the equation's terms: the start; what each rule adds, as text and
+    as `numbers`; how points are read; what rules add to each of several classes (`columns`)."""
 
     start: str
     adds: list[str]

@@ -126,16 +126,7 @@ def changing_parts(network: Network) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """All rows that have names, in the order of their numbers where they are numbers.
-
-    Attributes
-    ----------
-    rows : ndarray, shape (rows, columns)
-    names : list of str
-    truth : ndarray, shape (rows,)
-    evaluated : ndarray of int
-        Where each of the evaluation rows is among them.
-    """
+    """All rows that have names, by their numbers where they have any; `evaluated` is where the test rows are."""
 
     rows: Floats
     names: list[str]

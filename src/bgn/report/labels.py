@@ -39,19 +39,7 @@ _OF_COLUMN = ("label", "unit", "description", "categories")
 
 @dataclass(frozen=True)
 class PageLabels:
-    """The columns and the target in an author's words, and what else the author says of them.
-
-    Attributes
-    ----------
-    schema : Schema
-        As the page names columns, categories, classes and units.
-    title, description : str
-        Of the page; empty where there is none.
-    target : str
-        The description of the target.
-    columns : tuple of str
-        The description of every column.
-    """
+    """The schema in an author's words, the page's title and description, those of the target and of every column."""
 
     schema: Schema
     title: str = ""

@@ -39,20 +39,7 @@ _MOST_CHANGES = 200  # of one request
 
 @dataclass(frozen=True)
 class ModelApp:
-    """A model, the rows of its page, and where edits may be saved.
-
-    Parameters
-    ----------
-    file : ModelFile
-        What was read from the model's file.
-    facts : Facts
-        What the page says, from the rows of the table.
-    title : str, optional
-        Heading of the page.
-    save_to : path, optional
-        The only file that is ever written; None for none.
-    rows : bool, default True
-        Whether the page lists rows, and readers can look them up.
+    """A model, the facts of its page and its heading, the only file that is ever written, and whether rows are shown.
 
     Examples
     --------

