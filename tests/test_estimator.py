@@ -2,9 +2,11 @@
 
 import pickle
 import re
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import bgn
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings, load
 from bgn.engines.raw_rows import row_hashes
 from bgn.inputs.splits import edge_of, is_test
@@ -78,6 +81,43 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
 def test_bad_parameters_are_named(change, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         BGNRegressor(**change).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+FOUR = [1, 2, 3, 4]
+
+
+def few_rows():
+    return pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "city": ["Lille", "Nice"] * 2})
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "more", "message"),
+    [
+        (lambda rows: rows[[]], FOUR, {}, "X has no columns, and 4 rows."),
+        (lambda _: [[1, 2], [3]], [1, 2], {}, "X must have as many values in every row"),
+        (lambda rows: rows.assign(age=np.inf), FOUR, {}, "infinity in column 'age'"),
+        (lambda _: np.full((4, 2), np.inf), FOUR, {}, "column 0 (4 of 4 rows). Drop those rows, or put NaN"),
+        (lambda rows: rows.assign(age=[10**400] * 4), FOUR, {}, "column 'age' holds numbers too large for a float64"),
+        (lambda rows: rows.assign(age=[[1]] * 4), FOUR, {}, "column 'age' holds values of the type list"),
+        (lambda rows: rows.set_axis(["age", "age"], axis=1), FOUR, {}, "X has more than one column named 'age'. Rename"),
+        (lambda rows: rows, ["a", "b", "c", "d"], {}, "y must hold numbers; got 'a'."),
+        (lambda rows: rows, FOUR, {"sample_weight": ["a"] * 4}, "must hold one number per row of X"),
+        (lambda rows: rows, FOUR, {"sample_weight": [1.0]}, "sample_weight must have one entry per row of X (4)"),
+    ],
+)
+def test_hostile_rows_are_refused_by_argument_value_and_remedy(X, y, more, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        BGNRegressor(**QUICK).fit(X(few_rows()), y, **more)
+
+
+def test_scores_need_a_label_per_row_and_tables_a_list_per_column():
+    model = BGNClassifier(max_terms=1, random_state=0, cv=None).fit(few_rows(), ["a", "a", "b", "b"])
+    with pytest.raises(ValueError, match=r"y must have one label per row of X \(4\); got 3."):
+        model.score(few_rows(), ["a", "a", "b"])
+    with pytest.raises(ValueError, match=r"data must hold a list of values per column; got 1 for 'a'."):
+        bgn.preparation.fit({"a": 1, "y": 2}, "y")
+    with pytest.raises(ValueError, match=r"data must hold as many values in every column; got {'a': 2, 'y': 1}"):
+        bgn.preparation.fit({"a": [1, 2], "y": [1]}, "y")
 
 
 def test_bad_tables_are_named(diabetes):
@@ -542,3 +582,31 @@ def test_growth_settings_are_one_value(tmp_path):
     assert load(tmp_path / "m.json").growth == growth
     with pytest.raises(ValueError, match="growth must be a bgn.GrowthSettings, or None for its defaults; got {'patience"):
         BGNRegressor(growth={"patience": 3}).fit(X, y)
+
+
+DEEPEST = 36
+"""Frames of the library from `fit` to a kernel, both counted. The aim is ten; this number only shrinks."""
+
+
+def test_from_fit_to_a_kernel_the_stack_is_no_deeper(diabetes):
+    X, y = (rows[:60] for rows in diabetes)
+    model = BGNRegressor(max_terms=1, random_state=0, n_jobs=1).fit(X, y)  # compiles what it uses
+    package, deepest = str(Path(bgn.__file__).parent), [""]
+
+    def walk(frame, event, _):
+        places = []
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            while frame is not None:
+                code, frame = frame.f_code, frame.f_back
+                if code.co_filename.startswith(package):
+                    places.append(f"{code.co_filename.removeprefix(package)}:{code.co_name}")
+            deepest[:] = max(deepest, places, key=len)
+
+    sys.setprofile(walk)
+    try:
+        model.fit(X, y)
+    finally:
+        sys.setprofile(None)
+    assert "engines" in deepest[0]
+    assert deepest[-1].endswith(":fit")
+    assert len(deepest) <= DEEPEST, " < ".join(deepest)

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNClassifier as BGNClassifier
     from bgn.estimators import BGNRegressor as BGNRegressor
-    from bgn.explain.certify import certify as certify
-    from bgn.explain.compare import compare_groups as compare_groups
-    from bgn.explain.compare import compare_tables as compare_tables
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.edit import edit as edit
     from bgn.explain.effects import effect as effect
     from bgn.explain.evaluate import evaluate as evaluate
-    from bgn.explain.extremes import extremes as extremes
     from bgn.explain.frontier import frontier as frontier
+    from bgn.explain.importance import compare_groups as compare_groups
+    from bgn.explain.importance import compare_tables as compare_tables
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
+    from bgn.explain.proofs import certify as certify
+    from bgn.explain.proofs import extremes as extremes
     from bgn.explain.shap import Explanation as Explanation
     from bgn.explain.shap import shap_values as shap_values
     from bgn.explain.simplify import simplify as simplify
@@ -64,16 +64,14 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.distillation": "distill",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNClassifier BGNRegressor",
-        "bgn.explain.certify": "certify",
-        "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.edit": "edit",
         "bgn.explain.effects": "effect",
         "bgn.explain.evaluate": "evaluate",
-        "bgn.explain.extremes": "extremes",
         "bgn.explain.frontier": "frontier",
-        "bgn.explain.importance": "importance",
+        "bgn.explain.importance": "compare_groups compare_tables importance",
         "bgn.explain.margin": "margin",
+        "bgn.explain.proofs": "certify extremes",
         "bgn.explain.shap": "Explanation shap_values",
         "bgn.explain.simplify": "simplify",
         "bgn.export.equation": "equation",
@@ -89,4 +87,3 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.report.page": "write_report",
     },
 )
-

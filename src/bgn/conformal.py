@@ -4,9 +4,9 @@ A score says how badly a row was predicted; the interval of a new row holds all 
 share of the scores seen. Where rows are exchangeable and had no part in the model, it holds the truth in at least that
 share of them, on average over datasets and whatever the model (Vovk et al. 2005; Lei et al. 2018). In one dataset with
 n such rows the share has a beta distribution around it, with a standard deviation of about the root of
-coverage (1 - coverage) / (n + 2) (Vovk 2012). CV+ is proven to hold 1 - 2 (1 - coverage) and mostly holds the coverage (Barber et
-al. 2021). Rows that chose a model's size had a part in it, and rows that were cross-validated are told by other
-networks than the model: what these hold is near the coverage and not proven.
+coverage (1 - coverage) / (n + 2) (Vovk 2012). CV+ is proven to hold 1 - 2 (1 - coverage) and mostly holds the coverage
+(Barber et al. 2021). Rows that chose a model's size had a part in it, and rows that were cross-validated are predicted
+by other networks than the model: what these hold is near the coverage and not proven.
 """
 
 from __future__ import annotations

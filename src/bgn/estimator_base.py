@@ -45,13 +45,12 @@ from bgn.model.step import Bools, Floats
 from bgn.model.values import dense_blocks, is_sparse
 
 if TYPE_CHECKING:
-    from bgn.explain.certify import Certificates
     from bgn.explain.counterfactual import Counterfactual
     from bgn.explain.effects import Effect, PairEffect
-    from bgn.explain.extremes import Extremes
     from bgn.explain.frontier import Frontier
     from bgn.explain.importance import Importance
     from bgn.explain.margin import Margin
+    from bgn.explain.proofs import Certificates, Extremes
     from bgn.explain.shap import Explanation
     from bgn.explain.simplify import Simplified
 
@@ -396,7 +395,6 @@ class GrownEstimator(BaseEstimator):
             self._calibrate(X, y, weight, rows)
 
     def _calibrate(self, X: Any, y: Any, weight: Floats | None, rows: OpenRows) -> None:
-        """Fit intervals to the validation rows."""
         hashes = row_hashes(X.T, y, rows.seeds[0], rows.threads)
         chosen = np.ones(len(X), dtype=bool)
         if rows.held_out is None:
@@ -574,7 +572,6 @@ class GrownEstimator(BaseEstimator):
         bgn.save(self._fitted(), path, units=units)
 
     def _intervals(self, X: Any, share: float, groups: Any) -> Any:
-        """Return the intervals of rows, or say why there are none."""
         intervals = getattr(self, "intervals_", None)
         remedy = (
             "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those "

@@ -401,7 +401,10 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         classes = Classes(tuple(model.classes_.tolist()))
         if not on_disk(X):
             given = given.in_memory()
-            hits = classes.codes(given.y) == classes.codes(model.predict(given.X))
+            codes, predicted = classes.codes(given.y), classes.codes(model.predict(given.X))
+            if len(codes) != len(predicted):
+                raise ValueError(f"y must have one label per row of X ({len(predicted)}); got {len(codes)}.")
+            hits = codes == predicted
             weight = None if given.weight is None else weights(given.weight, len(hits))
             return float(accuracy_score(np.ones(len(hits)), hits * 1.0, sample_weight=weight))
         right = total = 0.0
@@ -442,7 +445,6 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         return Classes(labels, class_weights(self.class_weight, labels, counts))
 
     def _numbered(self, given: RowArguments, classes: Classes, name: str) -> RowArguments:
-        """The rows with numbers of classes for labels, where these are in memory."""
         if given.target is not None and on_disk(given.X):
             return replace(given, classes=classes)
         given = given if on_disk(given.X) or on_gpu(given.X) else given.in_memory()
@@ -462,7 +464,6 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
 
 
 def _labels(y: Any) -> Any:
-    """Labels, one per row, in memory."""
     y = to_array(_loaded(y, "y"))
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return column_or_1d(y, warn=True) if len(shape) == 2 and shape[1] == 1 else y

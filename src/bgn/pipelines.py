@@ -42,7 +42,6 @@ class Root:
 
 
 def n_columns(steps: Sequence[tuple[str, Any]], network: Network) -> int:
-    """Return the number of columns of the table."""
     return int(getattr(steps[0][1], "n_features_in_", network.n_inputs)) if steps else network.n_inputs
 
 
@@ -151,7 +150,6 @@ class SeenThrough:
     output_undone: bool
 
     def transformed(self, X: Any) -> Any:
-        """Return a table as the estimator reads it."""
         for _, step in self.steps:
             X = step.transform(X)
         return dense(X)
@@ -175,11 +173,9 @@ class SeenThrough:
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
     def target(self, y: Any) -> Any:
-        """Return targets as `model` predicts them."""
         return y if y is None or self.output_undone else self.transformed_target(y)
 
     def transformed_target(self, y: Any) -> Any:
-        """Return targets as the estimator predicts them."""
         if y is None or not self.targets:
             return y
         values = np.asarray(y, dtype=np.float64).reshape(-1, 1)
@@ -337,7 +333,6 @@ def _article(kind: str) -> str:
 
 
 def _flat(steps: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return the steps of nested pipelines in one list."""
     flat = []
     for name, step in steps:
         flat += _flat(step.steps) if hasattr(step, "named_steps") else [(name, step)]

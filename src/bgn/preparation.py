@@ -96,7 +96,6 @@ class Preparation:
         return "\n".join(f"{name:<{most[0]}}  {kind:<{most[1]}}  {done}" for name, kind, done in lines)
 
     def _describe(self, raw: str, columns: Sequence[Column]) -> tuple[str, str]:
-        """Say what kind a raw column is, and what is done to make columns of it."""
         first, parts = columns[0], [column.part_of for column in columns if column.part_of is not None]
         if parts:
             kind = {"duration": "duration", "time": "time of day"}.get(parts[0].part, "date")

@@ -174,8 +174,7 @@ def summarize(
     -------
     FitSummary
     """
-    from bgn.explain.certify import list_guarantees
-    from bgn.explain.extremes import negative_note
+    from bgn.explain.proofs import list_guarantees, negative_note
 
     network, history = model.network_, model.history_
     tests = {"X_test": rows.X_test, "y_test": to_labels(rows.y_test, rows.classes)} if len(rows.y_test) else {}

@@ -31,7 +31,9 @@ class Tabular:
         -------
         pandas.DataFrame
         """
-        return require("pandas", extra="cli").DataFrame({name: list(values) for name, values in self._columns().items()})
+        return require("pandas", extra="cli").DataFrame(
+            {name: list(values) for name, values in self._columns().items()}
+        )
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the first rows of the table below what `repr` says."""

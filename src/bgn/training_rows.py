@@ -77,7 +77,6 @@ class TrainingRequest:
 
     @property
     def target(self) -> str:
-        """The column to predict."""
         return str(self.choices.target)
 
     @property
@@ -86,7 +85,6 @@ class TrainingRequest:
         return RowKeys(self.key, self.seed)
 
     def check_count(self, rows: int) -> None:
-        """Refuse fewer training rows than two."""
         if rows < 2:
             what = "complete rows" if self.choices.missing in ("refuse", "drop") else f"rows with {self.target!r}"
             raise InputError(f"{self.source.name} has {rows} {what} to learn from; at least 2 are needed.")
@@ -221,11 +219,9 @@ class Block:
 
     @property
     def train(self) -> Bools:
-        """Which are training rows."""
         return self.usable & ~self.test
 
     def sample(self, share: float) -> tuple[pa.Table, Floats, Bools, list[int], tuple[int, int]]:
-        """Return about a share of the rows, which of them are test rows, their numbers; how many train and test."""
         kept = self.usable & sample_rows(self.first, len(self.y), share)
         numbers = (self.first + np.flatnonzero(kept)).tolist()
         counts = int(np.count_nonzero(self.train)), int(np.count_nonzero(self.usable & self.test))
@@ -247,11 +243,9 @@ class BlockReader:
 
     @property
     def columns(self) -> list[str]:
-        """The columns to read."""
         return [*dict.fromkeys([*self.names, self.target, *self.keys.columns])]
 
     def read(self, raw: pa.Table, first: int) -> Block:
-        """Return the rows of a block."""
         y, _ = encode_target(raw.column(self.target), self.classes, merged=self.merged)
         table = prepare.to_plain_types(raw.select(list(self.names)), self.categorical)
         usable = ~np.isnan(y) if self.missing == "keep" else ~(np.isnan(y) | rows_with_missing(table))
@@ -262,11 +256,9 @@ class BlockReader:
         return tally_target(raw.column(self.target), every), raw.num_rows
 
     def key_bins(self, raw: pa.Table, first: int) -> Any:
-        """Return the histogram of the hashes of the keys."""
         return histogram(self.keys.hashes(first, raw), None)
 
     def keys_inside(self, raw: pa.Table, first: int, number: int) -> Any:
-        """Return the hashes of the keys in one bin of that."""
         return inside_bin(self.keys.hashes(first, raw), None, number)
 
     def survey(self, raw: pa.Table, first: int) -> tuple[MissingCount, int]:
@@ -276,17 +268,14 @@ class BlockReader:
         return MissingCount.of(block.table, block.y, block.test), fingerprint(first, block.y, block.test)
 
     def kinds(self, raw: pa.Table, first: int) -> TableKinds:
-        """Return what the columns are in the training rows."""
         block = self.read(raw, first)
         return TableKinds.of(block.table.filter(pa.array(block.train)))
 
     def class_counts(self, raw: pa.Table, first: int) -> Any:
-        """Return how many training rows each class has."""
         block = self.read(raw, first)
         return np.bincount(block.y[block.train].astype(np.intp), minlength=len(self.classes or ()))
 
     def sample(self, raw: pa.Table, first: int, share: float) -> Any:
-        """Return about a share of the rows; see :meth:`Block.sample`."""
         return self.read(raw, first).sample(share)
 
 
@@ -344,7 +333,6 @@ class BlocksOfFile:
         return counts
 
     def _sampled(self, parts: Iterable[tuple[Any, ...]]) -> TrainingRows:
-        """Return the rows that were kept of every block."""
         tables, targets, tests, numbers, counts = zip(*parts, strict=True)
         table = pa.concat_tables(tables, promote_options="permissive")
         y, test, number = np.concatenate(targets), np.concatenate(tests), np.concatenate(numbers).astype(int)

@@ -172,12 +172,10 @@ def _remove_stale(folder: Path) -> None:
 
 
 def _itself(path: str, flags: int) -> int:
-    """Open a file, never what a link of its name leads to."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
 
 
 def _hand_on_permissions(old: Path, new: Path) -> None:
-    """Give a file the permissions of another and, where allowed, its owner and group."""
     about = os.stat(old)
     if hasattr(os, "chown"):
         with suppress(OSError):
@@ -200,9 +198,8 @@ class Stamp:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> Stamp:
-        """What a file is now."""
-        found = os.stat(path)
-        return cls(os.fspath(path), found.st_size, found.st_mtime_ns)
+        about = os.stat(path)
+        return cls(os.fspath(path), about.st_size, about.st_mtime_ns)
 
     def check(self) -> None:
         """Refuse a file that is another by now."""
@@ -230,5 +227,4 @@ class Stamp:
 
 
 def changed(name: str, how: str) -> OSError:
-    """The error for rows that are no longer what they were."""
     return OSError(f"{name} changed while it was read: {how}. Start again when nobody writes to it, or read a copy.")

@@ -37,14 +37,14 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
     ):
         assert network.predict(np.array([row], dtype=object))[0] == value
         assert sign * (value - sample) >= -1e-9
-    found = bgn.certify(network, within=within, max_seconds=60)
-    for name, told in found.items():
-        if told.direction == "unordered":
+    answer = bgn.certify(network, within=within, max_seconds=60)
+    for name, certificate in answer.items():
+        if certificate.direction == "unordered":
             continue
         fall, rise = moves(network, domain, network.names.index(name))
-        assert told.direction not in ("increasing", "constant") or fall <= 1e-9
-        assert told.direction not in ("decreasing", "constant") or rise <= 1e-9
-        for pair, sign in ((told.rises, 1), (told.falls, -1)):
+        assert certificate.direction not in ("increasing", "constant") or fall <= 1e-9
+        assert certificate.direction not in ("decreasing", "constant") or rise <= 1e-9
+        for pair, sign in ((certificate.rises, 1), (certificate.falls, -1)):
             if pair is not None:
                 low, high = network.predict(np.array(pair, dtype=object))
                 assert sign * (high - low) > 0
@@ -52,12 +52,12 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
                 column = network.names.index(name)
                 assert before[column] < after[column]
                 np.testing.assert_array_equal(np.delete(before, column), np.delete(after, column))
-        if told.direction == "neither":
-            assert told.rises is not None
-            assert told.falls is not None
+        if certificate.direction == "neither":
+            assert certificate.rises is not None
+            assert certificate.falls is not None
 
 
-def test_a_question_about_gaps_alone_has_no_far_ends():
+def test_a_condition_on_missing_values_alone_has_no_far_ends():
     there = Oblique(Projection((0, 4), (0.0, (0.0, 0.0, 0.0)), (-2.6, 0.0)), -1.0)
     layer = Layer.of([there, Oblique(Projection((0,), (1.7,)), -1.0, missing=False)], 5)
     network = Network.of_layers([layer], [1.0, 2.0], 10.0, schema=TABLE).changed(bounds=(None, 11.0))
@@ -75,34 +75,36 @@ def test_counterfactuals_of_all_rows(case, shares, data, share):
     least = min(max(scores[0] + share * (scores[1] - scores[0]), low), high)
     least = data.draw(st.sampled_from([least, *(end for end in network.bounds if np.isfinite(end))]))
     row = network._rows(np.array([x], dtype=object))[0]
-    prices = [1.0 if each.categories is not None else 4.0 / max(each.seen[1] - each.seen[0], 1e-300) for each in
+    prices = [1.0 if kind.categories is not None else 4.0 / max(kind.seen[1] - kind.seen[0], 1e-300) for kind in
               network.schema.columns]  # fmt: skip
-    found = bgn.counterfactual(network, x, at_least=least, max_seconds=60)
-    best = cheapest_table_row(network, network.schema.encode(np.array([x], dtype=object), missing=True)[0], least, prices)
-    assert found.reached == np.isfinite(best)
-    if found.reached:
-        assert found.prediction >= least
-        assert network.predict(np.array([found.x], dtype=object))[0] == found.prediction
-        assert found.cost <= best + 1e-6
+    answer = bgn.counterfactual(network, x, at_least=least, max_seconds=60)
+    best = cheapest_table_row(
+        network, network.schema.encode(np.array([x], dtype=object), missing=True)[0], least, prices
+    )
+    assert answer.reached == np.isfinite(best)
+    if answer.reached:
+        assert answer.prediction >= least
+        assert network.predict(np.array([answer.x], dtype=object))[0] == answer.prediction
+        assert answer.cost <= best + 1e-6
     if least <= low:
-        assert not found.changes
+        assert not answer.changes
     assert row.shape == (5,)
 
 
 @settings(max_examples=60, deadline=None)
 @given(problem=st.one_of(problems(), problems(depth=2)), shares=SHARES, column=st.integers(0, 3))
-def test_effects_average_predictions_within(problem, shares, column):
+def test_effects_are_means_of_predictions_within(problem, shares, column):
     network, X, background = problem
     network, column = with_bounds(network, shares), column % network.n_inputs
-    found = bgn.effect(network, column, background)
-    values = np.concatenate([found.breakpoints, np.nextafter(found.breakpoints, -np.inf), X[:, column]])
+    answer = bgn.effect(network, column, background)
+    values = np.concatenate([answer.breakpoints, np.nextafter(answer.breakpoints, -np.inf), X[:, column]])
 
     def mean(columns, point):
         mixed = background.copy()
         mixed[:, columns] = point
         return network.predict(mixed).mean()
 
-    np.testing.assert_allclose(found(values), [mean([column], value) for value in values], atol=1e-10)
+    np.testing.assert_allclose(answer(values), [mean([column], value) for value in values], atol=1e-10)
     if network.n_inputs > 1:
         pair = [column, (column + 1) % network.n_inputs]
         points = X[:, pair]
@@ -114,22 +116,22 @@ def test_effects_average_predictions_within(problem, shares, column):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problem=problems(), shares=SHARES, column=st.integers(0, 3), slope=st.sampled_from([1.5, -0.4, 1e-3]),
+@given(problem=problems(), shares=SHARES, column=st.integers(0, 3), steepness=st.sampled_from([1.5, -0.4, 1e-3]),
        endless=st.booleans())  # fmt: skip
-def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, endless):
+def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, steepness, endless):
     network, X, background = problem
     count, column = network.n_inputs, column % network.n_inputs
-    slopes = np.where(np.arange(count) == column, slope, 0.25)
+    linear_coef = np.where(np.arange(count) == column, steepness, 0.25)
     ends = np.tile([-np.inf if endless else -0.5, 1.25], (count, 1))
-    network = with_bounds(with_linear_terms(network, slopes, ends), shares)
-    found = bgn.effect(network, column, background)
-    beside = [np.nextafter(found.breakpoints, side * np.inf) for side in (-1, 1)]
-    between = (found.breakpoints[1:] + found.breakpoints[:-1]) / 2
-    values = np.concatenate([found.breakpoints, *beside, between, X[:, column], [-9.0, 9.0]])
+    network = with_bounds(with_linear_terms(network, linear_coef, ends), shares)
+    answer = bgn.effect(network, column, background)
+    nearby = [np.nextafter(answer.breakpoints, side * np.inf) for side in (-1, 1)]
+    between = (answer.breakpoints[1:] + answer.breakpoints[:-1]) / 2
+    values = np.concatenate([answer.breakpoints, *nearby, between, X[:, column], [-9.0, 9.0]])
     mixed = np.repeat(background[np.newaxis], len(values), axis=0)
     mixed[:, :, column] = values[:, np.newaxis]
     want = network.predict(mixed.reshape(-1, count)).reshape(len(values), -1).mean(axis=1)
-    np.testing.assert_allclose(found(values), want, atol=1e-9)
+    np.testing.assert_allclose(answer(values), want, atol=1e-9)
     if count > 1:
         pair = [column, (column + 1) % count]
         points = X[:, pair]
@@ -141,10 +143,10 @@ def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, en
         with pytest.raises(ValueError, match="cut off by bounds"):
             both.cells([[-1, 1], [-1, 1]])
     line = np.linspace(-2, 2, 301)
-    places, categories = corners(found, line)
+    places, categories = corners(answer, line)
     inside = (places[:-1] < places[1:]) & (np.diff(places) > 1e-6)
     middles = (places[:-1] / 2 + places[1:] / 2)[inside]
-    np.testing.assert_allclose((categories[:-1] / 2 + categories[1:] / 2)[inside], found(middles), atol=1e-9)
+    np.testing.assert_allclose((categories[:-1] / 2 + categories[1:] / 2)[inside], answer(middles), atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)
@@ -152,11 +154,11 @@ def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, en
 def test_margins_to_another_prediction_within(problem, shares):
     network, X, _ = problem
     network = with_bounds(network, shares)
-    found, own = bgn.margin(network, X), network.predict(X)
+    answer, own = bgn.margin(network, X), network.predict(X)
     rng = np.random.default_rng(0)
     for k, row in enumerate(X):
         for column in range(network.n_inputs):
-            for end, side in ((found.up, 1), (found.down, -1)):
+            for end, side in ((answer.up, 1), (answer.down, -1)):
                 value, moved = end[k, column], np.repeat(row[np.newaxis], 60, axis=0)
                 if np.isfinite(value):
                     other = row.copy()
@@ -166,21 +168,21 @@ def test_margins_to_another_prediction_within(problem, shares):
                 moved[:, column] = row[column] + side * reach * rng.random(60) * (1 - 1e-9)
                 if reach > 1e-9:
                     np.testing.assert_allclose(network.predict(moved), own[k], atol=1e-11)
-        if found.exact[k]:
-            radius = found.euclidean[k] if np.isfinite(found.euclidean[k]) else 20.0
+        if answer.exact[k]:
+            radius = answer.euclidean[k] if np.isfinite(answer.euclidean[k]) else 20.0
             ways = rng.normal(size=(400, network.n_inputs))
             ways *= (radius * (1 - 1e-5) * rng.random(400) / np.linalg.norm(ways, axis=1))[:, np.newaxis]
             if radius > 1e-6:
                 np.testing.assert_allclose(network.predict(row + ways), own[k], atol=1e-11)
 
 
-def test_what_is_explained_is_the_score_and_the_prediction_stands_beside():
+def test_what_is_explained_is_the_score_and_the_prediction_is_shown_too():
     network, rows = town().changed(bounds=(0.0, 1.5)), town_rows(40)
-    found, free = bgn.shap_values(network, rows, rows), bgn.shap_values(town(), rows, rows)
-    np.testing.assert_array_equal(found.values, free.values)
-    np.testing.assert_array_equal(found.predictions, network.predict(rows))
+    answer, free = bgn.shap_values(network, rows, rows), bgn.shap_values(town(), rows, rows)
+    np.testing.assert_array_equal(answer.values, free.values)
+    np.testing.assert_array_equal(answer.predictions, network.predict(rows))
     assert free.predictions is None
-    np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), network.raw_score(rows))
+    np.testing.assert_allclose(answer.base_value + answer.values.sum(axis=1), network.raw_score(rows))
     shift = bgn.compare_tables(network, rows[:20], rows[20:])
     assert shift.difference == pytest.approx(network.raw_score(rows[20:]).mean() - network.raw_score(rows[:20]).mean())
     edited = bgn.edit(network, rows, network.predict(rows)).coef(1, 0.3)
@@ -190,8 +192,10 @@ def test_what_is_explained_is_the_score_and_the_prediction_stands_beside():
     assert simple.bounds == network.bounds
 
 
-def test_slopes_without_ends_reach_the_bounds():
-    line = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], bounds=(-3.0, 8.0)), [0.0, -0.7])
+def test_linear_terms_without_ends_reach_the_bounds():
+    line = with_linear_terms(
+        Network.of_layers([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.5, ["a", "b"], bounds=(-3.0, 8.0)), [0.0, -0.7]
+    )
     ends = bgn.extremes(line)
     assert (ends.low, ends.high, ends.proven) == (-3.0, 8.0, True)
     np.testing.assert_array_equal(line.predict([ends.low_row, ends.high_row]), [-3.0, 8.0])

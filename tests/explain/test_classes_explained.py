@@ -36,16 +36,16 @@ def three() -> Network:
 def test_shap_values_add_up_to_the_scores(data, depth):
     network, complete = data.draw(class_networks(depth))
     X, background = data.draw(table_rows(complete)), data.draw(table_rows(complete))
-    found = bgn.shap_values(network, X, background)
+    result = bgn.shap_values(network, X, background)
     scores = network.raw_score(X)
-    np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), scores, atol=1e-9)
-    np.testing.assert_allclose(found.base_value + found.term_values.sum(axis=1), scores, atol=1e-9)
-    np.testing.assert_allclose(found.base_value, network.raw_score(background).mean(axis=0), atol=1e-9)
-    np.testing.assert_array_equal(found.probabilities, chances(network, X))
-    for number, label in enumerate(found.classes):
+    np.testing.assert_allclose(result.base_value + result.values.sum(axis=1), scores, atol=1e-9)
+    np.testing.assert_allclose(result.base_value + result.term_values.sum(axis=1), scores, atol=1e-9)
+    np.testing.assert_allclose(result.base_value, network.raw_score(background).mean(axis=0), atol=1e-9)
+    np.testing.assert_array_equal(result.probabilities, chances(network, X))
+    for number, label in enumerate(result.classes):
         sign = -1.0 if scores.ndim == 1 and number == 0 else 1.0
         score = outputs_of(network)[number if scores.ndim == 2 else 0]
-        own, alone = found.of_class(label), bgn.shap_values(score, X, background)
+        own, alone = result.of_class(label), bgn.shap_values(score, X, background)
         np.testing.assert_allclose(own.values, sign * alone.values, atol=1e-9)
         np.testing.assert_allclose(own.connection_values, sign * alone.connection_values, atol=1e-9)
         np.testing.assert_allclose(own.interaction_values(), sign * alone.interaction_values(), atol=1e-9)
@@ -54,19 +54,19 @@ def test_shap_values_add_up_to_the_scores(data, depth):
 def test_sampled_shap_values_of_classes_come_near_and_add_up():
     network, X, background = three(), town_rows(5), town_rows(20, seed=1)
     exact = bgn.shap_values(network, X, background)
-    found = bgn.shap_values(network, X, background, method="sampled", n_samples=200, random_state=0)
-    assert found.standard_error.shape == exact.values.shape == (5, 5, 3)
-    assert (np.abs(found.values - exact.values) <= 6 * found.standard_error + 1e-9).all()
-    np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), network.raw_score(X))
+    result = bgn.shap_values(network, X, background, method="sampled", n_samples=200, random_state=0)
+    assert result.standard_error.shape == exact.values.shape == (5, 5, 3)
+    assert (np.abs(result.values - exact.values) <= 6 * result.standard_error + 1e-9).all()
+    np.testing.assert_allclose(result.base_value + result.values.sum(axis=1), network.raw_score(X))
 
 
 def test_importance_of_several_classes_is_their_mean():
     network, X = three(), town_rows(30)
     for kind in ("shap", "paper"):
-        found = bgn.importance(network, X, kind=kind)
-        each = [bgn.importance(score, X, kind=kind) for score in outputs_of(network)]
-        np.testing.assert_allclose(found.features, np.mean([one.features for one in each], axis=0))
-        np.testing.assert_allclose(found.by_class, np.transpose([one.features for one in each]))
+        result = bgn.importance(network, X, kind=kind)
+        part = [bgn.importance(score, X, kind=kind) for score in outputs_of(network)]
+        np.testing.assert_allclose(result.features, np.mean([one.features for one in part], axis=0))
+        np.testing.assert_allclose(result.by_class, np.transpose([one.features for one in part]))
     assert bgn.importance(churn(), X).by_class is None
 
 
@@ -88,27 +88,27 @@ def test_effects_are_means_of_probabilities(data, depth):
     def values_of(j):
         if TABLE.columns[j].categories is not None:
             return list(TABLE.columns[j].categories)
-        found = bgn.effect(network, j, background, of=label).breakpoints
-        edges = [[each, np.nextafter(each, -np.inf)] for each in found if abs(each) < 1e6]
-        return [float(each) for pair in edges for each in pair] + [-7.0, 0.3, 9.0]
+        result = bgn.effect(network, j, background, of=label).breakpoints
+        edges = [[part, np.nextafter(part, -np.inf)] for part in result if abs(part) < 1e6]
+        return [float(part) for pair in edges for part in pair] + [-7.0, 0.3, 9.0]
 
-    found = bgn.effect(network, column, background, of=label)
+    result = bgn.effect(network, column, background, of=label)
     for value in values_of(column):
-        assert found([value])[0] == pytest.approx(mean(**{f"c{column}": value}), abs=1e-12)
-    if found.missing is not None:
-        assert found.missing == pytest.approx(mean(**{f"c{column}": None}), abs=1e-12)
+        assert result([value])[0] == pytest.approx(mean(**{f"c{column}": value}), abs=1e-12)
+    if result.missing is not None:
+        assert result.missing == pytest.approx(mean(**{f"c{column}": None}), abs=1e-12)
     pair = bgn.effect(network, (column, second), background, of=label)
     for first, other in zip(values_of(column), values_of(second), strict=False):
-        told = mean(**{f"c{column}": first, f"c{second}": other})
-        assert pair([first], [other])[0] == pytest.approx(told, abs=1e-12)
+        expected_mean = mean(**{f"c{column}": first, f"c{second}": other})
+        assert pair([first], [other])[0] == pytest.approx(expected_mean, abs=1e-12)
 
 
 def test_an_effect_on_the_score_is_that_of_the_score():
     background = town_rows(20)
     for network, label, score in ((churn(), None, outputs_of(churn())[0]), (three(), "c", outputs_of(three())[2])):
-        found = bgn.effect(network, "age", background, of=label, scale="score")
+        result = bgn.effect(network, "age", background, of=label, scale="score")
         alone = bgn.effect(score, "age", background)
-        np.testing.assert_array_equal(found.values, alone.values)
+        np.testing.assert_array_equal(result.values, alone.values)
     opposite = bgn.effect(churn(), "age", background, of="No", scale="score")
     assert opposite.target == "log-odds of price = No"
     np.testing.assert_allclose(opposite.values, -bgn.effect(churn(), "age", background, scale="score").values)
@@ -125,8 +125,8 @@ def test_counterfactuals_equal_trying_every_row(data, depth, probability):
     def wanted(rows):
         if probability is None:
             return winners(network, rows) == number
-        found = chances(network, rows)[:, number]
-        return (found >= probability[0]) & (found <= probability[1])
+        result = chances(network, rows)[:, number]
+        return (result >= probability[0]) & (result <= probability[1])
 
     answer = bgn.counterfactual(network, x, to=label, probability=probability, max_seconds=600)
     best = cheapest_table_row(network, TABLE.encode([x], missing=True)[0], None, PRICES, wanted=wanted)
@@ -147,12 +147,12 @@ def test_counterfactuals_equal_trying_every_row(data, depth, probability):
 def test_margins_to_another_class(data, depth):
     network, complete = data.draw(class_networks(depth))
     X = data.draw(table_rows(complete))
-    found, score = bgn.margin(network, X), bgn.margin(network, X, change="score")
-    assert (found.euclidean >= score.euclidean - 1e-9)[found.exact & score.exact].all()
+    result, score = bgn.margin(network, X), bgn.margin(network, X, change="score")
+    assert (result.euclidean >= score.euclidean - 1e-9)[result.exact & score.exact].all()
     codes, here = TABLE.encode(X, missing=True), winners(network, X)
     rng = np.random.default_rng(0)
     for i, row in enumerate(X):
-        for name, other in found.categories.items():
+        for name, other in result.categories.items():
             j = TABLE.names.index(name)
             moved = np.array([row] * len(TABLE.columns[j].categories), dtype=object)
             moved[:, j] = TABLE.columns[j].categories
@@ -161,7 +161,7 @@ def test_margins_to_another_class(data, depth):
         for j in NUMBERS:
             if np.isnan(codes[i, j]):
                 continue
-            up, down = found.up[i, j], found.down[i, j]
+            up, down = result.up[i, j], result.down[i, j]
             moved = np.array([row] * 2, dtype=object)
             moved[:, j] = [up if np.isfinite(up) else row[j], down if np.isfinite(down) else row[j]]
             assert (winners(network, moved) != here[i]).tolist() == [np.isfinite(up), np.isfinite(down)]
@@ -170,35 +170,39 @@ def test_margins_to_another_class(data, depth):
             moved[:, j] = np.clip(between, np.nextafter(down, np.inf), np.nextafter(up, -np.inf))
             assert (winners(network, moved) == here[i]).all()
         free = [j for j in NUMBERS if not np.isnan(codes[i, j])]
-        if free and found.exact[i] and found.euclidean[i] > 1e-6:
+        if free and result.exact[i] and result.euclidean[i] > 1e-6:
             moved = np.array([row] * 200, dtype=object)
             steps = rng.normal(size=(200, len(free)))
             steps /= np.linalg.norm(steps, axis=1, keepdims=True)
-            reach = min(found.euclidean[i] * (1 - 1e-5), 50.0)
+            reach = min(result.euclidean[i] * (1 - 1e-5), 50.0)
             moved[:, free] = codes[i, free] + steps * reach * rng.random((200, 1))
             assert (winners(network, moved) == here[i]).all()
 
 
 def test_equal_scores_are_the_first_class():
     layer = Layer([[1.0]], [-2.0])
-    two = Network.of_layers([layer], [0.5], -0.5, ["age"], link="logistic")  # log-odds of 0 from 2 on: still the first class
+    two = Network.of_layers(
+        [layer], [0.5], -0.5, ["age"], link="logistic"
+    )  # log-odds of 0 from 2 on: still the first class
     assert bgn.counterfactual(two, [0.0], to=1).unreachable
     assert bgn.counterfactual(two, [0.0], probability=(0.5, 1.0)).x.tolist() == [2.0]
-    several = Network.of_layers([layer], [[0.5, 1.0, 1.0]], [0.5, 0.0, 0.0], ["age"], link="softmax")  # 1, 1, 1 from 2 on
+    several = Network.of_layers(
+        [layer], [[0.5, 1.0, 1.0]], [0.5, 0.0, 0.0], ["age"], link="softmax"
+    )  # 1, 1, 1 from 2 on
     assert bgn.counterfactual(several, [0.0], to=1).unreachable
     assert np.isinf(bgn.margin(several, [[0.0]]).euclidean).all()
     assert bgn.margin(several, [[0.0]], change="score").euclidean == [2.0]
     ahead = several.changed(output_weights=[[0.5, 1.0, 1.125]])
-    found = bgn.counterfactual(ahead, [0.0], to=2)
-    assert (found.label, found.cost, found.optimal) == (2, 2.0, True)
+    result = bgn.counterfactual(ahead, [0.0], to=2)
+    assert (result.label, result.cost, result.optimal) == (2, 2.0, True)
 
 
 def test_a_grown_classifier_is_explained():
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = bgn.BGNClassifier(max_terms=4, random_state=0).fit(X, y)
-    found = bgn.shap_values(model, X.iloc[:5], X)
-    np.testing.assert_allclose(found.base_value + found.values.sum(axis=1), model.decision_function(X.iloc[:5]))
-    np.testing.assert_array_equal(found.probabilities, model.predict_proba(X.iloc[:5]))
+    result = bgn.shap_values(model, X.iloc[:5], X)
+    np.testing.assert_allclose(result.base_value + result.values.sum(axis=1), model.decision_function(X.iloc[:5]))
+    np.testing.assert_array_equal(result.probabilities, model.predict_proba(X.iloc[:5]))
     change = bgn.counterfactual(model, X.iloc[0], to=2)
     assert change.optimal
     assert winners(model.network_, change.x[np.newaxis]).tolist() == [2]
@@ -222,6 +226,6 @@ def test_a_grown_classifier_is_explained():
         (lambda: bgn.shap_values(town(), town_rows(3), town_rows(3)).of_class("a"), "of_class needs classes"),
     ],
 )
-def test_bad_questions_are_named(ask, message):
+def test_bad_arguments_are_named(ask, message):
     with pytest.raises(ValueError, match=message):
         ask()

@@ -31,46 +31,46 @@ def by_definition(network, first, second):
     return shares / (len(first) * len(second) * max(len(list(permutations(used))), 1))
 
 
-def adds_up(found):
-    size = 1.0 + np.abs(found.network.output_weights).sum() + np.abs(found.terms).sum()
-    assert abs(found.difference - (found.means[1] - found.means[0])) <= 1e-12 * size
-    assert abs(found.columns.sum() - found.difference) <= 1e-12 * size
-    assert abs(found.terms.sum() - found.difference) <= 1e-12 * size
-    np.testing.assert_allclose(found.shares.sum(axis=1), found.terms, rtol=0, atol=1e-12 * size)
+def adds_up(comparison):
+    size = 1.0 + np.abs(comparison.network.output_weights).sum() + np.abs(comparison.terms).sum()
+    assert abs(comparison.difference - (comparison.means[1] - comparison.means[0])) <= 1e-12 * size
+    assert abs(comparison.columns.sum() - comparison.difference) <= 1e-12 * size
+    assert abs(comparison.terms.sum() - comparison.difference) <= 1e-12 * size
+    np.testing.assert_allclose(comparison.shares.sum(axis=1), comparison.terms, rtol=0, atol=1e-12 * size)
 
 
 @settings(max_examples=30)
 @given(case=problems(max_features=3))
 def test_shares_are_those_of_the_definition(case):
     network, X, background = case
-    found = compare_tables(network, background[:4], X)
-    adds_up(found)
-    np.testing.assert_allclose(found.shares, by_definition(network, background[:4], X), rtol=0, atol=1e-12)
+    comparison = compare_tables(network, background[:4], X)
+    adds_up(comparison)
+    np.testing.assert_allclose(comparison.shares, by_definition(network, background[:4], X), rtol=0, atol=1e-12)
 
 
 @settings(max_examples=20)
 @given(data=st.data(), depth=st.sampled_from([1, 2]))
-def test_tables_with_words_and_gaps(data, depth):
+def test_tables_with_categories_and_missing_values(data, depth):
     network, complete = data.draw(table_networks(depth=depth, most=3))
     tables = [data.draw(table_rows(complete, most=3)) for _ in range(2)]
-    found = compare_tables(network, *tables)
-    adds_up(found)
+    comparison = compare_tables(network, *tables)
+    adds_up(comparison)
     first, second = (network._rows(table) for table in tables)
-    np.testing.assert_allclose(found.shares, by_definition(network, first, second), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(comparison.shares, by_definition(network, first, second), rtol=0, atol=1e-12)
 
 
-def test_slopes_links_and_classes():
+def test_linear_terms_links_and_classes():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(60, 2)), rng.choice(["u", "v"], 60)
     layer = Layer([[1.0, 0.0], [1.0, 0.5]], [0.0, 0.3])
     steep = with_linear_terms(Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"]), [0.0, 2.0])
-    found = compare_groups(steep, X, groups)
-    adds_up(found)
-    assert found.terms[0] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
+    comparison = compare_groups(steep, X, groups)
+    adds_up(comparison)
+    assert comparison.terms[0] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
     yes = Network.of_layers([layer], [1.0, 0.5], 0.0, ["a", "b"], link="logistic")
-    found = compare_groups(yes, X, groups)
-    adds_up(found)
-    assert found.means[0] == pytest.approx(yes.raw_score(X)[groups == "u"].mean())
+    comparison = compare_groups(yes, X, groups)
+    adds_up(comparison)
+    assert comparison.means[0] == pytest.approx(yes.raw_score(X)[groups == "u"].mean())
     many = Network.of_layers([layer], np.eye(2), [0.0, 1.0], ["a", "b"], link="softmax")
     adds_up(compare_groups(many, X, groups, output=1))
     with pytest.raises(ValueError, match="output must be the number of a class"):
@@ -80,19 +80,19 @@ def test_slopes_links_and_classes():
 def test_many_rows_add_up_to_the_last_digit():
     rng = np.random.default_rng(0)
     network, X = town(), town_rows(70_000)
-    found = compare_groups(network, X, rng.integers(0, 2, len(X)))
-    assert abs(found.columns.sum() - (found.means[1] - found.means[0])) < 1e-12
-    assert abs(found.terms.sum() - (found.means[1] - found.means[0])) < 1e-12
+    comparison = compare_groups(network, X, rng.integers(0, 2, len(X)))
+    assert abs(comparison.columns.sum() - (comparison.means[1] - comparison.means[0])) < 1e-12
+    assert abs(comparison.terms.sum() - (comparison.means[1] - comparison.means[0])) < 1e-12
 
 
-def test_groups_by_name_with_gaps_and_of_many():
+def test_groups_by_name_with_missing_values_and_of_many():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"a": [0.0, 2.0, 2.0, 0.0], "who": ["x", "y", None, "z"]})
     network = Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
-    found = compare_groups(network, X, "who", between=("x", "y"))
-    assert (found.difference, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
-    assert repr(found) == "Comparison(y - x: +2 = a +2)"
-    assert found.as_dict()["columns"] == {"a": 2.0}
+    comparison = compare_groups(network, X, "who", between=("x", "y"))
+    assert (comparison.difference, comparison.rows, comparison.names) == (2.0, (1, 1), ("x", "y"))
+    assert repr(comparison) == "Comparison(y - x: +2 = a +2)"
+    assert comparison.as_dict()["columns"] == {"a": 2.0}
     with pytest.raises(ValueError, match="between must name two of the groups 'x', 'y', 'z'"):
         compare_groups(network, X, "who")
     with pytest.raises(ValueError, match="X has no column 'whom'"):
@@ -103,14 +103,14 @@ def test_groups_by_name_with_gaps_and_of_many():
 
 def test_the_figure_has_a_bar_per_part():
     pytest.importorskip("matplotlib")
-    found = compare_tables(town(), town_rows(50, 1), town_rows(50, 2))
-    ax = bgn.plots.comparison(found, most=3)
+    comparison = compare_tables(town(), town_rows(50, 1), town_rows(50, 2))
+    ax = bgn.plots.comparison(comparison, most=3)
     assert ax.get_yticklabels()[-1].get_text().endswith("others")
     assert "mean score of b less that of a" in ax.get_xlabel()
-    bars = bgn.plots.comparison(found, by="terms", most=50).patches
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(found.difference)
+    bars = bgn.plots.comparison(comparison, by="terms", most=50).patches
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(comparison.difference)
     with pytest.raises(ValueError, match="by must be 'columns' or 'terms'"):
-        bgn.plots.comparison(found, by="rows")
+        bgn.plots.comparison(comparison, by="rows")
 
 
 def test_the_command(tmp_path):
@@ -120,15 +120,17 @@ def test_the_command(tmp_path):
 
     from tests.command import call
 
-    network = Network.of_layers([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
+    network = Network.of_layers(
+        [Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"], "price"
+    )
     bgn.save(network, tmp_path / "m.json")
     (tmp_path / "a.csv").write_text("rooms,age,who\n1,1,x\n3,1,x\n3,3,y\n4,4,y\n")
     (tmp_path / "b.csv").write_text("rooms,age\n3,3\n4,4\n")
     lines = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who").out.splitlines()
     assert lines[0] == "mean prediction, who = x (2 rows): 2.5"
     assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["gap", "+2"]]
-    told = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
-    assert json.loads(told)["difference"] == 1.0
+    printed = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
+    assert json.loads(printed)["difference"] == 1.0
     text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--terms").out
     assert "rooms ≥ 2" in text
     assert "name a column with --groups" in call("compare", tmp_path / "m.json", tmp_path / "a.csv", code=2).err

@@ -19,17 +19,17 @@ def random_problem(seed):
     """A small network, a row and limits of every kind, as arguments for both sides."""
     rng = np.random.default_rng(seed)
     d, depth = int(rng.integers(1, 5)), int(rng.choice([1, 1, 1, 2]))
-    width = int(rng.integers(1, 5))
+    n_conditions = int(rng.integers(1, 5))
     grid = rng.random() < 0.5
-    weights = np.zeros((width, d))
+    weights = np.zeros((n_conditions, d))
     for row in weights:
         read = rng.permutation(d)[: rng.integers(1, 4)]
         row[read] = rng.choice([1.0, -1.0, 0.5, 2.0, rng.uniform(0.2, 1.5)], len(read))
     x = rng.integers(-3, 4, d).astype(float) if grid else rng.normal(size=d).round(2) * 2
-    on = Layer(weights, np.zeros(width)).project(rng.integers(-3, 4, (width, d)).astype(float)).diagonal()
-    layers = [Layer(weights, -(on if grid else on + rng.normal(size=width).round(2)))]
+    on = Layer(weights, np.zeros(n_conditions)).project(rng.integers(-3, 4, (n_conditions, d)).astype(float)).diagonal()
+    layers = [Layer(weights, -(on if grid else on + rng.normal(size=n_conditions).round(2)))]
     if depth == 2:
-        inner = rng.choice([1.0, -1.0, 2.0, 0.0, 0.5], (int(rng.integers(1, 4)), width))
+        inner = rng.choice([1.0, -1.0, 2.0, 0.0, 0.5], (int(rng.integers(1, 4)), n_conditions))
         layers.append(Layer(inner, rng.choice([0.0, 1.0, -1.0, 0.3], len(inner))))
     output = rng.choice([1.0, -1.0, 0.5, 2.0], layers[-1].width) * rng.choice([1.0, rng.random()])
     network = Network.of_layers(layers, output, float(rng.normal()), [f"c{i}" for i in range(d)])
@@ -166,10 +166,10 @@ def test_fewest_features_first():
 def test_several_answers_change_different_columns():
     network = Network.of_layers([Layer(np.eye(3), [-1.0, -2.0, -3.0])], [1.0, 1.0, 1.0], 0.0, ["a", "b", "c"])
     answer = counterfactual(network, [0.0, 0.0, 0.0], at_least=-1.0, n=5)
-    assert [list(each.changes) for each in (answer, *answer.alternatives)] == [["a"], ["b"], ["c"]]
-    assert [each.cost for each in (answer, *answer.alternatives)] == [1.0, 2.0, 3.0]
+    assert [list(reply.changes) for reply in (answer, *answer.alternatives)] == [["a"], ["b"], ["c"]]
+    assert [reply.cost for reply in (answer, *answer.alternatives)] == [1.0, 2.0, 3.0]
     pairs = counterfactual(network, [0.0, 0.0, 0.0], at_least=1.0, n=5)
-    assert [list(each.changes) for each in (pairs, *pairs.alternatives)] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert [list(reply.changes) for reply in (pairs, *pairs.alternatives)] == [["a", "b"], ["a", "c"], ["b", "c"]]
     none = counterfactual(network, [1.0, 0.0, 0.0], at_least=-1.0, n=3)
     assert none.changes == {}
     assert none.alternatives == ()
@@ -185,12 +185,12 @@ def test_limits_by_name():
         constraints=["2*rooms - floor area <= 1e0", "age + rooms >= -3 + age"],
     )
     assert answer.optimal
-    rooms, age, area = answer.x
-    assert rooms + age >= 5
-    assert rooms >= 1
+    home_size, age, area = answer.x
+    assert home_size + age >= 5
+    assert home_size >= 1
     assert age <= 2
     assert 0 <= area <= 8
-    assert 2 * rooms - area <= 1
+    assert 2 * home_size - area <= 1
     assert answer.prediction == HOUSE.predict([answer.x])[0] == 4.25 + 0.0 or answer.prediction >= 4.5
 
 
@@ -251,17 +251,17 @@ def test_one_hot_groups_stay_one_hot():
     assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=1, **limits).unreachable
 
 
-def random_network(seed, neurons, features):
+def random_network(seed, n_conditions, features):
     rng = np.random.default_rng(seed)
-    weights = np.zeros((neurons, features))
+    weights = np.zeros((n_conditions, features))
     for row in weights:
         row[rng.permutation(features)[:2]] = rng.normal(size=2)
-    network = Network.of_layers([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
+    network = Network.of_layers([Layer(weights, rng.normal(size=n_conditions))], rng.normal(size=n_conditions), 0.0)
     rows = rng.normal(size=(500, features))
     return network, rows[0], network.predict(rows).max()
 
 
-def test_when_time_is_up_the_gap_is_told():
+def test_when_time_is_up_the_distance_from_the_optimum_is_known():
     network, x, wanted = random_network(0, 100, 12)
     answer = counterfactual(network, x, at_least=wanted, max_seconds=0.6)
     assert not answer.unreachable
@@ -271,7 +271,7 @@ def test_when_time_is_up_the_gap_is_told():
         assert 0 <= answer.max_saving <= 1
 
 
-def test_twenty_neurons_and_eight_features_are_solved():
+def test_twenty_rules_and_eight_features_are_solved():
     network, x, wanted = random_network(1, 20, 8)
     answer = counterfactual(network, x, at_least=wanted)
     assert answer.optimal

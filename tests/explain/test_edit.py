@@ -37,7 +37,7 @@ def test_a_threshold_is_the_one_that_is_printed():
     )
 
 
-def test_an_amount_leaves_those_alone_that_answer_no():
+def test_a_weight_leaves_those_alone_that_answer_no():
     start = edit(HOUSE, ROWS)
     for line in range(1, 5):
         holds = bgn.as_terms(HOUSE).holds(ROWS)[:, line - 1]
@@ -51,7 +51,7 @@ def test_an_amount_leaves_those_alone_that_answer_no():
     assert start.coef(1, 0).network.widths == (3,)
 
 
-def test_levels_change_sides():
+def test_categories_change_sides():
     network, rows = town(), town_rows(300)
     lines = bgn.as_terms(network).rules
     place = next(k for k, term in enumerate(lines, 1) if term.condition.columns == (1,))
@@ -60,15 +60,15 @@ def test_levels_change_sides():
     assert {rows[k, 1] for k in done.receipt.changed} == {"Rome"}
     back = done.category(place, "Rome", False)
     np.testing.assert_array_equal(back.network.predict(rows), network.predict(rows))
-    gaps = edit(network, rows).category(place, None, True)
-    assert {rows[k, 1] for k in gaps.receipt.changed} == {None, "Berlin"}
+    for_missing = edit(network, rows).category(place, None, True)
+    assert {rows[k, 1] for k in for_missing.receipt.changed} == {None, "Berlin"}
     with pytest.raises(ValueError, match="level must be one of 'Lille'"):
         done.category(place, "Paris", True)
     with pytest.raises(ValueError, match="must ask of one category"):
         done.category(1, "Rome", True)
 
 
-def test_questions_about_the_same_sum_merge():
+def test_rules_about_the_same_sum_merge():
     merged = edit(HOUSE, ROWS).merge(1, 2)  # 65.5 and 70 of the same column
     assert "1.70 [income >= 65.5]" in bgn.equation(merged.network)
     assert merged.receipt.changed.tolist() == [1]  # 66 was between the two
@@ -82,7 +82,7 @@ def test_questions_about_the_same_sum_merge():
         edit(HOUSE).merge(1, 1)
 
 
-def test_questions_are_added_and_columns_forbidden():
+def test_rules_are_added_and_columns_forbidden():
     start = edit(HOUSE, ROWS)
     more = start.add("age", ">=", 25, 2.0)
     np.testing.assert_allclose(more.receipt.change, np.where(ROWS[:, 1] >= 25, 2.0, 0.0), atol=1e-12)
@@ -91,15 +91,15 @@ def test_questions_are_added_and_columns_forbidden():
     none = start.forbid("income")
     assert none.network.features_used == (1,)
     assert none.log[-1].what == "income forbidden"
-    words = edit(town(), town_rows(100)).add("city", "in", ["Oslo"], 5.0, missing=False)
-    np.testing.assert_allclose(words.receipt.change, np.where(town_rows(100)[:, 1] == "Oslo", 5.0, 0.0), atol=1e-12)
+    by_city = edit(town(), town_rows(100)).add("city", "in", ["Oslo"], 5.0, missing=False)
+    np.testing.assert_allclose(by_city.receipt.change, np.where(town_rows(100)[:, 1] == "Oslo", 5.0, 0.0), atol=1e-12)
     with pytest.raises(ValueError, match="relation must be '>=' or '<'"):
         start.add("age", "==", 25, 2.0)
     with pytest.raises(ValueError, match="levels of one category"):
         edit(town()).add("city", "in", ["Paris"], 2.0)
 
 
-def test_slopes_and_probabilities():
+def test_linear_terms_and_probabilities():
     steep = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"]), [0.5, 2.0])
     X = np.array([[0.0, 1.0], [2.0, 3.0]])
     done = edit(steep, X).forbid("b")
@@ -144,9 +144,11 @@ def test_what_cannot_be_edited():
         edit(HOUSE).drop(5)
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         edit(HOUSE).threshold(1, float("nan"))
-    words = Network.of_layers([Layer.of([Oblique(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
+    by_city = Network.of_layers(
+        [Layer.of([Oblique(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE
+    )
     with pytest.raises(ValueError, match="asks of no number"):
-        edit(words).threshold(1, 3.0)
+        edit(by_city).threshold(1, 3.0)
 
 
 def test_the_command(tmp_path):
@@ -162,7 +164,7 @@ def test_the_command(tmp_path):
     assert done[1].startswith("threshold of question 1 set to 68: 1 of 3 predictions changed")
     assert "income >= 68" in "\n".join(done)
     kept = read(tmp_path / "e.json")
-    assert [each.why for each in kept.edits] == ["so", "so"]
+    assert [change.why for change in kept.edits] == ["so", "so"]
     assert kept.network.widths == (3,)
     wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "9", "68", code=1).err
     assert "from 1 to 4; got 9" in wrong

@@ -18,7 +18,7 @@ LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
 
 
 @st.composite
-def judged_rows(draw: st.DrawFn, ties: bool = True) -> EvaluationRows:
+def evaluated_rows(draw: st.DrawFn, ties: bool = True) -> EvaluationRows:
     classes = draw(st.sampled_from(list(LABELS)))
     rows = draw(st.integers(classes, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -29,46 +29,48 @@ def judged_rows(draw: st.DrawFn, ties: bool = True) -> EvaluationRows:
     return EvaluationRows.of_scores(LABELS[classes], scores, codes, weight)
 
 
-@given(judged_rows(), st.sampled_from([0.5, 0.2, 0.9]))
+@given(evaluated_rows(), st.sampled_from([0.5, 0.2, 0.9]))
 @settings(max_examples=150)
-def test_scores_are_scikit_learns(judged: EvaluationRows, threshold: float) -> None:
-    found, weight = evaluate_classes(judged, threshold).scores, judged.weight
-    truth, chances = judged.codes, judged.probabilities
+def test_scores_are_scikit_learns(evaluated: EvaluationRows, threshold: float) -> None:
+    measured, weight = evaluate_classes(evaluated, threshold).scores, evaluated.weight
+    truth, chances = evaluated.codes, evaluated.probabilities
     expected = {"log_loss": metrics.log_loss(truth, chances, sample_weight=weight)}
-    if len(judged.classes) == 2:
+    if len(evaluated.classes) == 2:
         said = chances[:, 1] > threshold
         expected |= {
-            "auc": metrics.roc_auc_score(truth, judged.scores[:, 1], sample_weight=weight),
+            "auc": metrics.roc_auc_score(truth, evaluated.scores[:, 1], sample_weight=weight),
             "brier": metrics.brier_score_loss(truth, chances[:, 1], sample_weight=weight),
             "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
             "sensitivity": metrics.recall_score(truth, said, sample_weight=weight),
             "specificity": metrics.recall_score(truth, said, pos_label=0, sample_weight=weight),
             "precision": metrics.precision_score(truth, said, sample_weight=weight, zero_division=np.nan),
         }
-        area = metrics.average_precision_score(truth, judged.scores[:, 1], sample_weight=weight)
-        assert judged.of_class(1).average_precision() == pytest.approx(area)
+        area = metrics.average_precision_score(truth, evaluated.scores[:, 1], sample_weight=weight)
+        assert evaluated.of_class(1).average_precision() == pytest.approx(area)
     else:
-        said = judged.predicted
+        said = evaluated.predicted
         recall = metrics.recall_score(truth, said, average=None, sample_weight=weight)
         # scikit-learn takes weights for no macro average over classes, so one class at a time.
         ranks = [
-            metrics.roc_auc_score(truth == k, judged.log_probabilities[:, k], sample_weight=weight)
-            for k in range(len(judged.classes))
+            metrics.roc_auc_score(truth == k, evaluated.log_probabilities[:, k], sample_weight=weight)
+            for k in range(len(evaluated.classes))
         ]
         expected |= {
             "auc": np.mean(ranks),
-            "brier": np.average(((chances - np.eye(len(judged.classes))[truth]) ** 2).sum(axis=1), weights=weight),
+            "brier": np.average(((chances - np.eye(len(evaluated.classes))[truth]) ** 2).sum(axis=1), weights=weight),
             "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
         }
-        expected |= {f"recall of {word}": each for word, each in zip(map(str, judged.classes), recall, strict=True)}
-    assert {name: found[name] for name in expected} == pytest.approx(expected, nan_ok=True)
+        expected |= {
+            f"recall of {name}": sample for name, sample in zip(map(str, evaluated.classes), recall, strict=True)
+        }
+    assert {name: measured[name] for name in expected} == pytest.approx(expected, nan_ok=True)
     confusion = metrics.confusion_matrix(truth, said, sample_weight=weight)
-    np.testing.assert_allclose(evaluate_classes(judged, threshold).confusion, confusion)
+    np.testing.assert_allclose(evaluate_classes(evaluated, threshold).confusion, confusion)
 
 
-@given(judged_rows())
-def test_curves_are_scikit_learns(judged: EvaluationRows) -> None:
-    one = judged.of_class(len(judged.classes) - 1)
+@given(evaluated_rows())
+def test_curves_are_scikit_learns(evaluated: EvaluationRows) -> None:
+    one = evaluated.of_class(len(evaluated.classes) - 1)
     across, up = one.roc()
     false, true, _ = metrics.roc_curve(one.member, one.order, sample_weight=one.weight, drop_intermediate=False)
     np.testing.assert_allclose(np.c_[across, up], np.c_[false, true], atol=1e-12)
@@ -78,60 +80,60 @@ def test_curves_are_scikit_learns(judged: EvaluationRows) -> None:
     np.testing.assert_allclose(recall, expected[1][::-1], atol=1e-12)
 
 
-@given(judged_rows(), st.integers(1, 12))
-def test_bins_hold_all_rows_and_keep_equal_ones_together(judged: EvaluationRows, count: int) -> None:
-    one = judged.of_class(1)
-    found = one.bins(count)
-    assert len(found.weight) <= count
-    assert found.weight.sum() == pytest.approx(one.weight.sum())
-    assert (np.diff(found.predicted) > 0).all()
+@given(evaluated_rows(), st.integers(1, 12))
+def test_bins_hold_all_rows_and_keep_equal_ones_together(evaluated: EvaluationRows, count: int) -> None:
+    one = evaluated.of_class(1)
+    measured = one.bins(count)
+    assert len(measured.weight) <= count
+    assert measured.weight.sum() == pytest.approx(one.weight.sum())
+    assert (np.diff(measured.predicted) > 0).all()
     mean = np.average(one.probability, weights=one.weight)
-    assert np.average(found.predicted, weights=found.weight) == pytest.approx(mean)
+    assert np.average(measured.predicted, weights=measured.weight) == pytest.approx(mean)
     share = np.average(one.member, weights=one.weight)
-    assert np.average(found.observed, weights=found.weight) == pytest.approx(share)
+    assert np.average(measured.observed, weights=measured.weight) == pytest.approx(share)
     assert one.bins(1).expected_error == pytest.approx(abs(mean - share), abs=1e-12)
 
 
-@given(judged_rows())
-def test_a_weight_of_two_is_the_row_twice(judged: EvaluationRows) -> None:
-    times = np.random.default_rng(0).integers(1, 3, len(judged.codes))
-    heavy = EvaluationRows(judged.classes, judged.codes, judged.scores, times.astype(float))
+@given(evaluated_rows())
+def test_a_weight_of_two_is_the_row_twice(evaluated: EvaluationRows) -> None:
+    times = np.random.default_rng(0).integers(1, 3, len(evaluated.codes))
+    heavy = EvaluationRows(evaluated.classes, evaluated.codes, evaluated.scores, times.astype(float))
     twice = np.repeat(np.arange(len(times)), times)
-    plain = EvaluationRows(judged.classes, judged.codes[twice], judged.scores[twice], np.ones(len(twice)))
+    plain = EvaluationRows(evaluated.classes, evaluated.codes[twice], evaluated.scores[twice], np.ones(len(twice)))
     assert evaluate_classes(heavy).scores == pytest.approx(evaluate_classes(plain).scores, nan_ok=True)
 
 
 def test_standard_errors_are_those_of_repeated_tables() -> None:
     rng = np.random.default_rng(1)
-    found = []
+    measured = []
     for _ in range(300):
         codes = rng.integers(0, 2, 200)
-        found.append(evaluate_classes(EvaluationRows.of_scores(("no", "yes"), codes + rng.normal(size=200), codes)))
+        measured.append(evaluate_classes(EvaluationRows.of_scores(("no", "yes"), codes + rng.normal(size=200), codes)))
     for name in ("auc", "log_loss", "brier", "accuracy", "sensitivity", "specificity", "precision"):
-        spread = np.std([each.scores[name] for each in found])
-        assert np.mean([each.errors[name] for each in found]) == pytest.approx(spread, rel=0.2)
+        deviation = np.std([sample.scores[name] for sample in measured])
+        assert np.mean([sample.errors[name] for sample in measured]) == pytest.approx(deviation, rel=0.2)
 
 
 def test_net_benefit_is_its_definition() -> None:
-    judged = EvaluationRows.of_scores(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
-    assert judged.of_class(1).net_benefit(np.array([0.5, 0.1])) == pytest.approx([0.0, (2 - 0.1 / 0.9) / 4])
+    evaluated = EvaluationRows.of_scores(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
+    assert evaluated.of_class(1).net_benefit(np.array([0.5, 0.1])) == pytest.approx([0.0, (2 - 0.1 / 0.9) / 4])
 
 
-def test_a_model_is_judged_as_it_predicts() -> None:
+def test_a_model_is_evaluated_as_it_predicts() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     for y in (X[:, 0] + X[:, 1] > 0, np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]):
         model = bgn.BGNClassifier(max_terms=3, random_state=0).fit(X, y)
-        found = bgn.evaluate(model, X, y)
-        assert found.scores["accuracy"] == pytest.approx(model.score(X, y))
-        assert found.scores["log_loss"] == pytest.approx(metrics.log_loss(y, model.predict_proba(X)))
-        assert list(found.to_frame().index) == list(found.scores)
-        assert "log loss" in str(found)
-        assert "<table>" in found._repr_html_()
-        assert found.classes == tuple(model.classes_.tolist())
+        measured = bgn.evaluate(model, X, y)
+        assert measured.scores["accuracy"] == pytest.approx(model.score(X, y))
+        assert measured.scores["log_loss"] == pytest.approx(metrics.log_loss(y, model.predict_proba(X)))
+        assert list(measured.to_frame().index) == list(measured.scores)
+        assert "log loss" in str(measured)
+        assert "<table>" in measured._repr_html_()
+        assert measured.classes == tuple(model.classes_.tolist())
 
 
-def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
+def test_what_cannot_be_evaluated_is_refused(tmp_path: Path) -> None:
     X = np.arange(12.0).reshape(6, 2)
     model = bgn.BGNClassifier(max_terms=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match="y holds the label 'c', which fit did not see"):
@@ -148,9 +150,11 @@ def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
     assert "No AUC: there are no test rows of “b”." in page.read_text(encoding="utf-8")
 
 
-def test_a_class_without_rows_is_named_beside_its_recall():
-    judged = EvaluationRows.of_scores(("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0]))
-    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluate_classes(judged)).splitlines()}
+def test_a_class_without_rows_is_named_with_its_recall():
+    evaluated = EvaluationRows.of_scores(
+        ("a", "b", "c"), np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0]]), np.array([0, 0])
+    )
+    lines = {line.split("  ")[0]: line.split("  ")[-1] for line in str(evaluate_classes(evaluated)).splitlines()}
     assert lines["AUC"] == "(no test rows of b, c)"
     assert lines["recall of b"] == lines["recall of c"] == "(no test rows)"
     assert lines["precision of c"] == "(never predicted)"
@@ -161,13 +165,13 @@ def test_the_calibration_error_by_chance_is_that_of_exact_probabilities(weighted
     rng = np.random.default_rng(0)
     scores, weight = rng.normal(size=600) * 1.5, rng.integers(1, 4, 600) if weighted else None
     drawn = rng.random((400, 600)) < 1.0 / (1.0 + np.exp(-scores))
-    bins = [EvaluationRows.of_scores(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
-    assert bins[0].by_chance == pytest.approx(np.mean([each.expected_error for each in bins]), rel=0.05)
+    bins = [EvaluationRows.of_scores(("no", "yes"), scores, sample, weight).of_class(1).bins(10) for sample in drawn]
+    assert bins[0].by_chance == pytest.approx(np.mean([sample.expected_error for sample in bins]), rel=0.05)
 
 
-def test_the_shares_of_two_classes_are_judged_as_probabilities():
+def test_the_shares_of_two_classes_are_evaluated_as_probabilities():
     """Scores in two columns are those of a softmax, here logarithms of probabilities."""
     codes = np.array([0, 0, 0, 1, 1])
-    judged = EvaluationRows.of_scores(("no", "yes"), majority_scores(codes, 5, 2), codes)
-    assert np.allclose(judged.probabilities, [[0.6, 0.4]] * 5)
-    assert evaluate_classes(judged).scores["brier"] == pytest.approx(0.6 * 0.4)
+    evaluated = EvaluationRows.of_scores(("no", "yes"), majority_scores(codes, 5, 2), codes)
+    assert np.allclose(evaluated.probabilities, [[0.6, 0.4]] * 5)
+    assert evaluate_classes(evaluated).scores["brier"] == pytest.approx(0.6 * 0.4)

@@ -18,10 +18,10 @@ from tests.reference.attainable import range_of, rows
 WITHIN = st.sampled_from(["all", "seen"])
 
 
-def attains(network, found, within, missing=True):
+def attains(network, ends, within, missing=True):
     """The rows found are of the domain and have the predictions told."""
     domain = read_domain(network, within, missing)
-    for value, row in ((found.low, found.low_row), (found.high, found.high_row)):
+    for value, row in ((ends.low, ends.low_row), (ends.high, ends.high_row)):
         table = np.array([row], dtype=None if network.schema.all_numbers else object)
         assert network.predict(table)[0] == value
         coded = network.schema.encode(table, missing=True)[0]
@@ -32,11 +32,11 @@ def attains(network, found, within, missing=True):
         assert (coded == np.rint(coded))[known & domain.whole].all()
 
 
-def agrees(network, found, expected, atol=1e-9):
+def agrees(network, ends, expected, atol=1e-9):
     """The values are those of all regions; beyond them only by a row that lies on a threshold but for a rounding."""
     for value, row, sample, sign in (
-        (found.low, found.low_row, expected[0], -1),
-        (found.high, found.high_row, expected[1], 1),
+        (ends.low, ends.low_row, expected[0], -1),
+        (ends.high, ends.high_row, expected[1], 1),
     ):
         assert sign * (value - sample) >= -atol
         if abs(value - sample) > atol:
@@ -48,79 +48,82 @@ def agrees(network, found, expected, atol=1e-9):
 
 @settings(max_examples=60)
 @given(case=table_networks(), within=WITHIN, missing=st.booleans())
-def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, missing):
+def test_all_regions_say_the_same_of_numbers_categories_and_missing_values(case, within, missing):
     network, _ = case
-    found = extremes(network, within, missing=missing, max_seconds=60)
-    assert found.proven
-    attains(network, found, within, missing)
+    ends = extremes(network, within, missing=missing, max_seconds=60)
+    assert ends.proven
+    attains(network, ends, within, missing)
     expected = range_of(network, read_domain(network, within, missing))
-    agrees(network, found, expected)
+    agrees(network, ends, expected)
 
 
 @settings(max_examples=40)
 @given(case=problems(max_features=3))
 def test_all_regions_say_the_same_of_numbers_on_thresholds(case):
     network, X, _ = case
-    found = extremes(network, max_seconds=60)
-    assert found.proven
-    attains(network, found, "all")
+    ends = extremes(network, max_seconds=60)
+    assert ends.proven
+    attains(network, ends, "all")
     expected = range_of(network, read_domain(network, "all", True))
-    agrees(network, found, expected)
-    assert found.low <= network.predict(X).min()
-    assert found.high >= network.predict(X).max()
+    agrees(network, ends, expected)
+    assert ends.low <= network.predict(X).min()
+    assert ends.high >= network.predict(X).max()
 
 
 @settings(max_examples=25)
 @given(case=table_networks(depth=2, most=3), within=WITHIN)
 def test_deeper_networks_too(case, within):
     network, _ = case
-    found = extremes(network, within, max_seconds=60)
-    assert found.proven
-    attains(network, found, within)
+    ends = extremes(network, within, max_seconds=60)
+    assert ends.proven
+    attains(network, ends, within)
     expected = range_of(network, read_domain(network, within, True))
-    agrees(network, found, expected)
+    agrees(network, ends, expected)
 
 
 @settings(max_examples=40)
 @given(
-    case=table_networks(complete={0, 1, 2, 3, 4}, most=3), slopes=st.tuples(*[st.sampled_from([0.0, 1.5, -0.7])] * 2)
+    case=table_networks(complete={0, 1, 2, 3, 4}, most=3),
+    linear_coef=st.tuples(*[st.sampled_from([0.0, 1.5, -0.7])] * 2),
 )
-def test_slopes_add_the_ends_of_ranges_and_of_pieces(case, slopes):
-    network = with_linear_terms(case[0], [slopes[0], 0.0, slopes[1], 0.0, 0.0])
-    found = extremes(network, "seen", max_seconds=60)
-    assert found.proven
-    attains(network, found, "seen")
-    low, high = _with_slopes(network)
-    agrees(network, found, (low, high), 1e-4)
-    if any(slopes):
+def test_linear_terms_add_the_ends_of_ranges_and_of_pieces(case, linear_coef):
+    network = with_linear_terms(case[0], [linear_coef[0], 0.0, linear_coef[1], 0.0, 0.0])
+    ends = extremes(network, "seen", max_seconds=60)
+    assert ends.proven
+    attains(network, ends, "seen")
+    low, high = _with_linear_terms(network)
+    agrees(network, ends, (low, high), 1e-4)
+    if any(linear_coef):
         endless = extremes(network)
         assert (endless.low, endless.high) == (-np.inf, np.inf)
         assert endless.low_row is None
         assert endless.as_dict()["high"] is None
 
 
-def _with_slopes(network):
+def _with_linear_terms(network):
     """The range of a network with slopes: in every region the questions' sum, and the best end of the slopes."""
     domain = read_domain(network, "seen", True)
-    slopes, first, best = linear_coef_of(network)[:, 0], network.layers[0], [np.inf, -np.inf]
+    linear_coef, first, best = linear_coef_of(network)[:, 0], network.layers[0], [np.inf, -np.inf]
     if not network.linear:
         return range_of(network, domain)
     for some in rows(network, domain):
         for row in some:
             answers = first.fire(row[np.newaxis])[0]
             low, high = -3.0, 6.0
-            for neuron, answer in zip(first.neurons, answers, strict=True):
-                factor = dict(zip(neuron.projection.columns, neuron.projection.coefficients, strict=True)).get(0, 0.0)
+            for condition, answer in zip(first.neurons, answers, strict=True):
+                factor = dict(zip(condition.projection.columns, condition.projection.coefficients, strict=True)).get(
+                    0, 0.0
+                )
                 if factor:
-                    turn = row[0] + (neuron.threshold - neuron.projection.values(row[np.newaxis])[0]) / factor
+                    turn = row[0] + (condition.threshold - condition.projection.values(row[np.newaxis])[0]) / factor
                     low, high = (max(low, turn), high) if answer * factor > 0 else (low, min(high, turn))
-            flat = network.base + answers @ network.output_weights + slopes[2] * row[2]
-            best = [min(best[0], *(flat + slopes[0] * e for e in (low, high))),
-                    max(best[1], *(flat + slopes[0] * e for e in (low, high)))]  # fmt: skip
+            flat = network.base + answers @ network.output_weights + linear_coef[2] * row[2]
+            best = [min(best[0], *(flat + linear_coef[0] * e for e in (low, high))),
+                    max(best[1], *(flat + linear_coef[0] * e for e in (low, high)))]  # fmt: skip
     return best
 
 
-def test_questions_that_exclude_each_other_are_not_added_up():
+def test_rules_that_exclude_one_another_are_not_added_up():
     network = Network.of_layers(
         [Layer([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]], [-3.0, 1.0, -2.0, 2.0])], np.ones(4), 0.0
     )
@@ -132,38 +135,40 @@ def test_questions_that_exclude_each_other_are_not_added_up():
 def test_a_region_of_one_point_counts():
     # x + y >= 3, x <= 2 and y <= 1 hold together at (2, 1) alone.
     network = Network.of_layers([Layer([[1.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], [-3.0, 2.0, 1.0])], [1.0, 1.0, 1.0], 0.0)
-    found = extremes(network)
-    assert found.high == 3.0
-    assert found.high_row.tolist() == [2.0, 1.0]
+    ends = extremes(network)
+    assert ends.high == 3.0
+    assert ends.high_row.tolist() == [2.0, 1.0]
 
 
 def test_a_region_that_is_only_touched_does_not_count():
     # x + y >= 3, x < 2 and y < 1 never hold together, though their edges meet.
-    network = Network.of_layers([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-3.0, -2.0, -1.0])], [1.0, -1.0, -1.0], 0.0)
-    found = extremes(network)
-    assert found.proven
-    assert found.high == 1.0
+    network = Network.of_layers(
+        [Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-3.0, -2.0, -1.0])], [1.0, -1.0, -1.0], 0.0
+    )
+    ends = extremes(network)
+    assert ends.proven
+    assert ends.high == 1.0
 
 
-def test_ranges_levels_and_gaps_may_be_told():
+def test_ranges_categories_and_missing_values_may_be_given():
     network = town()
     everything, seen = extremes(network), extremes(network, "seen")
     scores = network.predict(town_rows(2000))
     assert everything.low <= seen.low <= scores.min()
     assert scores.max() <= seen.high <= everything.high
-    told = extremes(network, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, missing=False)
-    assert 0 <= told.high_row[0] <= 1
-    assert told.high_row[1] in ("Rome", "Oslo")
-    assert told.high_row[3] is True
-    attains(network, told, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, False)
-    assert None not in [*told.low_row, *told.high_row]
+    ends = extremes(network, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, missing=False)
+    assert 0 <= ends.high_row[0] <= 1
+    assert ends.high_row[1] in ("Rome", "Oslo")
+    assert ends.high_row[3] is True
+    attains(network, ends, {"age": (0, 1), "city": ["Rome", "Oslo"], "owner": [True]}, False)
+    assert None not in [*ends.low_row, *ends.high_row]
 
 
 def test_probabilities_and_classes():
     yes = Network.of_layers([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
-    found = extremes(yes)
-    np.testing.assert_allclose([found.low, found.high], 1 / (1 + np.exp([1.0, -1.0])))
-    assert yes.predict([found.high_row])[0] == found.high
+    ends = extremes(yes)
+    np.testing.assert_allclose([ends.low, ends.high], 1 / (1 + np.exp([1.0, -1.0])))
+    assert yes.predict([ends.high_row])[0] == ends.high
     many = Network.of_layers([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], link="softmax")
     assert (extremes(many, output=1).low, extremes(many, output=1).high) == (0.5, 1.5)
     with pytest.raises(ValueError, match="output must be the number of a class, from 0 to 1"):
@@ -176,11 +181,11 @@ def test_out_of_time_it_says_so():
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(150, 8))
     network = Network.of_layers([Layer(weights, rng.normal(size=150))], rng.normal(size=150), 0.0)
-    found = extremes(network, max_seconds=0.05)
-    assert not found.proven
-    assert found.bounds[0] <= network.predict(rng.normal(size=(2000, 8))).min()
-    assert found.bounds[1] >= network.predict(rng.normal(size=(2000, 8))).max()
-    assert "in time" in repr(found)
+    ends = extremes(network, max_seconds=0.05)
+    assert not ends.proven
+    assert ends.bounds[0] <= network.predict(rng.normal(size=(2000, 8))).min()
+    assert ends.bounds[1] >= network.predict(rng.normal(size=(2000, 8))).max()
+    assert "in time" in repr(ends)
 
 
 def test_a_network_that_asks_nothing():
@@ -191,7 +196,7 @@ def test_a_network_that_asks_nothing():
 
 
 @pytest.mark.parametrize(
-    ("within", "words"),
+    ("within", "texts"),
     [
         ("some", "within must be 'all', 'seen' or bounds by column"),
         ({"age": 3}, r"within must give 'age' two ends, \(low, high\); got 3"),
@@ -200,8 +205,8 @@ def test_a_network_that_asks_nothing():
         ({"agee": (0, 1)}, "within must name a column"),
     ],
 )
-def test_what_is_wrong_is_named(within, words):
-    with pytest.raises(ValueError, match=words):
+def test_what_is_wrong_is_named(within, texts):
+    with pytest.raises(ValueError, match=texts):
         extremes(town(), within)
 
 
@@ -213,12 +218,12 @@ def test_pipelines_are_seen_through():
     rng = np.random.default_rng(0)
     X = rng.normal(50, 10, (200, 2))
     model = make_pipeline(StandardScaler(), bgn.BGNRegressor(max_terms=3, random_state=0)).fit(X, X[:, 0] > 50)
-    found = extremes(model)
-    assert model.predict([found.high_row])[0] == pytest.approx(found.high)
+    ends = extremes(model)
+    assert model.predict([ends.high_row])[0] == pytest.approx(ends.high)
 
 
 def test_numbers_of_any_size():
     schema = Schema((Column("a"), Column("b")))
-    asked = [Oblique(Projection((0,), (1.0,)), 1e300), Oblique(Projection((1,), (1.0,)), 1e-300)]
-    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
+    conditions = [Oblique(Projection((0,), (1.0,)), 1e300), Oblique(Projection((1,), (1.0,)), 1e-300)]
+    network = Network.of_layers([Layer.of(conditions, 2)], [1.0, 2.0], 0.0, schema=schema)
     assert (extremes(network).low, extremes(network).high) == (-3.0, 3.0)

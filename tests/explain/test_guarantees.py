@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.explain.certify import list_guarantees, requested_signs
+from bgn.explain.proofs import list_guarantees, requested_signs
 from tests.command import call
 from tests.optional import pandas as pd
 
@@ -21,8 +21,8 @@ def keeps(network, wanted):
     """Every column moves the score as is wanted of it, proven."""
     for name, sign in zip(network.names, wanted, strict=True):
         if sign:
-            found = bgn.certify(network, [name], max_seconds=60)[name]
-            assert found.direction in KEPT[sign], found
+            certificate = bgn.certify(network, [name], max_seconds=60)[name]
+            assert certificate.direction in KEPT[sign], certificate
 
 
 def drawn(seed, classes):
@@ -35,11 +35,11 @@ def drawn(seed, classes):
     y = np.sin(X["a"]) * 2 + X["a"] / 3 + X["b"] * (X["c"] > 0) - X["c"] + np.abs(X["grade"].cat.codes - 1)
     y = y + rng.normal(size=80)
     wanted = {"a": 1, "b": int(rng.choice([1, -1, 0])), "c": int(rng.choice([-1, 0])), "grade": int(rng.choice([1, 0]))}
-    told = {"max_terms": 6, "max_linear": 0, "random_state": 0, "monotonic_cst": wanted, "cv": None}
+    settings = {"max_terms": 6, "max_linear": 0, "random_state": 0, "monotonic_cst": wanted, "cv": None}
     if classes:
         y = y > np.median(y)
     make = bgn.BGNClassifier if classes else bgn.BGNRegressor
-    return X, y, make(**told).fit(X, y)
+    return X, y, make(**settings).fit(X, y)
 
 
 def made_of(model, X, y, points):
@@ -54,7 +54,7 @@ def made_of(model, X, y, points):
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([2, 3, 10]))
-def test_columns_move_the_prediction_as_told(seed, classes, points):
+def test_columns_move_the_prediction_as_required(seed, classes, points):
     X, y, model = drawn(seed, classes)
     for network in made_of(model, X, y, points):
         keeps(network, requested_signs(model))
@@ -62,7 +62,7 @@ def test_columns_move_the_prediction_as_told(seed, classes, points):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(60))
-def test_columns_move_the_prediction_as_told_of_many(seed):
+def test_columns_move_the_prediction_as_required_of_many(seed):
     X, y, model = drawn(seed, seed % 2 == 0)
     for network in made_of(model, X, y, 1 + seed % 7):
         keeps(network, requested_signs(model))
@@ -70,15 +70,21 @@ def test_columns_move_the_prediction_as_told_of_many(seed):
 
 def test_a_small_model_asks_together_what_the_large_one_may():
     X, y, _ = drawn(0, False)
-    told = {"max_terms": 4, "random_state": 0, "interaction_cst": "no_interactions", "bounds": (-5, None), "cv": None}
-    large = bgn.BGNRegressor(**told).fit(X, y)
+    settings = {
+        "max_terms": 4,
+        "random_state": 0,
+        "interaction_cst": "no_interactions",
+        "bounds": (-5, None),
+        "cv": None,
+    }
+    large = bgn.BGNRegressor(**settings).fit(X, y)
     small = bgn.distill(large, X, y, max_terms=3, random_state=0, cv=None)
     assert small.interaction_cst == "no_interactions"
-    assert all(len(neuron.projection.columns) == 1 for neuron in small.network_.layers[0].neurons)
+    assert all(len(condition.projection.columns) == 1 for condition in small.network_.layers[0].neurons)
     assert small.network_.bounds == large.network_.bounds
 
 
-def test_a_foreign_model_is_asked_too_and_a_pipeline_warned_of():
+def test_a_foreign_model_is_required_too_and_a_pipeline_warned_of():
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -31,15 +31,15 @@ def test_both_kinds_equal_their_definitions(problem, own):
 
 @settings(deadline=None, max_examples=40)
 @given(st.data(), st.booleans())
-def test_categories_and_gaps_equal_the_definitions(data, missing):
+def test_categories_and_missing_values_equal_the_definitions(data, missing):
     if missing and data.draw(st.booleans()):
         (network, _), X, background = data.draw(st.tuples(table_networks(), table_rows(most=3), table_rows()))
     else:
         network = data.draw(mixed_networks(missing=missing, one_number=True))
         X, background = (np.array(data.draw(mixed_rows(missing)), dtype=object) for _ in range(2))
     expected = shapley(network, X, background)
-    found = importance(network, X, background)
-    np.testing.assert_allclose(found.features, np.abs(expected.sum(axis=2)).mean(axis=0), rtol=1e-12, atol=1e-6)
+    measured = importance(network, X, background)
+    np.testing.assert_allclose(measured.features, np.abs(expected.sum(axis=2)).mean(axis=0), rtol=1e-12, atol=1e-6)
     if network.depth == 1:
         paper = importance(network, X, background, kind="paper")
         np.testing.assert_allclose(paper.connections, paper_matrix(network, X, background), rtol=1e-12, atol=1e-6)
@@ -49,21 +49,21 @@ def test_categories_and_gaps_equal_the_definitions(data, missing):
 @given(st.one_of(problems(), problems(depth=2)))
 def test_shares_add_up(problem):
     network, X, background = problem
-    found = importance(network, X, background)
+    measured = importance(network, X, background)
     for absolute, relative in (
-        (found.features, found.relative_features),
-        (found.terms, found.relative_terms),
-        *zip(found.connections.T, found.relative_connections.T, strict=True),
+        (measured.features, measured.relative_features),
+        (measured.terms, measured.relative_terms),
+        *zip(measured.connections.T, measured.relative_connections.T, strict=True),
     ):
         assert relative.sum() == pytest.approx(1.0 if absolute.sum() > 0 else 0.0)
         np.testing.assert_allclose(relative * absolute.sum(), absolute, atol=1e-12)
 
 
 def test_one_row_against_itself_has_no_importance():
-    found = importance(Network.of_layers([Layer([[1.0, 2.0]], [0.0])], [1.0], 0.0), [[1.0, 1.0]])
-    assert (found.features == 0).all()
-    assert (found.relative_features == 0).all()
-    assert repr(found) == "Importance(nothing matters; kind 'shap')"
+    measured = importance(Network.of_layers([Layer([[1.0, 2.0]], [0.0])], [1.0], 0.0), [[1.0, 1.0]])
+    assert (measured.features == 0).all()
+    assert (measured.relative_features == 0).all()
+    assert repr(measured) == "Importance(nothing matters; kind 'shap')"
 
 
 def test_the_two_kinds_differ_where_changes_cancel():

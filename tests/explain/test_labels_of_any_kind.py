@@ -27,8 +27,8 @@ def rows(count):
 def labels_of(kind, codes):
     """Labels as users have them, in the order of their classes."""
     names = KINDS[kind]
-    found = np.array(names, dtype=object if kind in ("objects", "categories") else None)[codes]
-    return pd.Categorical(found) if kind == "categories" else found
+    values = np.array(names, dtype=object if kind in ("objects", "categories") else None)[codes]
+    return pd.Categorical(values) if kind == "categories" else values
 
 
 @lru_cache
@@ -43,10 +43,10 @@ def figures(kind, count):
     """What every function that takes labels says of them."""
     (X, codes), model = rows(count), fitted(kind, count)
     y = codes if kind is None else labels_of(kind, codes)
-    found = {
+    values = {
         "scores": list(bgn.evaluate(model, X, y).scores.values()),
-        "points": [(each := bgn.simplify(model, X, y, points=3)).before, each.after],
-        "digits": [(each := bgn.simplify(model, X, y, digits=1)).before, each.after],
+        "points": [(simple := bgn.simplify(model, X, y, points=3)).before, simple.after],
+        "digits": [(simple := bgn.simplify(model, X, y, digits=1)).before, simple.after],
         "sizes": np.concatenate([*bgn.frontier(model, X[:60], y[:60], X[60:], y[60:]).errors.values()]).tolist(),
         "report": [rival.evaluation.scores[name] for rival in quality(Facts.of(model, X[:60], y[:60], X[60:], y[60:]))
                    for name in MEASURES[True]],
@@ -55,17 +55,17 @@ def figures(kind, count):
     }  # fmt: skip
     if count == 2:
         receipt = bgn.edit(model, X, y, cutoff=0.5).coef(1, 0.25).receipt.edit
-        found["edit"] = [receipt.before, receipt.after]
-    return found
+        values["edit"] = [receipt.before, receipt.after]
+    return values
 
 
 @pytest.mark.parametrize(("kind", "count"), CASES)
 def test_figures_are_those_of_classes_that_are_numbered(kind, count):
-    found, wanted = figures(kind, count), figures(None, count)
-    assert found.keys() == wanted.keys()
+    known, wanted = figures(kind, count), figures(None, count)
+    assert known.keys() == wanted.keys()
     for name, values in wanted.items():
         if kind != "yes first" or name in ("points", "digits", "sizes", "distilled"):  # others are about "ja"
-            np.testing.assert_allclose(found[name], values, rtol=1e-12, err_msg=name)
+            np.testing.assert_allclose(known[name], values, rtol=1e-12, err_msg=name)
 
 
 def test_an_edit_tells_labels_it_does_not_know():

@@ -29,16 +29,18 @@ def networks(draw, outputs=1):
 
     signs = st.sampled_from([1.0, -1.0])
     alone = draw(st.lists(st.integers(0, 2), max_size=2))
-    neurons = [Oblique(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
+    conditions = [Oblique(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
     both = Oblique(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))
-    neurons += [both] * draw(st.integers(0, 1))
+    conditions += [both] * draw(st.integers(0, 1))
     shape = (outputs,) if outputs > 1 else ()
-    slopes = numbers(3, *shape)
-    slopes[draw(st.integers(0, 2))] = 1.5
+    linear_coef = numbers(3, *shape)
+    linear_coef[draw(st.integers(0, 2))] = 1.5
     low = numbers(3)
     ranges = np.stack([low, low + draw(st.integers(0, 5))], axis=1)
     link = "softmax" if outputs > 1 else "identity"
-    return with_linear_terms(Network.of_layers([Layer.of(neurons, 3)], numbers(len(neurons), *shape), numbers(*shape) if outputs > 1 else draw(VALUES), link=link), slopes, ranges)  # fmt: skip
+    base = numbers(*shape) if outputs > 1 else draw(VALUES)
+    network = Network.of_layers([Layer.of(conditions, 3)], numbers(len(conditions), *shape), base, link=link)
+    return with_linear_terms(network, linear_coef, ranges)
 
 
 TABLES = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=4).map(np.array)
@@ -49,18 +51,18 @@ def score(network, rows):
     total = np.tile(np.asarray(network.base, float), (len(rows), *(1,) * np.ndim(network.base)))
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
-            (low, high), slope = linear_ends_of(network)[j], linear_coef_of(network)[j]
-            total[i] += (slope if total.ndim > 1 else slope[0]) * min(max(value, low), high)
-        for neuron, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
-            line = neuron.projection
+            (low, high), steepness = linear_ends_of(network)[j], linear_coef_of(network)[j]
+            total[i] += (steepness if total.ndim > 1 else steepness[0]) * min(max(value, low), high)
+        for condition, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
+            line = condition.projection
             reached = sum(c * row[j] for j, c in zip(line.columns, line.coefficients, strict=True))
-            total[i] += weight if reached >= neuron.threshold else -weight
+            total[i] += weight if reached >= condition.threshold else -weight
     return total
 
 
 def shapley(network, row, background):
     """SHAP values from the definition."""
-    d, found = len(row), []
+    d, answer = len(row), []
 
     def value(known):
         mixed = background.copy()
@@ -73,8 +75,8 @@ def shapley(network, row, background):
             for known in combinations(others, size):
                 weight = factorial(size) * factorial(d - size - 1) / factorial(d)
                 total = total + weight * (value((*known, i)) - value(known))
-        found.append(total)
-    return np.array(found), value(())
+        answer.append(total)
+    return np.array(answer), value(())
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,25 +88,25 @@ def test_a_score_is_what_its_parts_add_up_to(network, rows):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 3).flatmap(lambda k: networks(k)), TABLES, TABLES)
 def test_shap_values_are_those_of_the_definition(network, rows, background):
-    found = shap_values(network, rows, background)
+    answer = shap_values(network, rows, background)
     for k, row in enumerate(rows):
         values, base = shapley(network, row, background)
-        assert np.allclose(found.values[k], values, rtol=0, atol=1e-9)
-        assert np.allclose(found.base_value, base, rtol=0, atol=1e-9)
-    total = found.base_value + found.term_values.sum(axis=1)
+        assert np.allclose(answer.values[k], values, rtol=0, atol=1e-9)
+        assert np.allclose(answer.base_value, base, rtol=0, atol=1e-9)
+    total = answer.base_value + answer.term_values.sum(axis=1)
     assert np.allclose(total, network.raw_score(rows), rtol=0, atol=1e-9)
-    assert found.interaction_values().shape[:3] == (len(rows), 3, 3)
+    assert answer.interaction_values().shape[:3] == (len(rows), 3, 3)
     assert importance(network, rows, background).features.shape == (3,)
 
 
 @settings(max_examples=40, deadline=None)
 @given(networks(), TABLES, st.integers(0, 2), st.lists(st.floats(-6, 6), min_size=1, max_size=4))
 def test_effects_are_means_over_the_background(network, background, column, places):
-    found, pair = effect(network, column, background), effect(network, (column, (column + 1) % 3), background)
+    answer, pair = effect(network, column, background), effect(network, (column, (column + 1) % 3), background)
     for place in places:
         moved = background.copy()
         moved[:, column] = place
-        assert found(place) == pytest.approx(network.predict(moved).mean(), abs=1e-9)
+        assert answer(place) == pytest.approx(network.predict(moved).mean(), abs=1e-9)
         moved[:, (column + 1) % 3] = 1.0
         assert float(pair(place, 1.0)) == pytest.approx(network.predict(moved).mean(), abs=1e-9)
 
@@ -113,15 +115,15 @@ def test_effects_are_means_over_the_background(network, background, column, plac
 @given(networks(), st.booleans())
 def test_nothing_goes_beyond_the_extremes(network, inside):
     within = dict.fromkeys(network.names, (-2.0, 2.0)) if inside else "all"
-    found = extremes(network, within)
+    answer = extremes(network, within)
     reach = np.linspace(-2, 2, 9) if inside else np.linspace(-12, 12, 49)
     grid = np.stack(np.meshgrid(reach, reach, reach), axis=-1).reshape(-1, 3)
     predicted = network.predict(grid)
-    assert found.proven
-    assert found.low <= predicted.min() + 1e-6
-    assert predicted.max() - 1e-6 <= found.high
-    assert network.predict([found.low_row])[0] == pytest.approx(found.low, abs=1e-9)
-    assert network.predict([found.high_row])[0] == pytest.approx(found.high, abs=1e-9)
+    assert answer.proven
+    assert answer.low <= predicted.min() + 1e-6
+    assert predicted.max() - 1e-6 <= answer.high
+    assert network.predict([answer.low_row])[0] == pytest.approx(answer.low, abs=1e-9)
+    assert network.predict([answer.high_row])[0] == pytest.approx(answer.high, abs=1e-9)
 
 
 @settings(max_examples=15, deadline=None)
@@ -130,44 +132,48 @@ def test_certificates_hold_on_a_grid(network):
     reach = np.linspace(-12, 12, 25)
     grid = np.stack(np.meshgrid(reach, reach, reach, indexing="ij"), axis=-1)
     predicted = network.predict(grid.reshape(-1, 3)).reshape(25, 25, 25)
-    for column, told in enumerate(certify(network, [0, 1, 2]).values()):
+    for column, certificate in enumerate(certify(network, [0, 1, 2]).values()):
         steps = np.diff(predicted, axis=column)
-        if told.direction in ("constant", "increasing"):
+        if certificate.direction in ("constant", "increasing"):
             assert steps.min() > -1e-9
-        if told.direction in ("constant", "decreasing"):
+        if certificate.direction in ("constant", "decreasing"):
             assert steps.max() < 1e-9
 
 
-def test_margins_tell_the_slope_until_the_next_threshold():
-    network = with_linear_terms(Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0), [0.0, 0.5], [[0, 1], [0.0, 10.0]])
-    found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
-    assert found.up[0, 0] == 3.0
-    assert found.distance[0, 0] == 2.0
-    assert found.linear_coef.tolist() == [[0.0, 0.5], [0.0, 0.0]]
+def test_margins_have_the_linear_weight_until_the_next_threshold():
+    network = with_linear_terms(
+        Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0), [0.0, 0.5], [[0, 1], [0.0, 10.0]]
+    )
+    answer = margin(network, [[1.0, 5.0], [1.0, 11.0]])
+    assert answer.up[0, 0] == 3.0
+    assert answer.distance[0, 0] == 2.0
+    assert answer.linear_coef.tolist() == [[0.0, 0.5], [0.0, 0.0]]
 
 
 @settings(max_examples=25, deadline=None)
 @given(networks(), st.lists(st.booleans(), min_size=3, max_size=3), st.lists(VALUES, min_size=3, max_size=3))
-def test_extremes_look_at_gaps_under_lines(network, answers, typical):
-    neurons = [replace(each, missing=answers[k]) for k, each in enumerate(network.layers[0].neurons)]
-    columns = [replace(each, typical=value) for each, value in zip(network.schema.columns, typical, strict=True)]
+def test_extremes_look_at_missing_values_of_linear_terms(network, answers, typical):
+    conditions = [replace(part, missing=answers[k]) for k, part in enumerate(network.layers[0].neurons)]
+    columns = [replace(part, typical=value) for part, value in zip(network.schema.columns, typical, strict=True)]
     schema = replace(network.schema, columns=tuple(columns))
-    network = network.changed(layers=[Layer.of(neurons, 3)], schema=schema)
-    found = extremes(network, dict.fromkeys(network.names, (-6, 6)))
+    network = network.changed(layers=[Layer.of(conditions, 3)], schema=schema)
+    answer = extremes(network, dict.fromkeys(network.names, (-6, 6)))
     half = np.arange(-6, 6.5, 0.5)
     values = np.array([*half, *np.nextafter(half[1:], -np.inf), np.nan])
     rows = np.stack(np.meshgrid(values, values, values[[0, 8, 12, 16, 24, -1]]), axis=-1).reshape(-1, 3)
     predicted = network.predict(rows)
-    assert found.proven
-    assert found.low - 1e-9 <= predicted.min() <= predicted.max() <= found.high + 1e-9
-    assert network.predict([found.low_row, found.high_row]).tolist() == [found.low, found.high]
+    assert answer.proven
+    assert answer.low - 1e-9 <= predicted.min() <= predicted.max() <= answer.high + 1e-9
+    assert network.predict([answer.low_row, answer.high_row]).tolist() == [answer.low, answer.high]
 
 
-def test_a_gap_may_be_the_extreme():
-    asked = Oblique(Projection((0,), (1.0,)), 3.0, missing=True)
+def test_a_missing_value_may_be_the_extreme():
+    condition = Oblique(Projection((0,), (1.0,)), 3.0, missing=True)
     schema = Schema((Column("x", typical=8.0),), named=True)
-    line = with_linear_terms(Network.of_layers([Layer.of([asked], 1)], [0.25], 1.0, schema=schema), [0.5], [[0.0, 10.0]])
-    found = extremes(line, {"x": (0, 4)})
-    assert (found.low, found.high, found.proven) == (0.75, 5.25, True)
-    assert np.isnan(found.high_row[0])
+    line = with_linear_terms(
+        Network.of_layers([Layer.of([condition], 1)], [0.25], 1.0, schema=schema), [0.5], [[0.0, 10.0]]
+    )
+    answer = extremes(line, {"x": (0, 4)})
+    assert (answer.low, answer.high, answer.proven) == (0.75, 5.25, True)
+    assert np.isnan(answer.high_row[0])
     assert extremes(line, {"x": (0, 4)}, missing=False).high == 3.25

@@ -17,11 +17,11 @@ from tests.reference.explain import table_rows_of
 def test_one_column_at_a_time_just_short_and_just_past(problem):
     network, X, background = problem
     rows = np.vstack([X, background])
-    found = margin(network, rows)
+    margins = margin(network, rows)
     before = network.predict(rows)
     for row in range(len(rows)):
         for column in range(network.n_inputs):
-            for value, back in ((found.up[row, column], -np.inf), (found.down[row, column], np.inf)):
+            for value, back in ((margins.up[row, column], -np.inf), (margins.down[row, column], np.inf)):
                 moved = np.repeat(rows[row : row + 1], 30, axis=0)
                 if np.isfinite(value):
                     moved[0, column] = value
@@ -32,7 +32,7 @@ def test_one_column_at_a_time_just_short_and_just_past(problem):
                 else:
                     moved[:, column] = np.linspace(rows[row, column], np.copysign(100.0, value), 30)
                 np.testing.assert_allclose(network.predict(moved), before[row], atol=1e-11)
-    np.testing.assert_array_equal(found.distance, np.minimum(found.up - rows, rows - found.down))
+    np.testing.assert_array_equal(margins.distance, np.minimum(margins.up - rows, rows - margins.down))
 
 
 def changed_within(network, row, radius, scale):
@@ -51,8 +51,8 @@ def changed_within(network, row, radius, scale):
 def test_euclidean_just_short_and_just_past(problem, scaled):
     network, X, _ = problem
     scale = np.linspace(0.5, 2.0, network.n_inputs) if scaled else np.ones(network.n_inputs)
-    found = margin(network, X, units=scale)
-    for row, distance, nearest in zip(X, found.euclidean, found.nearest, strict=True):
+    margins = margin(network, X, units=scale)
+    for row, distance, nearest in zip(X, margins.euclidean, margins.nearest, strict=True):
         if np.isinf(distance):
             assert not changed_within(network, row, 100.0, scale)
             continue
@@ -69,9 +69,9 @@ def test_euclidean_just_short_and_just_past(problem, scaled):
 @given(problems(depth=2))
 def test_deeper_euclidean_just_short_and_just_past(problem):
     network, X, _ = problem
-    found = margin(network, X)
-    assert found.exact.all()
-    for row, distance, nearest in zip(X, found.euclidean, found.nearest, strict=True):
+    margins = margin(network, X)
+    assert margins.exact.all()
+    for row, distance, nearest in zip(X, margins.euclidean, margins.nearest, strict=True):
         if np.isinf(distance):
             assert not changed_within(network, row, 20.0, 1.0)
         else:
@@ -84,24 +84,24 @@ def test_deeper_euclidean_just_short_and_just_past(problem):
 
 @settings(deadline=None, max_examples=30)
 @given(st.data(), st.sampled_from([1, 2]))
-def test_categories_and_gaps_stay_and_numbers_move(data, depth):
+def test_categories_and_missing_values_stay_and_numbers_move(data, depth):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows())
-    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, missing=True)
+    margins, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, missing=True)
     rng = np.random.default_rng(0)
     for k, row in enumerate(rows):
         for column in network.features_used:
             kind = TABLE.columns[column]
             if np.isnan(row[column]):
-                assert np.isinf(found.distance[k, column])
-                assert kind.categories is None or not found.categories[kind.name][k].any()
+                assert np.isinf(margins.distance[k, column])
+                assert kind.categories is None or not margins.categories[kind.name][k].any()
             elif kind.categories is not None:
                 moved = np.repeat(row[np.newaxis], len(kind.categories), axis=0)
                 moved[:, column] = range(len(kind.categories))
                 other = np.abs(network.predict(table_rows_of(network, moved)) - before[k]) > 1e-9
-                np.testing.assert_array_equal(found.categories[kind.name][k], other)
+                np.testing.assert_array_equal(margins.categories[kind.name][k], other)
             else:
-                for value, back in ((found.up[k, column], -np.inf), (found.down[k, column], np.inf)):
+                for value, back in ((margins.up[k, column], -np.inf), (margins.down[k, column], np.inf)):
                     moved = np.repeat(row[np.newaxis], 30, axis=0)
                     end = np.nextafter(value, back) if np.isfinite(value) else np.copysign(50.0, value)
                     moved[:, column] = np.linspace(row[column], end, 30)
@@ -110,36 +110,36 @@ def test_categories_and_gaps_stay_and_numbers_move(data, depth):
                         moved[:, column] = value
                         assert abs(network.predict(table_rows_of(network, moved[:1]))[0] - before[k]) > 1e-9
         free = [column for column in (0, 2) if not np.isnan(row[column])]
-        around, reach = np.repeat(row[np.newaxis], 200, axis=0), min(found.euclidean[k], 50.0)
+        around, reach = np.repeat(row[np.newaxis], 200, axis=0), min(margins.euclidean[k], 50.0)
         steps = rng.normal(size=(200, len(free)))
         steps /= np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1e-300)
         around[:, free] += steps * reach * (1 - 1e-6) * rng.random((200, 1))
         if reach > 1e-7:  # regions of deep networks are entered by a billionth of the sizes at hand
             np.testing.assert_allclose(network.predict(table_rows_of(network, around)), before[k])
-        if np.isfinite(found.euclidean[k]):
-            around[:] = found.nearest[k]
+        if np.isfinite(margins.euclidean[k]):
+            around[:] = margins.nearest[k]
             around[:, free] += steps * 1e-6
-            around[-1] = found.nearest[k]
+            around[-1] = margins.nearest[k]
             assert (np.abs(network.predict(table_rows_of(network, around)) - before[k]) > 1e-9).any()
 
 
-def test_neurons_that_cancel_do_not_count():
+def test_rules_that_cancel_do_not_count():
     network = Network.of_layers([Layer([[1.0], [2.0], [1.0]], [-1.0, -2.0, -5.0])], [1.0, -1.0, 2.0], 0.0)
-    found = margin(network, [[0.0]])
-    assert found.up.tolist() == [[5.0]]
-    assert found.down.tolist() == [[-np.inf]]
-    assert found.euclidean.tolist() == [5.0]
+    margins = margin(network, [[0.0]])
+    assert margins.up.tolist() == [[5.0]]
+    assert margins.down.tolist() == [[-np.inf]]
+    assert margins.euclidean.tolist() == [5.0]
 
 
 def test_a_prediction_on_a_threshold_alone_counts():
     """Fires at 1 and above, and at 1 and below: both only at 1."""
     network = Network.of_layers([Layer([[1.0], [-1.0]], [-1.0, 1.0])], [1.0, 1.0], 0.0)
-    found = margin(network, [[0.0], [1.0]])
-    assert found.up.tolist() == [[1.0], [np.nextafter(1.0, 2.0)]]
-    assert found.euclidean.tolist() == [1.0, 0.0]
+    margins = margin(network, [[0.0], [1.0]])
+    assert margins.up.tolist() == [[1.0], [np.nextafter(1.0, 2.0)]]
+    assert margins.euclidean.tolist() == [1.0, 0.0]
 
 
-def test_a_row_on_a_threshold_that_two_neurons_share():
+def test_a_row_on_a_threshold_that_two_rules_share():
     """At 2 both fire; beside it they cancel differently from what all turning would give."""
     shared = Layer([[1.0], [-1.0]], [-2.0, 2.0])
     shallow = Network.of_layers([shared], [1.0, -1.0], 0.0)
@@ -151,7 +151,7 @@ def test_a_row_on_a_threshold_that_two_neurons_share():
     assert margin(gone, [[0.0]]).euclidean[0] == pytest.approx(2.0)
 
 
-def test_thresholds_a_rounding_error_apart_are_passed_together():
+def test_thresholds_with_a_rounding_error_between_are_passed_together():
     first = Layer([[-0.7], [-1.0]], [0.28, 0.4])
     network = Network.of_layers([first, Layer([[1.0, 1.0]], [0.0])], [1.0], 0.0)
     assert margin(network, [[0.3]]).euclidean[0] == pytest.approx(0.1)

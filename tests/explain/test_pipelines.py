@@ -109,7 +109,7 @@ def see_through_steps(fitted):
     return trace("step", fitted, fitted.n_features_in_, fitted.n_features_in_)
 
 
-def test_gaps_and_categories_stay_what_they_are():
+def test_missing_values_and_categories_stay_what_they_are():
     schema = Schema((Column("age", typical=0.5), Column("hour"), Column("city", categories=("Lille", "Nice", "Rome"))))
     layer = Layer.of(
         [
@@ -131,12 +131,12 @@ def test_gaps_and_categories_stay_what_they_are():
     columns = (schema.columns[2], Column("hour"), Column("age", typical=44.0))
     undone = rescaled(network, sources, Schema(columns))
     rows = [[None if np.isnan(c) else ("Lille", "Nice", "Rome")[int(c)], h, a] for c, h, a in table]
-    words = [[a, h, row[0]] for row, (a, h, _) in zip(rows, scaled, strict=True)]
-    assert np.array_equal(undone.predict(rows), network.predict(words))
-    assert [neuron.threshold for neuron in undone.layers[0].neurons[:3]] == [42.0, -12.0, 1.0]
+    texts = [[a, h, row[0]] for row, (a, h, _) in zip(rows, scaled, strict=True)]
+    assert np.array_equal(undone.predict(rows), network.predict(texts))
+    assert [condition.threshold for condition in undone.layers[0].neurons[:3]] == [42.0, -12.0, 1.0]
 
 
-def test_slopes_are_undone():
+def test_linear_terms_are_undone():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 2.0), [3.0])
     undone = rescaled(network, [Source(0, (("-", 10.0), ("/", 4.0)))], Schema.of_numbers(1, ["x"]))
     assert undone.linear_coef.tolist() == [[0.75]]
@@ -147,12 +147,12 @@ def test_lines_are_undone_up_to_rounding():
     pipeline = make_pipeline(StandardScaler(), small(max_linear=2)).fit(X[NUMBERS], y)
     seen = see_through(pipeline)
     assert seen.model.network_.linear
-    told = seen.model.network_.predict(seen.rows(X[NUMBERS]))
-    np.testing.assert_allclose(told, pipeline.predict(X[NUMBERS]), rtol=1e-9)
+    predicted = seen.model.network_.predict(seen.rows(X[NUMBERS]))
+    np.testing.assert_allclose(predicted, pipeline.predict(X[NUMBERS]), rtol=1e-9)
     assert "per unit of" in bgn.equation(pipeline)
 
 
-def test_an_imputer_is_undone_with_its_gaps():
+def test_an_imputer_is_undone_with_its_missing_values():
     holes = X[NUMBERS].copy()
     holes.iloc[::5, 0] = np.nan
     pipeline = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), small()).fit(holes, y)
@@ -183,7 +183,7 @@ def test_the_equation_speaks_the_tables_units(encoded):
         (MinMaxScaler(clip=True), "age"),
         (FunctionTransformer(np.cbrt), "functiontransformer0"),
     ],
-    ids=lambda each: type(each).__name__,
+    ids=lambda part: type(part).__name__,
 )
 def test_what_cannot_be_undone_is_named(step, name):
     pipeline = make_pipeline(RobustScaler(), step, StandardScaler(), small()).fit(X[NUMBERS].abs(), y)
@@ -261,7 +261,7 @@ def test_a_target_that_cannot_be_undone_is_named():
 
 
 @pytest.mark.parametrize(
-    ("model", "words"),
+    ("model", "texts"),
     [
         (make_pipeline(StandardScaler(), small()), "got a Pipeline whose BGNRegressor is not. Call fit"),
         (make_pipeline(StandardScaler(), Ridge()), r"the last step of this Pipeline is 'ridge' \(Ridge\). Fit a bgn"),
@@ -273,9 +273,9 @@ def test_a_target_that_cannot_be_undone_is_named():
     ],
     ids=range(7),
 )  # fmt: skip
-def test_errors_name_what_is_inside(model, words):
+def test_errors_name_what_is_inside(model, texts):
     for use in (bgn.equation, bgn.as_terms, lambda model: bgn.margin(model, X[["age"]])):
-        with pytest.raises(TypeError, match=words):
+        with pytest.raises(TypeError, match=texts):
             use(model)
 
 

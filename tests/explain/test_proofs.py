@@ -57,12 +57,15 @@ def test_many_small_networks_by_programs(no_lists, seed):
     hold_unless_unproven(seed, 60)
 
 
-def test_three_whole_numbers_in_one_question(request):
+def test_three_whole_numbers_in_one_condition(request):
     network = Network.of_layers([Layer([[2.0, 2.0, -1.0]], [-6.0])], [1.0], 0.0, schema=WHOLE)
     for _ in range(2):
-        found = bgn.extremes(network, "seen")
-        assert (found.low, found.high, found.proven) == (-1.0, 1.0, True)
-        assert {each.direction for each in bgn.certify(network, within="seen").values()} == {"increasing", "decreasing"}
+        answer = bgn.extremes(network, "seen")
+        assert (answer.low, answer.high, answer.proven) == (-1.0, 1.0, True)
+        assert {certificate.direction for certificate in bgn.certify(network, within="seen").values()} == {
+            "increasing",
+            "decreasing",
+        }
         request.getfixturevalue("no_lists")
 
 
@@ -82,8 +85,8 @@ def test_a_solver_that_finds_nothing_where_there_is_something_proves_nothing(no_
     monkeypatch.setattr(program, "milp", lies(program.milp))
     for start in range(4):
         calls[:] = [None] * start
-        found = bgn.extremes(network, "seen")
-        assert not found.proven or (found.low, found.high) == (-1.0, 1.0)
+        answer = bgn.extremes(network, "seen")
+        assert not answer.proven or (answer.low, answer.high) == (-1.0, 1.0)
         calls[:] = [None] * start
         reached = bgn.counterfactual(network, x, at_least=1.0)
         assert reached.reached or not reached.unreachable
@@ -93,39 +96,39 @@ def test_shares_that_a_solver_makes_up_prove_nothing(no_lists, monkeypatch):
     real, rng = region.linprog, np.random.default_rng(0)
 
     def made_up(*args, **kwargs):
-        found = real(*args, **kwargs)
-        if found.status == 0 and len(found.get("ineqlin", {}).get("marginals", ())):
-            found.ineqlin.marginals = -rng.random(len(found.ineqlin.marginals))
-        return found
+        answer = real(*args, **kwargs)
+        if answer.status == 0 and len(answer.get("ineqlin", {}).get("marginals", ())):
+            answer.ineqlin.marginals = -rng.random(len(answer.ineqlin.marginals))
+        return answer
 
     monkeypatch.setattr(region, "linprog", made_up)
     for case in range(10):
         extremes_hold(random_network(np.random.default_rng((60, case)), most=3), sure=False)
 
 
-def test_weights_that_a_solver_cannot_tell_apart_are_not_proven(no_lists):
+def test_weights_that_a_solver_cannot_distinguish_are_not_proven(no_lists):
     layer = Layer([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]], [0.0, 0.0, -1.0])
     assert not bgn.extremes(Network.of_layers([layer], [1e9, 1.0, 1.0], 0.0)).proven
 
 
 def test_the_same_weights_are_proven_where_regions_are_listed():
     layer = Layer([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]], [0.0, 0.0, -1.0])
-    found = bgn.extremes(Network.of_layers([layer], [1e9, 1.0, 1.0], 0.0))
-    assert found.proven
-    assert found.high == 1e9 + 2.0
+    answer = bgn.extremes(Network.of_layers([layer], [1e9, 1.0, 1.0], 0.0))
+    assert answer.proven
+    assert answer.high == 1e9 + 2.0
 
 
 def test_a_number_that_is_filled_and_moved_changes_once():
     schema = Schema((Column("a", seen=(0.0, 10.0), typical=2.0), Column("b", seen=(0.0, 10.0), typical=2.0)))
     layer = Layer.of([Oblique(Projection((0,), (1.0,)), 5.0, missing=False)], 2)
     network = Network.of_layers([layer], [1.0], 0.0, schema=schema)
-    found = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
-    assert found.reached
-    assert list(found.changes) == ["a"]
-    assert found.x.tolist() == [5.0, 1.0]
+    answer = bgn.counterfactual(network, [None, 1.0], at_least=1.0, fill_missing=True, max_changed=1)
+    assert answer.reached
+    assert list(answer.changes) == ["a"]
+    assert answer.x.tolist() == [5.0, 1.0]
 
 
-def test_a_gap_is_filled_within_bounds():
+def test_a_missing_value_is_filled_within_bounds():
     schema = Schema((Column("city", categories=("Lille", "Nice"), typical=0.0),))
     projection = Projection((0,), ((0.0, 1.0),))
     network = Network.of_layers([Layer.of([Oblique(projection, 1.0, False)], 1)], [1.0], 0.0, schema=schema)

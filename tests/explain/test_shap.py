@@ -51,7 +51,7 @@ def mixed_problems(draw):
 
 @settings(deadline=None, max_examples=60)
 @given(mixed_problems())
-def test_categories_and_gaps_equal_brute_force(problem):
+def test_categories_and_missing_values_equal_brute_force(problem):
     network, X, background = problem
     explanation = shap_values(network, X[:2], background)
     assert explanation.feature_names == ("age", "city", "rooms", "owner")
@@ -64,7 +64,7 @@ def test_categories_and_gaps_equal_brute_force(problem):
 
 @settings(deadline=None, max_examples=40)
 @given(st.data(), st.sampled_from([1, 2]))
-def test_gaps_that_count_as_something_equal_brute_force(data, depth):
+def test_missing_values_that_count_as_something_equal_brute_force(data, depth):
     network, _ = data.draw(table_networks(depth))
     X, background = data.draw(table_rows(most=2)), data.draw(table_rows())
     explanation = shap_values(network, X, background)
@@ -77,9 +77,9 @@ def test_gaps_that_count_as_something_equal_brute_force(data, depth):
 def test_interactions_equal_their_definition(problem):
     network, X, background = problem
     explanation = shap_values(network, X, background)
-    found = explanation.interaction_values()
-    np.testing.assert_allclose(found, interactions(network, X, background), atol=1e-10)
-    np.testing.assert_allclose(found.sum(axis=1), explanation.values, atol=1e-10)
+    values = explanation.interaction_values()
+    np.testing.assert_allclose(values, interactions(network, X, background), atol=1e-10)
+    np.testing.assert_allclose(values.sum(axis=1), explanation.values, atol=1e-10)
 
 
 @settings(deadline=None, max_examples=60)
@@ -130,7 +130,7 @@ def test_linearity(problem, a, b):
     np.testing.assert_allclose(shap_values(both, X, background).values, expected, atol=1e-10)
 
 
-def test_one_feature_neuron_gets_the_whole_difference():
+def test_one_feature_rule_gets_the_whole_difference():
     """Not half of it, as the printed weight C(D, D^(k), Q) would give."""
     network = Network.of_layers([Layer([[1.0, 0.0, 0.0]], [-1.0])], [2.0], 0.0)
     assert shap_values(network, [[1.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]).values.tolist() == [[4.0, 0.0, 0.0]]
@@ -148,9 +148,11 @@ def test_equal_to_shap_exact_explainer():
     shap = pytest.importorskip("shap", reason="shap is an outside check")
     rng = np.random.default_rng(0)
     for _ in range(20):
-        d, width = int(rng.integers(2, 7)), int(rng.integers(1, 8))
-        weights = rng.normal(size=(width, d)) * (rng.random((width, d)) < 0.5)
-        network = Network.of_layers([Layer(weights, rng.normal(size=width))], rng.normal(size=width), rng.normal())
+        d, n_conditions = int(rng.integers(2, 7)), int(rng.integers(1, 8))
+        weights = rng.normal(size=(n_conditions, d)) * (rng.random((n_conditions, d)) < 0.5)
+        network = Network.of_layers(
+            [Layer(weights, rng.normal(size=n_conditions))], rng.normal(size=n_conditions), rng.normal()
+        )
         X, background = rng.normal(size=(5, d)), rng.normal(size=(30, d))
         masker = shap.maskers.Independent(background, max_samples=len(background))
         theirs = shap.explainers.Exact(network.predict, masker)(X)
@@ -202,12 +204,12 @@ def test_estimators_frames_and_stored_backgrounds():
     network = Network.of_layers([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
     frame = pd.DataFrame({"extra": ["x", "y"], "b": [1.0, 0.0], "a": [0.5, 0.25]})
     plain = shap_values(network, [[0.5, 1.0], [0.25, 0.0]], [[0.0, 0.0]])
-    for found in (
+    for values in (
         shap_values(Fitted(network), frame, pd.DataFrame({"b": [0.0], "a": [0.0]})),
         shap_values(Fitted(network, [[0.0, 0.0]]), frame),
     ):
-        np.testing.assert_array_equal(found.values, plain.values)
-        assert found.feature_names == ("a", "b")
+        np.testing.assert_array_equal(values.values, plain.values)
+        assert values.feature_names == ("a", "b")
     assert repr(plain) == "Explanation(2 rows, 2 features, base value -1, exact)"
 
 
@@ -246,7 +248,8 @@ def test_networks_of_nothing():
 
 def test_explaining_loads_no_optional_package():
     code = (
-        "import sys, bgn; bgn.shap_values(bgn.Network.of_layers([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0]], [[0.0]]); "
+        "import sys, bgn; layer = bgn.Layer([[1.0]], [0.0]); "
+        "bgn.shap_values(bgn.Network.of_layers([layer], [1.0], 0.0), [[1.0]], [[0.0]]); "
         "assert not {'shap', 'torch', 'matplotlib', 'dask', 'pandas'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

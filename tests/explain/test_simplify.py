@@ -48,16 +48,16 @@ def test_the_free_step_changes_no_prediction_to_the_bit(problem):
     assert simple.after <= 1.01 * simple.before + 1e-12
 
 
-def answer(question, values):
+def answer(text, values):
     """Answer a printed question about numbers, summed in the order in which it is written, or about answers."""
-    if question in ("always", "never"):
-        return question == "always"
-    compared = re.fullmatch(r"(.*) (>=|<|>|<=) (\S+)", question)
-    if several := re.fullmatch(r"at least (\d+) of (.*)", question):
-        return sum(answer(each, values) for each in several[2].split(", ")) >= int(several[1])
+    if text in ("always", "never"):
+        return text == "always"
+    compared = re.fullmatch(r"(.*) (>=|<|>|<=) (\S+)", text)
+    if several := re.fullmatch(r"at least (\d+) of (.*)", text):
+        return sum(answer(part, values) for part in several[2].split(", ")) >= int(several[1])
     if compared is None:
-        words = [word if word in ("and", "or", "not") else str(bool(values[word])) for word in question.split()]
-        return bool(eval(" ".join(words)))
+        tokens = [token if token in ("and", "or", "not") else str(bool(values[token])) for token in text.split()]
+        return bool(eval(" ".join(tokens)))
     total = None
     for sign, factor, name in re.findall(r"(-?|\+ |- )(\d\S* )?([a-z]\w*)", compared[1]):
         part = float(factor or 1) * values[name] * (-1 if "-" in sign else 1)
@@ -69,15 +69,15 @@ def by_hand(card, row):
     """Predict as a person does with a printed card and a row, by decimals."""
     *below, table, line, totals = card.split("\n\n") if "question" in card else ["", card, ""]
     values = dict(row)
-    for each in "\n".join(below).splitlines():
-        name, question = each.split(": ")
-        values[name] = float(answer(question, values))
-    asked = [each.rsplit(None, 1) for each in table.splitlines()[1:-1]]
-    total = sum(int(points) for question, points in asked if answer(question.strip(), values))
-    if not asked:
+    for part in "\n".join(below).splitlines():
+        name, text = part.split(": ")
+        values[name] = float(answer(text, values))
+    rows_of_card = [part.rsplit(None, 1) for part in table.splitlines()[1:-1]]
+    total = sum(int(points) for text, points in rows_of_card if answer(text.strip(), values))
+    if not rows_of_card:
         return Decimal(line.removeprefix("prediction = "))
     start, unit = re.fullmatch(r"prediction = (\S+) \+ (\S+) x total", line).groups()
-    listed = dict(each.split() for each in totals.splitlines()[1:])
+    listed = dict(part.split() for part in totals.splitlines()[1:])
     predicted = Decimal(start) + Decimal(unit) * total
     assert Decimal(listed.get(str(total), predicted)) == predicted
     return predicted
@@ -95,9 +95,11 @@ def test_who_adds_up_a_printed_card_gets_what_is_predicted(problem, points, scal
     assert simple.layers[0].width == 0 or len(card.points) == simple.widths[-1]
     stored = [written(simple.base), *map(written, simple.output_weights)]
     for row, answers, predicted in zip(rows, simple.hidden(rows), simple.predict(rows), strict=True):
-        found = by_hand(str(card), {f"x{j}": value for j, value in enumerate(row.tolist())})
-        assert found == stored[0] + sum(Decimal(int(sign)) * own for sign, own in zip(answers, stored[1:], strict=True))
-        assert float(found) == predicted
+        chosen = by_hand(str(card), {f"x{j}": value for j, value in enumerate(row.tolist())})
+        assert chosen == stored[0] + sum(
+            Decimal(int(sign)) * own for sign, own in zip(answers, stored[1:], strict=True)
+        )
+        assert float(chosen) == predicted
 
 
 def example():
@@ -111,7 +113,7 @@ def example():
     return network, X, network.predict(X) + rng.normal(size=500)
 
 
-def test_output_weights_keep_the_digits_asked_for():
+def test_output_weights_keep_the_digits_requested():
     network, X, y = example()
     losses = []
     for digits in (1, 2, 3):
@@ -124,7 +126,7 @@ def test_output_weights_keep_the_digits_asked_for():
     assert "mean squared error" in repr(simplify(network, X, y))
 
 
-def test_a_neuron_that_rounds_to_nothing_goes():
+def test_a_rule_that_rounds_to_nothing_goes():
     network, X, y = example()
     tiny = Network.of_layers(network.layers, [1.0, 0.001, 1.0], 0.0, ["a", "b", "c"], "y")
     simple = simplify(tiny, X, y, digits=1)
@@ -185,7 +187,7 @@ def test_networks_of_nothing():
 # -- cards -------------------------------------------------------------------------------------------------
 
 
-def test_a_question_that_lowers_the_prediction_is_turned_round_and_columns_stay_together():
+def test_a_rule_that_lowers_the_prediction_is_turned_round_and_columns_stay_together():
     layer = Layer([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [-2.5, -3.0, -1.0, -2.0, 1.0])
     card = scorecard(Network.of_layers([layer], [0.3, 0.1, -0.2, 0.2, -0.05], 1.0, ["rooms", "age"]))
     assert card.rules == ("age < 1", "age >= 2", "age >= 3", "rooms >= 2.5")
@@ -234,7 +236,7 @@ def test_a_table_of_totals_is_short_and_goes_from_0_to_the_largest(points):
     layer = Layer(np.eye(len(points)), np.zeros(len(points)))
     card = scorecard(Network.of_layers([layer], np.array(points) * 0.5, 0.0))
     totals, points = card.totals(), [own for (own,) in card.points]
-    sums = reduce(lambda found, each: found | {total + each for total in found}, points, {0})
+    sums = reduce(lambda chosen, part: chosen | {total + part for total in chosen}, points, {0})
     assert (totals[0], totals[-1]) == (0, sum(points))
     assert len(totals) <= 12
     assert card.attainable == tuple(sorted(sums))
@@ -248,14 +250,14 @@ def test_no_total_is_listed_that_no_row_has(data):
     """Thresholds of one column exclude each other: every value between them, and a gap, is tried."""
     edges = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=4))
     weights = data.draw(st.lists(st.integers(-3, 3).filter(bool), min_size=len(edges), max_size=len(edges)))
-    layer = Layer([[1.0, 0.0]] * len(edges) + [[0.0, 1.0]], [-each for each in edges] + [-0.5])
-    card = scorecard(Network.of_layers([layer], [*(0.5 * each for each in weights), 2.0], 0.0))
+    layer = Layer([[1.0, 0.0]] * len(edges) + [[0.0, 1.0]], [-part for part in edges] + [-0.5])
+    card = scorecard(Network.of_layers([layer], [*(0.5 * part for part in weights), 2.0], 0.0))
     rows = np.array([(x, z) for x in np.arange(-1, 6) for z in (0.0, 1.0)])
     met = set((card.terms.holds(rows) @ np.array(card.points)).ravel().tolist())
     assert card.attainable == tuple(sorted(met))
 
 
-def test_units_are_written_beside_numbers():
+def test_units_follow_numbers():
     network = Network.of_layers([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"], "value")
     card = scorecard(network).format(units={"income": "k$", "value": "M$"})
     assert "income >= 65.5 k$" in card
@@ -265,7 +267,7 @@ def test_units_are_written_beside_numbers():
 
 @settings(deadline=None, max_examples=40)
 @given(st.data(), st.sampled_from([1, 2]), st.sampled_from([None, 5]))
-def test_categories_and_gaps_keep_their_answers(data, depth, points):
+def test_categories_and_missing_values_keep_their_answers(data, depth, points):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows(least=3))
     target = network.predict(X) + np.linspace(-0.1, 0.1, len(X))
@@ -277,19 +279,21 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
     bgn.equation(simple.network)
 
 
-def test_slopes_without_ends_are_refused_and_points_beside_slopes():
+def test_linear_terms_without_ends_are_refused_and_points_of_linear_terms():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
     with pytest.raises(ValueError, match="this one has linear terms without ends"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
     with pytest.raises(ValueError, match="points are for models of questions alone"):
-        simplify(with_linear_terms(network, linear_coef_of(network), [(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5)
+        simplify(
+            with_linear_terms(network, linear_coef_of(network), [(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5
+        )
 
 
-def test_every_case_of_a_simplified_question_is_short():
+def test_every_case_of_a_simplified_condition_is_short():
     kinds = Column("kind", categories=("plain", "fine"))
-    asked = Oblique(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
+    rows_of_card = Oblique(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
     schema = Schema((Column("carat", typical=0.7), kinds), "price")
-    network = Network.of_layers([Layer.of([asked], 2)], [50.0], 100.0, schema=schema)
+    network = Network.of_layers([Layer.of([rows_of_card], 2)], [50.0], 100.0, schema=schema)
     carats = np.round(np.arange(0.2, 1.2, 0.01), 2)
     rows = [[carat, kind] for carat in carats for kind in ("plain", "fine")]
     simple = simplify(network, rows, network.predict(rows)).network
@@ -299,12 +303,12 @@ def test_every_case_of_a_simplified_question_is_short():
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=6), st.integers(1, 4), st.integers(-3, 3))
-def test_points_that_tell_the_same_are_told_alike_on_any_processor(own: list[int], times: int, last: int) -> None:
+def test_equal_points_are_written_equally_on_any_processor(own: list[int], times: int, last: int) -> None:
     points = np.array(own, np.float64)
     off = 0.25 * (1.0 + last * 1e-12)  # the same loss, as processors round it
-    found = best_points([(off, times * points), (0.25, points), (0.25 + 1e-6, np.zeros(len(own)))])
-    assert np.array_equal(found, in_lowest_terms(points))
-    assert np.gcd.reduce(found.astype(np.int64)) <= 1
-    assert np.array_equal(found * np.gcd.reduce(np.array(own)), points)
+    chosen = best_points([(off, times * points), (0.25, points), (0.25 + 1e-6, np.zeros(len(own)))])
+    assert np.array_equal(chosen, in_lowest_terms(points))
+    assert np.gcd.reduce(chosen.astype(np.int64)) <= 1
+    assert np.array_equal(chosen * np.gcd.reduce(np.array(own)), points)
     assert first_least(np.array([1.0, off, 0.25, 2.0])) == 1
     assert in_order(np.array([1.0, off, 0.25, 2.0])) == [1, 2, 0, 3]

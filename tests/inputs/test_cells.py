@@ -55,19 +55,19 @@ MISSING = ["", "NA", " ", "nan"]
 def columns(draw: st.DrawFn) -> list[list[str]]:
     rows = draw(st.integers(1, 6))
     count = draw(st.integers(1, 4))
-    found = []
+    columns = []
     for _ in range(count):
         spelled = [
-            word
+            text
             for kind in draw(st.lists(st.sampled_from([*SPELLED]), min_size=1, max_size=2))
-            for word in SPELLED[kind]
+            for text in SPELLED[kind]
         ]
-        found.append(
+        columns.append(
             draw(
                 st.lists(st.sampled_from(spelled + draw(st.sampled_from([[], MISSING]))), min_size=rows, max_size=rows)
             )
         )
-    return found
+    return columns
 
 
 def written(table: list[list[str]]) -> bytes:
@@ -82,8 +82,8 @@ def opened(raw: bytes, decimal: str, form: str | None = None) -> Delimited:
 def features(file: ModelFile, raw: bytes) -> Any:
     """What a model reads of a text file: its rows block by block, and which lack a value."""
     rows = ModelRows(file, OpenedData("t.csv", opened(raw, ".")), every=True, note=print)
-    found = [block for _, _, block in rows.blocks()]
-    return np.concatenate([np.where(block.complete[:, None], block.X, np.nan) for block in found])
+    blocks = [block for _, _, block in rows.blocks()]
+    return np.concatenate([np.where(block.complete[:, None], block.X, np.nan) for block in blocks])
 
 
 @given(columns(), st.sampled_from([".", ","]), st.sampled_from([None, "%d/%m/%Y"]), st.booleans())
@@ -94,17 +94,17 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     raw = written(table)
     whole = opened(raw, decimal, form)
     try:
-        learnt = whole.read(whole.names)
-        settled = prepare.to_plain_types(learnt, ())
+        whole_table = whole.read(whole.names)
+        typed = prepare.to_plain_types(whole_table, ())
     except InputError:
         return
-    settled = settled.drop_columns(prepare.empty_columns(settled))
-    if not settled.num_columns:
+    typed = typed.drop_columns(prepare.empty_columns(typed))
+    if not typed.num_columns:
         return
-    schema = schema_of(settled)
+    schema = schema_of(typed)
     schema = prepare.one_hot_schema(schema) if alone else schema
     preparation = Preparation(schema, whole.reading.decimal, whole.reading.written, date_format=form)
-    X = prepare.read_as_at_fit(preparation, settled).X
+    X = prepare.read_as_at_fit(preparation, typed).X
     plain = Schema.of_numbers(len(schema), schema.names)
     kept = parts.preparation_out(preparation, plain)  # as a file has it
     preparation = parts.preparation_in(json.loads(json.dumps(kept)), "preparation")
@@ -120,7 +120,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "values"),
     [
         (["0x1", "2"], [1.0, 2.0]),
         ([" 1", "2 ", " "], [1.0, 2.0, None]),
@@ -134,12 +134,12 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
         (["2020-01-01T12:00Z", "2020-01-01"], ["2020-01-01T12:00Z", "2020-01-01"]),
     ],
 )
-def test_what_a_column_of_text_holds(text: list[str], found: list[Any]) -> None:
+def test_what_a_column_of_text_holds(text: list[str], values: list[Any]) -> None:
     column = text_types.guess_type(pa.chunked_array([text])).to_pylist()
-    assert [value.hour if isinstance(value, datetime.datetime) else value for value in column] == found
+    assert [value.hour if isinstance(value, datetime.datetime) else value for value in column] == values
 
 
-def test_the_format_told_comes_before_iso() -> None:
+def test_the_format_given_comes_before_iso() -> None:
     column = text_types.guess_type(pa.chunked_array([["2020-03-02", "2020-13-02"]]), date_format="%Y-%d-%m").to_pylist()
     assert [(day.day, day.month) for day in column] == [(3, 2), (13, 2)]
 
@@ -216,8 +216,8 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
     naive.to_csv(tmp_path / "n.csv", index=False)
     assert "with a time zone" in call("predict", tmp_path / "m.json", tmp_path / "n.csv", "--decimal", ".", code=1).err
     call("fit", tmp_path / "n.xlsx", *fit, "-o", tmp_path / "n.json")
-    found = [call("predict", tmp_path / "n.json", tmp_path / name).out for name in ("n.xlsx", "n.csv")]
-    assert found[0] == found[1]
+    outputs = [call("predict", tmp_path / "n.json", tmp_path / name).out for name in ("n.xlsx", "n.csv")]
+    assert outputs[0] == outputs[1]
 
 
 # -- files that cannot be read -------------------------------------------------------------------------------
@@ -241,10 +241,10 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
 def test_a_damaged_table_is_refused_in_one_short_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     limit = csv.field_size_limit(131_072)  # Python's own, which others in this process may have raised
-    told = call("fit", tmp_path / name, "-t", "y", "-q", code=1).err
+    errors = call("fit", tmp_path / name, "-t", "y", "-q", code=1).err
     csv.field_size_limit(limit)
-    assert message in told
-    assert len(told) < 1000
+    assert message in errors
+    assert len(errors) < 1000
 
 
 def test_carriage_returns_end_lines(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def blanks(tmp_path_factory):
     return folder
 
 
-def test_blanks_around_a_word_make_no_other_word(blanks):
+def test_blanks_around_a_text_make_no_other_text(blanks):
     assert [column.categories for column in read(blanks / "m.json").network.schema.columns[1:]] == [("Oslo", "Rome")]
     first, second = call("predict", blanks / "m.json", "-", stdin="n,city\n2,Oslo\n2,  Oslo \n").out.split()[1:]
     assert first == second
@@ -301,8 +301,8 @@ def test_what_is_kept_says_its_zone_or_that_it_cannot_be_text(blanks, tmp_path):
     kept = call("predict", blanks / "m.json", tmp_path / "rows.parquet", "--keep", "t").out
     assert "2021-01-01 10:00:00" in kept
     assert kept.count("+0100") == kept.count("+0200") == 1
-    told = call("predict", blanks / "m.json", tmp_path / "rows.parquet", "--keep", "l", code=1).err
-    assert "cannot be written as text; write to a .parquet file" in told
+    errors = call("predict", blanks / "m.json", tmp_path / "rows.parquet", "--keep", "l", code=1).err
+    assert "cannot be written as text; write to a .parquet file" in errors
 
 
 def test_nothing_is_written_over_the_data_or_over_another_output(blanks, tmp_path):

@@ -53,8 +53,8 @@ def odd() -> pd.DataFrame:
     return frame
 
 
-def found(checked: Any) -> set[tuple[str, tuple[str, ...], str]]:
-    return {(each.what, each.columns, each.severity) for each in checked.findings}
+def facts_of(checked: Any) -> set[tuple[str, tuple[str, ...], str]]:
+    return {(finding.what, finding.columns, finding.severity) for finding in checked.findings}
 
 
 WANTED = {
@@ -76,12 +76,12 @@ WANTED = {
 }
 
 
-def test_everything_odd_is_found_and_nothing_else(odd: pd.DataFrame, tmp_path: Path) -> None:
+def test_everything_odd_is_reported_and_nothing_else(odd: pd.DataFrame, tmp_path: Path) -> None:
     odd.to_csv(tmp_path / "odd.csv", index=False)
     odd.to_parquet(tmp_path / "odd.parquet")
     arrow = pa.table(odd)
     for data in (odd, pl.from_pandas(odd), arrow, dict(odd.items()), tmp_path / "odd.parquet", tmp_path / "odd.csv"):
-        assert found(bgn.check(data, "price")) == WANTED
+        assert facts_of(bgn.check(data, "price")) == WANTED
     kinds = {column.name: column.kind for column in bgn.check(odd, "price").columns}
     assert kinds == {
         "id": "id", "code": "id", "size": "number", "rooms": "whole number", "kind": "category", "sex": "category",
@@ -92,14 +92,14 @@ def test_everything_odd_is_found_and_nothing_else(odd: pd.DataFrame, tmp_path: P
 
 
 def test_the_advice_helps(odd: pd.DataFrame) -> None:
-    told = {each.columns: str(each) for each in bgn.check(odd, "price").findings}
-    assert told["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
-    assert told["built",].startswith("'built' holds dates written as '")
-    assert "date_format='%d/%m/%Y'" in told["built",]
-    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: missing_values='-999'."
-    assert told["kind",].startswith("'kind' has words that nearly agree: ")
-    assert told["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
-    assert "'about 7'" in told["mostly",]
+    texts = {finding.columns: str(finding) for finding in bgn.check(odd, "price").findings}
+    assert texts["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
+    assert texts["built",].startswith("'built' holds dates written as '")
+    assert "date_format='%d/%m/%Y'" in texts["built",]
+    assert texts["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: missing_values='-999'."
+    assert texts["kind",].startswith("'kind' has words that nearly agree: ")
+    assert texts["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
+    assert "'about 7'" in texts["mostly",]
 
 
 def test_what_is_shown_fits_a_terminal_and_a_page(odd: pd.DataFrame) -> None:
@@ -128,7 +128,7 @@ def test_tables_of_next_to_nothing(table: dict[str, Any]) -> None:
 
 def test_near_copies_of_rows_are_no_copies() -> None:
     table = {"a": [1, 2] * 20, "b": [*range(39), 37]}
-    (finding,) = [each for each in bgn.check(table).findings if each.what == "duplicate"]
+    (finding,) = [finding for finding in bgn.check(table).findings if finding.what == "duplicate"]
     assert finding.text.startswith("1 of 40 rows (2.5%) repeat")
 
 
@@ -139,23 +139,24 @@ def test_what_a_column_explains_is_what_its_means_explain(cells: list[int], seed
     frame = pd.DataFrame({"cell": cells, "y": outputs})
     means = frame[:half].groupby("cell")["y"].mean()
     predicted = frame["cell"][half:].map(means).fillna(outputs[:half].mean())
-    spread = np.square(outputs[half:] - outputs[half:].mean()).sum()
-    wanted = 1 - np.square(outputs[half:] - predicted).sum() / spread
+    total = np.square(outputs[half:] - outputs[half:].mean()).sum()
+    wanted = 1 - np.square(outputs[half:] - predicted).sum() / total
     assert np.isclose(explained(np.array(cells), outputs[:, None]), wanted)
 
 
-def test_a_word_that_gives_the_class_away_is_a_leak() -> None:
+def test_a_text_that_gives_the_class_away_is_a_leak() -> None:
     chance = np.random.default_rng(0)
     churn = chance.choice(["yes", "no", "perhaps"], 300)
-    table = {"churn": churn, "letter": [f"{word[0]}1" for word in churn], "x": chance.normal(size=300)}
-    assert ("leak", ("letter",), "serious") in found(bgn.check(table, "churn"))
-    assert all("x" not in each.columns for each in bgn.check(table, "churn").findings)
+    table = {"churn": churn, "letter": [f"{label[0]}1" for label in churn], "x": chance.normal(size=300)}
+    assert ("leak", ("letter",), "serious") in facts_of(bgn.check(table, "churn"))
+    assert all("x" not in finding.columns for finding in bgn.check(table, "churn").findings)
 
 
 def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
     odd.to_csv(tmp_path / "odd.csv", index=False, sep="\t")
     plain = json.loads(call("check", tmp_path / "odd.csv", "-t", "price", "--json").out)
-    assert {(each["what"], tuple(each["columns"]), each["severity"]) for each in plain["findings"]} == WANTED
+    finding_facts = {(one["what"], tuple(one["columns"]), one["severity"]) for one in plain["findings"]}
+    assert finding_facts == WANTED
     assert (plain["rows"], plain["target"], len(plain["columns"])) == (ROWS, "price", 20)
     shown = call("check", tmp_path / "odd.csv", "-t", "price").out
     assert "--drop 'tax'" in " ".join(shown.split())
@@ -165,21 +166,21 @@ def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_a_fit_prints_what_is_serious(odd: pd.DataFrame, tmp_path: Path) -> None:
     odd[["id", "size", "tax", "price"]].to_csv(tmp_path / "t.csv", index=False)
-    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1).err
-    assert "note: In the training rows, 'tax' alone explains 100.0% of 'price': a leak?" in told
-    assert "note: In the training rows, 'id' is different in every row" in told
+    output = call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1).err
+    assert "note: In the training rows, 'tax' alone explains 100.0% of 'price': a leak?" in output
+    assert "note: In the training rows, 'id' is different in every row" in output
     assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-terms", 1, "-q").err
 
 
 def test_numbers_that_only_the_user_can_read_are_serious() -> None:
-    told = call("check", "-", stdin="a\ty\n1,234\t1\n2,345\t2\n").out
-    assert "'1,234' can be read in 2 ways" in told
-    assert told.index("Serious:") < told.index("'1,234' can")
+    output = call("check", "-", stdin="a\ty\n1,234\t1\n2,345\t2\n").out
+    assert "'1,234' can be read in 2 ways" in output
+    assert output.index("Serious:") < output.index("'1,234' can")
 
 
 def test_a_column_in_doubt_is_not_called_an_id(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("price\trooms\n" + "\n".join(f"${k + 101},{k:03}\t{k % 4}" for k in range(60)) + "\n")
-    found = bgn.check(path)
-    assert [each.what for each in found.findings if "price" in each.columns].count("id") == 0
-    assert "can be read in 2 ways" in str(found)
+    checked = bgn.check(path)
+    assert [finding.what for finding in checked.findings if "price" in finding.columns].count("id") == 0
+    assert "can be read in 2 ways" in str(checked)

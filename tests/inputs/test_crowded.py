@@ -33,18 +33,18 @@ def of_library(name: str, rows: pd.DataFrame) -> Any:
 
 
 @pytest.mark.parametrize("library", ["object", "string", "polars", "pyarrow"])
-def test_ids_have_no_levels_and_are_told(library: str) -> None:
-    with pytest.warns(UserWarning, match="too many to learn from") as told:
+def test_ids_have_no_categories_and_are_said(library: str) -> None:
+    with pytest.warns(UserWarning, match="too many to learn from") as caught:
         schema = schema_of(of_library(library, table()))
     assert [column.categories for column in schema.columns] == [(), None, ()]
-    one, two = (str(each.message) for each in told)
+    one, two = (str(warning.message) for warning in caught)
     assert one.startswith("column 'customer' holds 60 different words in 60 rows")
     assert "Leave it out" in one
     assert "59 of them are numbers, and ' ' is not" in two
     assert "to_numeric" in two
 
 
-def test_numbers_with_marks_are_told() -> None:
+def test_numbers_with_marks_are_said() -> None:
     rows = pd.DataFrame({"fee": [f"{k},50 €" for k in range(ROWS)]})
     with pytest.warns(UserWarning, match=r"look like numbers: bgn.preparation.fit reads files with such marks"):
         schema_of(rows)
@@ -81,13 +81,13 @@ def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:
     assert importlib.import_module("bgn.export").to_sql(model, table="rows")
 
 
-def test_the_shell_leaves_them_out_unless_told(tmp_path: Path) -> None:
-    rows = table()[["customer", "age"]].assign(price=lambda each: each.age * 2.0)
+def test_the_command_line_leaves_them_out_by_default(tmp_path: Path) -> None:
+    rows = table()[["customer", "age"]].assign(price=lambda rows: rows.age * 2.0)
     rows.to_csv(tmp_path / "rows.csv", index=False)
     small = ("--size", "2", "--max-terms", "2", "--max-linear", "0")
-    found = call("fit", tmp_path / "rows.csv", "-t", "price", *small, "-o", tmp_path / "m.json")
-    assert "In the training rows, 'customer' holds 48 different words in 48 rows" in found.err
-    assert "A fit leaves it out" in found.err
+    fitted = call("fit", tmp_path / "rows.csv", "-t", "price", *small, "-o", tmp_path / "m.json")
+    assert "In the training rows, 'customer' holds 48 different words in 48 rows" in fitted.err
+    assert "A fit leaves it out" in fitted.err
     assert [column.name for column in bgn.load(tmp_path / "m.json").network_.schema.columns] == ["age"]
     name = ("--categorical", "customer")
     kept = call("fit", tmp_path / "rows.csv", "-t", "price", *small, *name, "-o", tmp_path / "m.json")

@@ -51,10 +51,11 @@ def compare(seed: int) -> int:
     chance = random.Random(seed)
     form = chance.choice(FORMATS)
     cells = [damaged(written(form, chance), chance) for _ in range(30)] + [None]
-    found = read_dates(pa.chunked_array([cells[:7], cells[7:]], pa.string()), form).to_pylist()
+    dates_read = read_dates(pa.chunked_array([cells[:7], cells[7:]], pa.string()), form).to_pylist()
     wanted = [None if cell is None else dates.stamp(cell, form) for cell in cells]
-    assert found == wanted, [each for each in zip(cells, found, wanted, strict=True) if each[1] != each[2]]
-    return sum(each is not None for each in found)
+    differ = [triple for triple in zip(cells, dates_read, wanted, strict=True) if triple[1] != triple[2]]
+    assert dates_read == wanted, differ
+    return sum(date is not None for date in dates_read)
 
 
 def test_cells_are_read_as_python_reads_them_one_by_one() -> None:
@@ -83,13 +84,13 @@ def test_what_a_format_does_not_allow_is_no_date(cell: str, form: str) -> None:
 def test_offsets_count_and_names_of_zones_are_refused(tmp_path: Path) -> None:
     (moment,) = read_dates(pa.array(["01/02/2020 10:00 +0200"]), "%d/%m/%Y %H:%M %z").to_pylist()
     assert moment == datetime.datetime(2020, 2, 1, 8, tzinfo=datetime.UTC)
-    for form, told in {
+    for form, message in {
         "%d/%m/%Y %Z": "names of time zones (%Z)", "%d/%m": "has no year", "%d %d %Y": "it names a part twice",
         "%Q": "'Q' is a bad directive", "": "has no year", "%": "stray %",
     }.items():  # fmt: skip
         with pytest.raises(InputError) as refused:
             check_format(form)
-        assert told in str(refused.value)
+        assert message in str(refused.value)
         with pytest.raises(ValueError, match="date_format="):
             bgn.preparation.fit({"a": ["1"], "y": [1]}, "y", date_format=form)
     check_format("%c")
@@ -101,20 +102,20 @@ def test_offsets_count_and_names_of_zones_are_refused(tmp_path: Path) -> None:
 @settings(max_examples=60)
 def test_the_usual_formats_are_recognized(days: list[datetime.date], chance: random.Random) -> None:
     form = chance.choice(("%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y", "%d-%b-%Y", "%Y/%m/%d %H:%M"))
-    words = [day.strftime(form) for day in days]
-    found = usual_formats(pa.array(words))
-    assert form in found
-    for other in found:
-        assert all(dates.stamp(word, other) for word in words)
+    texts = [day.strftime(form) for day in days]
+    formats = usual_formats(pa.array(texts))
+    assert form in formats
+    for other in formats:
+        assert all(dates.stamp(text, other) for text in texts)
     if form == "%d.%m.%Y" and max(day.day for day in days) > 12:
-        assert found == [form]
+        assert formats == [form]
 
 
-def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
+def test_day_first_dates_are_said_and_need_an_answer(tmp_path: Path) -> None:
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(range(90), "D")
     frame = pd.DataFrame({"sold": days.strftime("%d.%m.%Y"), "x": range(90), "y": [k % 7 + 0.5 for k in range(90)]})
     checked = bgn.check(frame, "y")
-    assert {each.name: each.kind for each in checked.columns}["sold"] == "date as text"
+    assert {column.name: column.kind for column in checked.columns}["sold"] == "date as text"
     assert "'sold' holds dates written as '01.01.2020'. Say how: date_format='%d.%m.%Y'." in str(checked).replace(
         "\n    ", " "
     )
@@ -124,7 +125,7 @@ def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
     assert "Say how" not in call(*fit, "--date-format", "%d.%m.%Y").err
     unused = "--date-format '%d/%m/%Y' does not fit all of them and is not used here. Say how: --date-format '%d.%m.%Y'"
     assert unused in call(*fit, "--date-format", "%d/%m/%Y").err
-    (doubt,) = [each for each in bgn.check(frame[days.day <= 12], "y").findings if each.what == "date"]
+    (doubt,) = [finding for finding in bgn.check(frame[days.day <= 12], "y").findings if finding.what == "date"]
     assert doubt.severity == "serious"
     assert "date_format='%d.%m.%Y' or date_format='%m.%d.%Y'" in str(doubt)
 
@@ -132,10 +133,10 @@ def test_day_first_dates_are_told_and_asked_about(tmp_path: Path) -> None:
 def test_a_cell_that_is_no_date_is_named() -> None:
     cells = [f"{k % 28 + 1:02}.{k % 12 + 1:02}.2020" for k in range(60)]
     for column, odd in ((["31.02.2020", *cells], "31.02.2020"), (["2020-01-02"] * 30 + ["0000-01-01"], "0000-01-01")):
-        (found,) = [each for each in bgn.check({"d": column}).findings if each.what == "date"]
+        (finding,) = [finding for finding in bgn.check({"d": column}).findings if finding.what == "date"]
         assert (
             f"'d' holds dates but for '{odd}', and is read as words. If such cells mean missing: missing_values='{odd}'"
-            in str(found)
+            in str(finding)
         )
 
 

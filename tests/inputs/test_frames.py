@@ -21,13 +21,13 @@ from tests.optional import pyarrow as pa
 
 PARIS = ZoneInfo("Europe/Paris")
 SIZES = ("small", "middle", "", "größer\u2028", "z")
-words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4) | st.sampled_from(
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4) | st.sampled_from(
     ["", " ", "é", "𝄞", "nan"]
 )
 CELLS: dict[str, st.SearchStrategy[Any]] = {
     "number": st.floats(-1e9, 1e9) | st.integers(-9, 9).map(float),
     "whole": st.integers(-(2**60), 2**60),
-    "word": words,
+    "word": texts,
     "many": st.integers(0, 400).map("level {}".format),
     "size": st.sampled_from(SIZES),
     "truth": st.booleans(),
@@ -43,9 +43,9 @@ def tables(draw: st.DrawFn) -> dict[str, tuple[str, list[Any]]]:
     """Columns by name, each with its kind and its values; None is a gap."""
     n_rows = draw(st.integers(1, 12))
     kinds = draw(st.lists(st.sampled_from([*CELLS]), min_size=1, max_size=5))
-    gaps = draw(st.booleans())
+    with_missing = draw(st.booleans())
     return {
-        f"{kind} {k}": (kind, [draw(st.none() | CELLS[kind] if gaps else CELLS[kind]) for _ in range(n_rows)])
+        f"{kind} {k}": (kind, [draw(st.none() | CELLS[kind] if with_missing else CELLS[kind]) for _ in range(n_rows)])
         for k, kind in enumerate(kinds)
     }
 
@@ -143,7 +143,7 @@ def test_blocks_tell_what_the_whole_tells(table, data):
         assert order[0].merged(*order[1:]).schema() == schema_of(frame)
 
 
-def test_a_category_without_levels_says_nothing_of_an_order():
+def test_a_type_without_categories_says_nothing_of_an_order():
     sizes = pd.Categorical(["S", "L"], categories=["S", "M", "L"], ordered=True)
     full, empty = (TableKinds.of(pd.DataFrame({"size": values})) for values in (sizes, pd.Categorical([])))
     for merged in (full.merged(empty), empty.merged(full)):
@@ -152,7 +152,7 @@ def test_a_category_without_levels_says_nothing_of_an_order():
         assert column.categories == ("S", "M", "L")
 
 
-def test_what_each_kind_of_column_becomes():
+def test_what_every_kind_of_column_becomes():
     frame = pd.DataFrame(
         {
             "rooms": pd.array([2, None, 4], "Int64"),
@@ -174,15 +174,15 @@ def test_what_each_kind_of_column_becomes():
     categories = [("Lille", "Nice"), (9.0, 10.0), ("S", "M", "L"), (False, True)]
     assert [column.categories for column in schema.columns[2:6]] == categories
     assert [column.ordered for column in schema.columns[2:6]] == [False, False, True, True]
-    gap = np.nan
+    missing = np.nan
     expected = [
         [2, 1.5, 1, 1, 0, 1, 2006, 7, 18.5 / 24, 1.5],
-        [gap, gap, 0, 0, 2, 0, 2007, 1, 365 + 18.5 / 24, gap],
-        [4, 2, gap, 0, 0, gap, gap, gap, gap, 1],
+        [missing, missing, 0, 0, 2, 0, 2007, 1, 365 + 18.5 / 24, missing],
+        [4, 2, missing, 0, 0, missing, missing, missing, missing, 1],
     ]
     assert np.array_equal(schema.encode(frame, missing=True), expected, equal_nan=True)
     unseen = frame.assign(city=["Rome", "Paris", "Nice"])
-    assert np.array_equal(schema.encode(unseen, missing=True)[:, 2], [gap, gap, 1.0], equal_nan=True)
+    assert np.array_equal(schema.encode(unseen, missing=True)[:, 2], [missing, missing, 1.0], equal_nan=True)
 
 
 def test_local_time_counts_across_changes_of_the_clock():
@@ -197,7 +197,7 @@ def test_local_time_counts_across_changes_of_the_clock():
         schema.encode(pd.DataFrame({"sold": times.tz_localize(None)}))
 
 
-def test_all_that_cannot_be_learnt_from_is_named_at_once():
+def test_all_that_cannot_be_used_is_named_at_once():
     frame = pd.DataFrame(
         {
             "a": [[1], [2]],
@@ -232,13 +232,13 @@ def test_all_that_cannot_be_learnt_from_is_named_at_once():
         schema.encode(pd.DataFrame({"age": ["1,5"], "city": ["a"]}))
 
 
-def test_blanks_that_made_text_of_numbers_are_gaps():
+def test_blanks_that_made_text_of_numbers_are_missing():
     schema = schema_of(pd.DataFrame({"age": [1.5, 2], "city": ["a", "b"]}))
     raw = pd.DataFrame({"age": ["29.85", " ", "", None, " -1e3", "7."], "city": ["a"] * 6})
     np.testing.assert_array_equal(schema.encode(raw, missing=True)[:, 0], [29.85, np.nan, np.nan, np.nan, -1000, 7])
 
 
-def test_words_among_numbers_are_words_and_said():
+def test_text_among_numbers_is_text_and_said():
     frame = pd.DataFrame({"code": np.array([12, "7a", None, 12.5, 12], dtype=object)})
     with pytest.warns(UserWarning, match="column 'code' mixes words and numbers, such as '7a' and 12"):
         schema = schema_of(frame)
@@ -249,17 +249,17 @@ def test_words_among_numbers_are_words_and_said():
     )
 
 
-@pytest.mark.parametrize("told", [[True, False], [0], ["floor"], np.array([0]), np.array(["floor"])])
-def test_numbers_can_be_told_to_be_categories(told):
+@pytest.mark.parametrize("chosen", [[True, False], [0], ["floor"], np.array([0]), np.array(["floor"])])
+def test_numbers_can_be_made_categories(chosen):
     frame = pd.DataFrame({"floor": [3.0, np.nan, -0.0, 1.0], "city": list("abab")})
-    schema = schema_of(frame, told)
+    schema = schema_of(frame, chosen)
     assert schema.columns[0] == Column("floor", (0.0, 1.0, 3.0))
     assert np.array_equal(schema.encode(frame, missing=True)[:, 0], [2, np.nan, 0, 1], equal_nan=True)
     assert schema.columns[1].categories == ("a", "b")
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("chosen", "message"),
     [
         (None, r"column 'city' holds words \('a'\), which categorical_features=None refuses"),
         ([True], r"one entry per column of X \(2\); got 1"),
@@ -270,9 +270,9 @@ def test_numbers_can_be_told_to_be_categories(told):
         ([[0]], r"got \[\[0\]\]"),
     ],
 )
-def test_arguments_are_checked(told, message):
+def test_arguments_are_checked(chosen, message):
     with pytest.raises(ValueError, match=message):
-        schema_of(pd.DataFrame({"floor": [3.0, 1.0], "city": ["a", "b"]}), told)
+        schema_of(pd.DataFrame({"floor": [3.0, 1.0], "city": ["a", "b"]}), chosen)
 
 
 def test_arrays_go_by_position():
@@ -286,8 +286,8 @@ def test_arrays_go_by_position():
     assert not schema_of(pd.DataFrame([[1, 2]])).named
 
 
-def test_a_million_words_take_little_time_and_no_loop_over_rows():
+def test_a_million_texts_take_little_time_and_no_loop_over_rows():
     rows = np.random.default_rng(0).integers(0, 300, 1_000_000).astype(str)
     for frame in (pd.DataFrame({"word": rows}), pl.DataFrame({"word": rows}), pa.table({"word": rows})):
         schema = schema_of(frame)
-        assert schema.encode(frame)[:5, 0].tolist() == [schema.columns[0].categories.index(each) for each in rows[:5]]
+        assert schema.encode(frame)[:5, 0].tolist() == [schema.columns[0].categories.index(value) for value in rows[:5]]

@@ -7,5 +7,5 @@ from tests.fuzz_tables import cases
 
 def test_damaged_tables_are_used_or_refused_in_a_line() -> None:
     pytest.importorskip("openpyxl")
-    for number, found in cases(10_000, 60):
-        assert not isinstance(found, BaseException), (number, found)
+    for number, outcome in cases(10_000, 60):
+        assert not isinstance(outcome, BaseException), (number, outcome)

@@ -24,7 +24,7 @@ mpl.use("Agg")
 
 ODD = "\x1b[31mx\x07\r\n\t\x7f\x9b\u00ad\u061c\u200b\u200d\u202e\u2028\u2029\u2066\ufeff\U000e0041\ue000\u3164\u00a0end"
 NAMES = [f"{letter}{ODD}" for letter in "ab"]
-WORDS = (f"u{ODD}", f"v{ODD}")
+CATEGORIES = (f"u{ODD}", f"v{ODD}")
 
 
 def assert_harmless(text: str) -> None:
@@ -56,10 +56,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile") / f"f{ODD.replace('/', '')}"
     folder.mkdir()
     generator = np.random.default_rng(0)
-    rows = pd.DataFrame({NAMES[0]: generator.normal(size=40), NAMES[1]: generator.choice(WORDS, 40)})
-    rows[f"y{ODD}"] = 3.0 * (rows[NAMES[0]] > 0) + 1.0 * (rows[NAMES[1]] == WORDS[0])
+    rows = pd.DataFrame({NAMES[0]: generator.normal(size=40), NAMES[1]: generator.choice(CATEGORIES, 40)})
+    rows[f"y{ODD}"] = 3.0 * (rows[NAMES[0]] > 0) + 1.0 * (rows[NAMES[1]] == CATEGORIES[0])
     rows.to_csv(folder / "t.csv", index=False)
-    preparation = prepared(number(NAMES[0]), category(NAMES[1], WORDS))
+    preparation = prepared(number(NAMES[0]), category(NAMES[1], CATEGORIES))
     layer = Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.5, 0.0]], [0.0, -0.5, -0.25])
     network = Network.of_layers([layer], [1.5, 0.5, 0.1], 2.0, preparation.schema.names, f"y{ODD}")
     units = {NAMES[0]: f"km{ODD}", f"y{ODD}": f"9{ODD}"}
@@ -101,7 +101,7 @@ def test_no_command_prints_what_a_terminal_obeys(folder: Path, command: tuple[ob
     from bgn.cli.app import bgn as program
 
     files = ("t.csv", "m.json", "none.csv", "fitted.json", "r.html")
-    done = CliRunner().invoke(program, [str(folder / str(word)) if word in files else str(word) for word in command])
+    done = CliRunner().invoke(program, [str(folder / str(part)) if part in files else str(part) for part in command])
     assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
     assert_harmless(done.stdout + done.stderr)
 
@@ -120,7 +120,7 @@ def test_no_text_that_is_written_holds_what_a_terminal_obeys(folder: Path) -> No
     blob = page.split('type="application/json"')[1].split(">", 1)[1].split("</script>")[0]
     shown = json.loads(blob)
     assert json.dumps(shown["editing"].pop("file")).isascii()  # the model as a file, escaped
-    assert [word for word in strings(shown) if word.strip() and clean(word) != word.strip()] == []
+    assert [text for text in strings(shown) if text.strip() and clean(text) != text.strip()] == []
 
 
 def strings(value: object) -> list[str]:
@@ -128,7 +128,7 @@ def strings(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [word for child in children for word in strings(child)]
+    return [text for child in children for text in strings(child)]
 
 
 def test_no_figure_holds_what_a_terminal_obeys(folder: Path) -> None:
@@ -143,6 +143,6 @@ def test_no_figure_holds_what_a_terminal_obeys(folder: Path) -> None:
         plots.summary(explanation),
         plots.regions(network, X, features=[0, 1]),
     ):
-        found = ax.figure.findobj(mpl.text.Text)
-        assert_harmless("".join(text.get_text() for text in found))
+        texts = ax.figure.findobj(mpl.text.Text)
+        assert_harmless("".join(text.get_text() for text in texts))
         mpl.pyplot.close(ax.figure)

@@ -31,7 +31,7 @@ def model() -> bgn.BGNRegressor:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"sold": ROWS.sold.astype("int64")}, "'sold' holds numbers, and held dates at fit.*pandas.to_datetime"),
         ({"took": ROWS.took.dt.total_seconds()}, "'took' holds numbers, and held durations.*pandas.to_timedelta"),
@@ -44,10 +44,10 @@ def model() -> bgn.BGNRegressor:
         ({"sold": ROWS.took}, "'sold' holds durations, not numbers"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_as_at_fit_is_refused(model: bgn.BGNRegressor, changes: Any, told: str) -> None:
+def test_what_cannot_be_read_as_at_fit_is_refused(model: bgn.BGNRegressor, changes: Any, message: str) -> None:
     X = ROWS.assign(**changes)
     for ask in (model.predict, model.network_.predict, model.explain):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             ask(X)
 
 
@@ -71,10 +71,10 @@ def test_parts_are_numbers_under_their_own_names(model: bgn.BGNRegressor) -> Non
 
 def test_arrays_hold_dates_where_the_table_had_them() -> None:
     """A single number is made of each duration: an array of numbers has as many columns, and means something else."""
-    model = bgn.BGNRegressor(**SETTINGS).fit(np.array([[each] for each in ROWS.took], dtype=object), PRICE)
+    model = bgn.BGNRegressor(**SETTINGS).fit(np.array([[value] for value in ROWS.took], dtype=object), PRICE)
     with pytest.raises(ValueError, match="holds numbers, and held durations at fit"):
         model.predict(ROWS.took.dt.total_seconds().to_numpy().reshape(-1, 1))
-    seen = np.array([[each] for each in ROWS.took], dtype=object)
+    seen = np.array([[value] for value in ROWS.took], dtype=object)
     assert model.predict(seen).shape == (90,)
     assert model.explain(seen[:2]).values.shape == (2, 1)  # whose background is made of numbers
 
@@ -97,9 +97,9 @@ ALONE = {
 
 
 @pytest.mark.parametrize("kind", ALONE)
-@pytest.mark.parametrize("beside", [True, False])
-def test_one_number_of_each_date(kind: str, beside: bool, tmp_path: Path) -> None:
-    X = pd.DataFrame({"when": ALONE[kind]} | ({"floor": ROWS.floor} if beside else {}))
+@pytest.mark.parametrize("with_others", [True, False])
+def test_one_number_per_date(kind: str, with_others: bool, tmp_path: Path) -> None:
+    X = pd.DataFrame({"when": ALONE[kind]} | ({"floor": ROWS.floor} if with_others else {}))
     model = bgn.BGNRegressor(**SETTINGS).fit(X, PRICE)
     model.save(tmp_path / "m.json")
     np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X), model.predict(X))
@@ -119,12 +119,12 @@ def test_models_of_the_command_line_predict_such_frames(tmp_path: Path) -> None:
 # -- categories never seen -----------------------------------------------------------------------------------------
 
 
-def test_categories_never_seen_are_told_once(model: bgn.BGNRegressor) -> None:
+def test_categories_never_seen_are_said_once(model: bgn.BGNRegressor) -> None:
     X = ROWS.assign(city=["Oslo", "Bari", *ROWS.city[2:]])
     missing = model.predict(X.assign(city=[None, None, *ROWS.city[2:]]))
-    with pytest.warns(UserWarning, match="not there at fit") as told:
+    with pytest.warns(UserWarning, match="not there at fit") as caught:
         np.testing.assert_array_equal(model.predict(X), missing)
-    (one,) = told
+    (one,) = caught
     assert str(one.message) == (
         "X holds categories that were not there at fit, which count as missing: column 'city' in 2 rows, such as "
         "'Bari', 'Oslo'."
@@ -134,7 +134,7 @@ def test_categories_never_seen_are_told_once(model: bgn.BGNRegressor) -> None:
         model.score(X, PRICE)
 
 
-def test_numbers_and_truths_that_were_no_categories_are_told() -> None:
+def test_numbers_and_truths_that_were_no_categories_are_said() -> None:
     X = pd.DataFrame({"kind": RNG.choice([1, 2, 3], 60), "flag": RNG.random(60) < 0.5})
     y = 2.0 * (X.kind == 2) + X.flag
     model = bgn.BGNRegressor(**SETTINGS, categorical_features=["kind"]).fit(X, y)

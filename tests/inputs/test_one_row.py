@@ -36,14 +36,14 @@ def test_one_row_may_have_any_form(kind: str) -> None:
     rows = ways(frame) if kind != "unnamed" else [array[2], array[[2]], {"x2": 0.5, "x0": 1.0, "x1": 2.0}]
     background = frame.to_numpy() if kind == "unnamed" else frame
     wanted = float(np.max(target)) - 1.0
-    found = [bgn.shap_values(network or model, row, background=background).values for row in rows]
+    values = [bgn.shap_values(network or model, row, background=background).values for row in rows]
     costs = [bgn.counterfactual(network or model, row, at_least=wanted / 2).cost for row in rows]
     margins = [bgn.margin(network or model, row).distance for row in rows]
-    for several in (found, costs, margins):
-        for each in several[1:] if kind != "unnamed" else several[1:2]:
-            np.testing.assert_array_equal(each, several[0])
+    for several in (values, costs, margins):
+        for result in several[1:] if kind != "unnamed" else several[1:2]:
+            np.testing.assert_array_equal(result, several[0])
     if kind == "unnamed":  # made-up names count, whatever their order
-        np.testing.assert_array_equal(found[2], bgn.shap_values(model, [1.0, 2.0, 0.5], background=background).values)
+        np.testing.assert_array_equal(values[2], bgn.shap_values(model, [1.0, 2.0, 0.5], background=background).values)
 
 
 def test_named_rows_are_predicted_and_columns_are_no_rows() -> None:
@@ -80,14 +80,14 @@ def test_print_shows_the_values_of_a_row() -> None:
     ]
 
 
-def test_print_shows_classes_words_dates_and_missing_values() -> None:
+def test_print_shows_classes_categories_dates_and_missing_values() -> None:
     labels = np.where(RENT.median() < RENT, "dear", "cheap")
     model = bgn.BGNClassifier(**SETTINGS).fit(MIXED, labels)
-    told = str(model.explain(MIXED.iloc[0]))
-    assert "log-odds" in told
-    assert f"the probability of dear is {model.predict_proba(MIXED[:1])[0, 1]:.4g}" in told
+    printed = str(model.explain(MIXED.iloc[0]))
+    assert "log-odds" in printed
+    assert f"the probability of dear is {model.predict_proba(MIXED[:1])[0, 1]:.4g}" in printed
     three = bgn.BGNClassifier(**SETTINGS).fit(MIXED, np.array(["a", "b", "c"])[np.digitize(RENT, [700, 900])])
-    told = str(three.explain(MIXED.assign(city=None).iloc[0]))
-    assert told.splitlines()[1].split() == ["column", "value", "a", "b", "c"]
-    assert told.splitlines()[-1].startswith("probability")
+    printed = str(three.explain(MIXED.assign(city=None).iloc[0]))
+    assert printed.splitlines()[1].split() == ["column", "value", "a", "b", "c"]
+    assert printed.splitlines()[-1].startswith("probability")
     assert str(three.explain(MIXED)).startswith("SHAP values of 80 rows: a score per class")

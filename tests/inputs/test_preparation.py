@@ -49,12 +49,12 @@ def test_python_and_the_command_line_do_the_same(rents: pd.DataFrame, tmp_path: 
     shell, python = read(tmp_path / "shell.json"), read(tmp_path / "python.json")
     later = ours.preparation.apply(data)
     assert later.table.num_rows == 80
-    told = {name: call("predict", tmp_path / f"{name}.json", data).out for name in ("shell", "python")}
-    assert told["shell"] == told["python"]
-    predicted = [float(line) for line in told["shell"].split("\n")[1:-1]]
-    for each in (shell, python):
-        np.testing.assert_array_equal(predicted, each.model().predict(later.frame()))
-        np.testing.assert_array_equal(predicted, each.model().predict(rents))  # the raw frame
+    output = {name: call("predict", tmp_path / f"{name}.json", data).out for name in ("shell", "python")}
+    assert output["shell"] == output["python"]
+    predicted = [float(line) for line in output["shell"].split("\n")[1:-1]]
+    for saved in (shell, python):
+        np.testing.assert_array_equal(predicted, saved.model().predict(later.frame()))
+        np.testing.assert_array_equal(predicted, saved.model().predict(rents))  # the raw frame
     if missing != "impute":  # which keeps the medians that it filled in
         assert shell.preparation == python.preparation
         assert shell.network == python.network
@@ -82,14 +82,14 @@ def test_tables_of_every_library_and_format_give_the_same_rows(rents: pd.DataFra
     first = bgn.preparation.fit(rents, "rent")
     assert first.rows.tolist() == [i for i in range(80) if i != 20]
     for data in (*frames, *(tmp_path / f"rents.{ending}" for ending in ("csv", "parquet", "xlsx"))):
-        found = bgn.preparation.fit(data, "rent")
-        assert found.preparation == first.preparation
-        np.testing.assert_array_equal(found.X, first.X)
-        np.testing.assert_array_equal(found.y, first.y)
+        prepared_again = bgn.preparation.fit(data, "rent")
+        assert prepared_again.preparation == first.preparation
+        np.testing.assert_array_equal(prepared_again.X, first.X)
+        np.testing.assert_array_equal(prepared_again.y, first.y)
         np.testing.assert_array_equal(first.preparation.apply(data).X[first.rows], first.X)
 
 
-def test_what_is_new_or_lacks_a_value_is_told() -> None:
+def test_what_is_new_or_lacks_a_value_is_said() -> None:
     raw = {"kind": ["flat", "house", None], "rooms": [1, None, 3], "y": [1, 2, 3]}
     filled = bgn.preparation.fit(raw, "y", missing="impute")
     assert filled.X.tolist() == [[0, 1], [1, 2], [0, 3]]
@@ -114,7 +114,7 @@ def test_what_is_new_or_lacks_a_value_is_told() -> None:
         ("nowhere.csv", {}, "there is no file 'nowhere.csv'."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_prepared_is_refused_in_words_of_python(data: Any, options: Any, message: str) -> None:
+def test_what_cannot_be_prepared_is_refused_in_python_s_names(data: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         bgn.preparation.fit(data, "y", **options)
 

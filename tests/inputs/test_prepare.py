@@ -34,7 +34,7 @@ cells = {
 @st.composite
 def frames(draw: st.DrawFn) -> dict[str, list[Any]]:
     rows = draw(st.integers(1, 12))
-    return {name: draw(st.lists(each, min_size=rows, max_size=rows)) for name, each in cells.items()}
+    return {name: draw(st.lists(cell, min_size=rows, max_size=rows)) for name, cell in cells.items()}
 
 
 def arrow(columns: dict[str, list[Any]]) -> pa.Table:
@@ -48,7 +48,7 @@ def arrow(columns: dict[str, list[Any]]) -> pa.Table:
     return pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
 
 
-def learnt(columns: dict[str, list[Any]]) -> tuple[pa.Table, Preparation]:
+def read_at_fit(columns: dict[str, list[Any]]) -> tuple[pa.Table, Preparation]:
     """Columns as estimators take them, and how they are read again."""
     table = prepare.to_plain_types(arrow(columns), ())
     table = table.drop_columns(prepare.empty_columns(table))
@@ -57,28 +57,28 @@ def learnt(columns: dict[str, list[Any]]) -> tuple[pa.Table, Preparation]:
 
 @given(frames())
 def test_columns_are_those_of_pandas(columns: dict[str, list[Any]]) -> None:
-    table, preparation = learnt(columns)
+    table, preparation = read_at_fit(columns)
     if not table.num_columns:
         return
-    found = pd.DataFrame(prepare.read_as_at_fit(preparation, table).X, columns=list(preparation.schema.names))
+    frame = pd.DataFrame(prepare.read_as_at_fit(preparation, table).X, columns=list(preparation.schema.names))
     for name in {"number", "count", "flag"}.intersection(table.column_names):
-        np.testing.assert_array_equal(found[name], pd.Series(columns[name]).astype(float))
+        np.testing.assert_array_equal(frame[name], pd.Series(columns[name]).astype(float))
     if "word" in table.column_names:
         codes = pd.Categorical(columns["word"]).codes.astype(float)
-        np.testing.assert_array_equal(found["word"], np.where(codes < 0, np.nan, codes))
+        np.testing.assert_array_equal(frame["word"], np.where(codes < 0, np.nan, codes))
     if "day" in table.column_names:
         day = pd.Series(pd.to_datetime(columns["day"]))
         hour = (day - day.dt.normalize()) / pd.Timedelta(hours=1)
         since = (day - day.min().normalize()) / pd.Timedelta(days=1)
         expected = {"day year": day.dt.year, "day month": day.dt.month, "day weekday": day.dt.day_of_week + 1}
-        for name in (n for n in found if n.startswith("day")):
+        for name in (n for n in frame if n.startswith("day")):
             wanted = {**expected, "day hour": hour}.get(name, since)
-            np.testing.assert_allclose(found[name], wanted, rtol=1e-12, atol=1e-9)
+            np.testing.assert_allclose(frame[name], wanted, rtol=1e-12, atol=1e-9)
 
 
 @given(frames(), st.booleans())
 def test_a_text_file_gives_the_same_columns(columns: dict[str, list[Any]], alone: bool) -> None:
-    table, preparation = learnt(columns)
+    table, preparation = read_at_fit(columns)
     if not table.num_columns:
         return
     if alone:
@@ -93,7 +93,7 @@ def test_a_text_file_gives_the_same_columns(columns: dict[str, list[Any]], alone
 
 @given(frames())
 def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -> None:
-    table, preparation = learnt(columns)
+    table, preparation = read_at_fit(columns)
     if not table.num_columns:
         return
     whole, schema = prepare.read_as_at_fit(preparation, table).X, preparation.schema
@@ -110,13 +110,13 @@ def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -
 
 @given(frames())
 def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> None:
-    table, _ = learnt(columns)
+    table, _ = read_at_fit(columns)
     if not table.num_columns:
         return
     filled, fills = prepare.impute(table, np.ones(table.num_rows, bool))
     assert fills.num_rows == 1
     for name in table.column_names:
-        before, after, fill = (each.column(name).to_pylist() for each in (table, filled, fills))
+        before, after, fill = (part.column(name).to_pylist() for part in (table, filled, fills))
         assert after == [fill[0] if value is None else value for value in before], name
     if "number" in table.column_names:
         assert fills.column("number")[0].as_py() == np.median([v for v in columns["number"] if v is not None])
@@ -184,7 +184,7 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "message"),
     [
         (["1", "2.5", "-3e4", "?"], "'?' does not fit"),
         (["1,000", "2,500", "3"], "'1,000', '2,500' do not fit the others"),
@@ -192,9 +192,9 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
         (["red", "green"], ""),
     ],
 )
-def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
+def test_text_among_numbers_is_said(values: list[str], message: str) -> None:
     schema = schema_of(prepare.to_plain_types(pa.table({"x": values}), ()))
     notes = prepare.notes_on_text(schema)
     assert schema.columns[0].categories == tuple(sorted(values))
-    assert bool(notes) == bool(told)
-    assert told in "".join(notes)
+    assert bool(notes) == bool(message)
+    assert message in "".join(notes)

@@ -38,9 +38,9 @@ def test_every_format_gives_the_same_bits(model: bgn.BGNRegressor, make: type) -
 
 def test_columns_of_a_sparse_table_are_chosen_by_position(model: bgn.BGNRegressor) -> None:
     X = sp.csr_matrix(np.column_stack([DENSE, TARGET]))
-    found = bgn.BGNRegressor(**SETTINGS).fit(X, target=5, eval_set=(sp.csr_matrix(DENSE), TARGET))
+    fitted = bgn.BGNRegressor(**SETTINGS).fit(X, target=5, eval_set=(sp.csr_matrix(DENSE), TARGET))
     other = bgn.BGNRegressor(**SETTINGS).fit(DENSE, TARGET, eval_set=(DENSE, TARGET))
-    assert found.network_ == other.network_
+    assert fitted.network_ == other.network_
 
 
 def test_every_function_takes_sparse_rows(model: bgn.BGNRegressor, tmp_path: Path) -> None:
@@ -69,10 +69,10 @@ def test_frames_with_sparse_columns_need_no_warning(model: bgn.BGNRegressor) -> 
     frame = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(DENSE), columns=list("abcde"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = bgn.BGNRegressor(**SETTINGS).fit(frame, TARGET)
-        np.testing.assert_array_equal(found.predict(frame), model.predict(DENSE))
-        np.testing.assert_array_equal(found.explain(frame).values, model.explain(DENSE).values)
-        assert found.explain(frame.iloc[0]).values.shape == (1, 5)
+        fitted = bgn.BGNRegressor(**SETTINGS).fit(frame, TARGET)
+        np.testing.assert_array_equal(fitted.predict(frame), model.predict(DENSE))
+        np.testing.assert_array_equal(fitted.explain(frame).values, model.explain(DENSE).values)
+        assert fitted.explain(frame.iloc[0]).values.shape == (1, 5)
 
 
 def test_what_would_take_too_much_memory_is_refused_up_front(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_predictions_of_a_wide_sparse_table_are_never_dense_as_a_whole(monkeypat
     np.testing.assert_array_equal(model.predict(sp.csr_matrix(DENSE)), expected)
 
 
-def test_what_encoders_return_goes_straight_in() -> None:
+def test_what_encoders_return_goes_in() -> None:
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"city": rng.choice(["Lille", "Nice", "Rome"], 90), "area": rng.normal(size=90)})
     y = 3.0 * (X.city == "Nice") + (X.area > 0)
@@ -101,5 +101,5 @@ def test_what_encoders_return_goes_straight_in() -> None:
     pipeline = make_pipeline(steps, bgn.BGNRegressor(**SETTINGS, max_linear=0)).fit(X, y)
     assert sp.issparse(pipeline[0].transform(X))
     assert "city = Nice" in bgn.equation(pipeline)
-    found = bgn.shap_values(pipeline, X.iloc[0], background=X)
-    np.testing.assert_allclose(found.base_value + found.values.sum(), pipeline.predict(X[:1]))
+    explanation = bgn.shap_values(pipeline, X.iloc[0], background=X)
+    np.testing.assert_allclose(explanation.base_value + explanation.values.sum(), pipeline.predict(X[:1]))

@@ -88,13 +88,13 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
     assert stream.too_large(DataFile("diabetes").open(), 0) is None
 
 
-def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
+def test_of_many_rows_some_are_kept_to_evaluate_by(rents, monkeypatch, capsys) -> None:
     monkeypatch.setattr(stream, "SAMPLE_ROWS", 100)
     source = DataFile(str(rents)).open()
     rows = stream.Streamed(TrainingRequest(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
-    learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
+    n_train = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
     assert rows.n_rows == 297
-    assert 230 < learnt < 245
+    assert 230 < n_train < 245
     assert 20 < sum(int((~held).sum()) for _, _, held, _, _ in rows._kept) < 150
     assert 5 < sum(int(held.sum()) for _, _, held, _, _ in rows._kept) < 50
     model = BGNRegressor(max_terms=2, random_state=0, cv=None)
@@ -104,6 +104,6 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> N
         model.network_, (encode(kept.X), kept.y), (encode(kept.evaluation[0]), kept.evaluation[1])
     )
     card = summarize(model, "rents", kept, compared, {})
-    assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
+    assert (card.rows_train, card.rows_test) == (n_train, 297 - n_train)
     show_card(card)
-    assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out
+    assert f"on {len(kept.y_test)} of {297 - n_train} test rows" in capsys.readouterr().out

@@ -32,8 +32,8 @@ def written(rows: int = 240) -> pd.DataFrame:
     minutes, days = rng.integers(0, 24 * 60, rows), rng.integers(0, 700, rows)
     table = pd.DataFrame(
         {
-            "opens": [f"{each // 60}:{each % 60:02}" for each in minutes],
-            "since": [str(datetime.date(2020, 1, 1) + datetime.timedelta(int(each))) for each in days],
+            "opens": [f"{minute // 60}:{minute % 60:02}" for minute in minutes],
+            "since": [str(datetime.date(2020, 1, 1) + datetime.timedelta(int(day))) for day in days],
             "kind": rng.choice(["bar", "shop"], rows),
         }
     )
@@ -45,7 +45,7 @@ def written(rows: int = 240) -> pd.DataFrame:
 
 
 def clocks(text: pd.Series) -> list[datetime.time | None]:
-    return [None if each != each or each is None else datetime.time.fromisoformat(each.zfill(5)) for each in text]
+    return [None if cell != cell or cell is None else datetime.time.fromisoformat(cell.zfill(5)) for cell in text]
 
 
 def test_every_library_has_the_same_times_of_day():
@@ -79,9 +79,9 @@ def test_a_file_with_times_is_fitted_in_a_shell_and_read_in_python(tmp_path: Pat
     typed = raw.assign(opens=pd.Series(clocks(raw["opens"]), dtype=object), since=pd.to_datetime(raw["since"]))
     np.testing.assert_array_equal(loaded.predict(typed), predicted)
     assert "[opens >= 08:30" in call("show", model).out
-    row = next(k for k, each in enumerate(raw["opens"]) if each == each)
+    row = next(k for k, value in enumerate(raw["opens"]) if value == value)
     assert f"at {raw['opens'][row].zfill(5)}" in call("explain", model, file, "--row", row + 1).out
-    facts = {each.name: each for each in bgn.check(raw, target="visits").columns}
+    facts = {facts_of_column.name: facts_of_column for facts_of_column in bgn.check(raw, target="visits").columns}
     assert facts["opens"].kind != "time"  # words in a frame
     with pytest.raises(ValueError, match=r"column 'opens' holds words .*, not times of day"):
         loaded.predict(raw.assign(opens="noon"))
@@ -95,7 +95,7 @@ def test_check_tells_the_range_of_times(tmp_path: Path):
     assert re.search(r" time .* 00:0\d to 23:5\d", line)
 
 
-def test_words_that_look_like_dates_are_said():
+def test_texts_that_look_like_dates_are_said():
     table = written()
     for column in ("since", "opens"):
         with pytest.warns(UserWarning, match=f"column '{column}' holds words that look like dates or times"):
@@ -141,10 +141,10 @@ def test_programs_read_times_of_day(tmp_path: Path):
     assert len(set(want)) == 4
     names: dict = {}
     exec(export.to_python(network), names)
-    assert [names["predict"]({"opens": each}) for each in times] == want
+    assert [names["predict"]({"opens": time}) for time in times] == want
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE rows (n INTEGER, opens TEXT)")
-    database.executemany("INSERT INTO rows VALUES (?, ?)", [(k, each and str(each)) for k, each in enumerate(times)])
+    database.executemany("INSERT INTO rows VALUES (?, ?)", [(k, time and str(time)) for k, time in enumerate(times)])
     query = export.to_sql(network, dialect="sqlite", keep=["n"])
     assert [row[0] for row in database.execute(f"SELECT prediction FROM ({query}) ORDER BY n")] == want
     assert "opens (hours): opens in hours, minutes as a fraction." in export.to_c(network)
@@ -155,7 +155,7 @@ def test_programs_read_times_of_day(tmp_path: Path):
         "import('./model.mjs').then((m) => console.log(JSON.stringify(JSON.parse(process.argv[1])"
         ".map((text) => m.predict({opens: text})))))"
     )
-    given = json.dumps([each and str(each)[:12] for each in times])
+    given = json.dumps([time and str(time)[:12] for time in times])
     done = subprocess.run([node, "-e", code, given], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == want
 
@@ -166,10 +166,10 @@ def test_times_of_day_in_duckdb():
     given = pd.DataFrame({"opens": pd.Series(times, dtype=object), "n": range(len(times))})
     with duckdb.connect() as database:
         database.execute("CREATE TABLE rows (n INTEGER, opens TIME)")
-        database.executemany("INSERT INTO rows VALUES (?, ?)", [[k, each] for k, each in enumerate(times)])
+        database.executemany("INSERT INTO rows VALUES (?, ?)", [[k, time] for k, time in enumerate(times)])
         query = export.to_sql(network, dialect="duckdb", keep=["n"])
-        found = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
-    assert [each[0] for each in found] == network.predict(given).tolist()
+        predictions = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
+    assert [row[0] for row in predictions] == network.predict(given).tolist()
 
 
 def test_times_of_day_in_postgresql():
@@ -177,7 +177,7 @@ def test_times_of_day_in_postgresql():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         server = engines.Postgres(folder)
         try:
-            lines = [f"{k},{'' if each is None else each}" for k, each in enumerate(times)]
+            lines = [f"{k},{'' if time is None else time}" for k, time in enumerate(times)]
             query = export.to_sql(network, dialect="postgresql", keep=["n"])
             printed = server.sql(
                 "CREATE TABLE rows (n INT, opens TIME);\nCOPY rows FROM STDIN WITH (FORMAT csv);\n"

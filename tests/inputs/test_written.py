@@ -48,22 +48,22 @@ ways = st.builds(
     st.sampled_from(["", ",", ".", " ", "'", "\u00a0", "\u202f"]),
     st.sampled_from(["", "$", "€", "USD", "%"]),
 ).filter(lambda written: written.decimal != written.thousands)
-amounts = st.decimals(-(10**9), 10**9, places=2, allow_nan=False)
+decimals = st.decimals(-(10**9), 10**9, places=2, allow_nan=False)
 
 
-@given(st.lists(amounts, min_size=1, max_size=5), ways)
+@given(st.lists(decimals, min_size=1, max_size=5), ways)
 def test_numbers_are_read_as_they_were_written(numbers: list[Decimal], written: Numerals) -> None:
     text = pa.array([spelled(number, written) for number in numbers])
-    assert numerals.read(text, written).to_pylist() == [float(each) for each in numbers]
+    assert numerals.read(text, written).to_pylist() == [float(number) for number in numbers]
     assert written.decimal in [way.decimal for way in numerals.readings(text, "a", None, None)]
 
 
-@given(st.lists(amounts, min_size=1, max_size=5), ways, st.sampled_from(";\t|"))
+@given(st.lists(decimals, min_size=1, max_size=5), ways, st.sampled_from(";\t|"))
 def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], written: Numerals, sep: str) -> None:
     cells = [spelled(number, written) for number in numbers]
     table, met = fitted(f"a{sep}y\n" + "".join(f'"{cell}"{sep}1\n' for cell in cells))
     assert not met.problems  # two digits behind the mark leave no doubt
-    assert table.column("a").to_pylist() == [float(each) for each in numbers]
+    assert table.column("a").to_pylist() == [float(number) for number in numbers]
     kept = prepared(number("a"), decimal=met.decimal, written=met.written)
     kept = parts.preparation_in(parts.preparation_out(kept, Schema(())), "preparation")
     for cell, wanted in zip(cells, numbers, strict=True):
@@ -71,7 +71,7 @@ def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], 
 
 
 @pytest.mark.parametrize(
-    ("text", "sep", "found", "told"),
+    ("text", "sep", "value", "note"),
     [
         ('a|y\n"248,910"|1\n', ",", 248910, "'248,910' is read as 248910 (mark of thousands ',', as the file"),
         ("a|y\n248,910|1\n", ";", 248.91, "as the file separates by semicolons). If that is wrong"),
@@ -93,33 +93,33 @@ def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], 
         ("a|y\n0xFFFFFFFFFFFFFFFF|1\n", ",", "0xFFFFFFFFFFFFFFFF", ""),
     ],
 )  # fmt: skip
-def test_marks_and_units_are_found_and_said(text: str, sep: str, found: Any, told: str) -> None:
+def test_marks_and_units_are_read_and_said(text: str, sep: str, value: Any, note: str) -> None:
     table, met = fitted(text, sep)
-    assert table.column("a")[0].as_py() == found
+    assert table.column("a")[0].as_py() == value
     assert not met.problems
-    assert told in "\n".join(met.notes)
-    assert bool(met.notes) == bool(told)
+    assert note in "\n".join(met.notes)
+    assert bool(met.notes) == bool(note)
 
 
 @pytest.mark.parametrize(
-    ("text", "sep", "question"),
+    ("text", "sep", "message"),
     [
         ("a|y\n248,910|1\n", "\t", "'248,910' can be read in 2 ways; add thousands={'a': ','} for 248910 or decimal="),
         ("a|y\n1.234|1\n", ";", "'1.234' can be read in 2 ways; add decimal={'a': '.'} for 1.234 or thousands="),
         ("a|b|c|y\n1,234|0,5|0.5|1\n", "\t", "'1,234' can be read in 2 ways"),
     ],
 )  # fmt: skip
-def test_numbers_that_could_be_a_thousand_times_larger_are_asked_about(text: str, sep: str, question: str) -> None:
+def test_numbers_that_could_be_a_thousand_times_larger_need_an_answer(text: str, sep: str, message: str) -> None:
     _, met = fitted(text, sep)
     assert [*met.problems] == ["a"]
-    assert question in met.problems["a"]
+    assert message in met.problems["a"]
     assert met.problems["a"].count("for") == 2
 
 
-def test_what_is_told_settles_it() -> None:
+def test_what_a_user_says_decides_it() -> None:
     text = "a|b|y\n248,910|1,234|1\n"
-    found = [fitted(text, "\t", **told)[0] for told in ({"decimal": ","}, {"thousands": ","}, {"decimal": "."})]
-    assert [table.column("a")[0].as_py() for table in found] == [248.91, 248910, 248910]
+    tables = [fitted(text, "\t", **options)[0] for options in ({"decimal": ","}, {"thousands": ","}, {"decimal": "."})]
+    assert [table.column("a")[0].as_py() for table in tables] == [248.91, 248910, 248910]
     table, met = fitted(text, "\t", decimal={"a": ","}, thousands={"b": ","})
     assert (table.column("a")[0].as_py(), table.column("b")[0].as_py(), met.problems) == (248.91, 1234, {})
 
@@ -130,9 +130,9 @@ def test_a_later_file_is_read_as_at_fit_or_refused(tmp_path: Path, ending: str) 
     pack = gzip.compress if ending.endswith("gz") else bytes
     data = tmp_path / f"t.{ending}"
     data.write_bytes(pack("\n".join(["price,share,y", *rows]).encode()))
-    told = call("fit", data, "-t", "y", "--max-terms", 2, "--unit", "y=km", "-o", tmp_path / "m.json").err
-    assert "'$1,000.50' is read as 1000.5 (mark of thousands ',', unit '$')" in told
-    assert "column 'y': '1,000' is read as 1000" in told
+    errors = call("fit", data, "-t", "y", "--max-terms", 2, "--unit", "y=km", "-o", tmp_path / "m.json").err
+    assert "'$1,000.50' is read as 1000.5 (mark of thousands ',', unit '$')" in errors
+    assert "column 'y': '1,000' is read as 1000" in errors
     file = read(tmp_path / "m.json")
     assert file.units == {"price": "$", "share": "%", "y": "km"}
     whole = call("predict", tmp_path / "m.json", data).out
@@ -155,7 +155,7 @@ def test_a_later_file_is_read_as_at_fit_or_refused(tmp_path: Path, ending: str) 
     )
 
 
-def test_words_for_gaps_are_said_and_can_be_changed() -> None:
+def test_texts_for_missing_values_are_said_and_can_be_changed() -> None:
     text = "a|b|y\n1|?|1\n-|unknown|2\n3| NA |3\n4|x|4\n"
     table, met = fitted(text)
     assert table.column("a").to_pylist() == [1, None, 3, 4]
@@ -186,7 +186,7 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
         "\u2014",
     ],
 )
-def test_the_usual_marks_are_gaps_however_they_are_spelt(mark: str) -> None:
+def test_the_usual_marks_are_missing_however_they_are_spelt(mark: str) -> None:
     table, met = fitted(f"a|b\n1|x\n{mark}|{mark}\n3|none\n", sep=";")
     assert table.column("a").to_pylist() == [1, None, 3]
     assert table.column("b").to_pylist() == ["x", None, "none"]  # in small letters, none is a value
@@ -210,11 +210,11 @@ def test_codes_keep_their_zeros(tmp_path: Path) -> None:
     done = call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "-o", tmp_path / "m.json")
     assert "codes that begin with zeros are read as words (--decimal 'zip=.' if they are numbers)" in done.err
     assert "zip = 01067" in done.out or "zip = 80331" in done.out
-    both = [call("predict", tmp_path / "m.json", "-", stdin=f"zip,a\n{each},3\n").out for each in ("01067", "80331")]
+    both = [call("predict", tmp_path / "m.json", "-", stdin=f"zip,a\n{code},3\n").out for code in ("01067", "80331")]
     assert both[0] != both[1]  # a file of one row without a zero is read alike
 
 
-def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
+def test_a_model_keeps_its_texts_for_missing_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,w,y\n" + "".join(f"{i},{'?' if i % 3 else 'x'},{i}\n" for i in range(30)))
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "-o", tmp_path / "m.json"
     assert "read as missing: '?' (20) in 'w'" in call(*fit, "--missing", "drop").err
@@ -251,25 +251,25 @@ def test_ragged_lines_are_counted_and_named(tmp_path: Path) -> None:
     lines = ["a,b", "1,2", '"x\ny",2', "1", "", *["1,2,3"] * 6, "1,2"]
     for name, pack in (("t.csv", bytes), ("t.csv.gz", gzip.compress)):
         (tmp_path / name).write_bytes(pack("\r\n".join(lines).encode()))
-        told = (
+        message = (
             "7 lines do not have the header's 2 fields: line 5 has 1, line 7 has 3, line 8 has 3, line 9 has 3, line 10"
         )
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             bgn.preparation.fit(tmp_path / name, "b")
     assert "row 3 has 1 fields" in call("check", "-", stdin="\n".join(lines), code=1).err
     (tmp_path / "report.csv").write_text("Report of 2024\n\na;b\n" + "1,5;2\n" * 9)
     assert "stand further down? Then delete" in call("check", tmp_path / "report.csv", code=1).err
 
 
-def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_raised_at_once(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id\tday\tsize\ty\n" + "".join(f"k{i}\t2020-01-01\t1,234\tno\n" for i in range(60)))
-    told = call("fit", tmp_path / "t.csv", "-t", "y", "--task", "regression", code=1).err.split("\n")
-    assert told[0] == "bgn: 2 problems:"
+    errors = call("fit", tmp_path / "t.csv", "-t", "y", "--task", "regression", code=1).err.split("\n")
+    assert errors[0] == "bgn: 2 problems:"
     starts = ["column 'size'", "--target: column 'y'"]
-    assert [line.startswith(f"  - {start}") for line, start in zip(told[1:], starts, strict=True)] == [True] * 2
-    told = call("fit", tmp_path / "t.csv", "-t", "Y", "--drop", "days", code=1).err
-    assert "Did you mean 'y'?" in told
-    assert "Did you mean 'day'?" in told
+    assert [line.startswith(f"  - {start}") for line, start in zip(errors[1:], starts, strict=True)] == [True] * 2
+    errors = call("fit", tmp_path / "t.csv", "-t", "Y", "--drop", "days", code=1).err
+    assert "Did you mean 'y'?" in errors
+    assert "Did you mean 'day'?" in errors
 
 
 def test_what_a_name_may_have_meant() -> None:

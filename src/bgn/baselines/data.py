@@ -78,7 +78,6 @@ class Split:
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """Columns, and rows to train on, validate on and test on."""
         return (self.X.shape[1], len(self.X), len(self.X_validation), 0 if self.X_test is None else len(self.X_test))
 
 
@@ -163,7 +162,6 @@ def batches(rows: int, size: int) -> list[tuple[int, int]]:
 
 
 def positive(name: str, value: Any) -> None:
-    """Refuse what is not a positive number."""
     real(name, value, 0.0, np.inf, open_low=True, open_high=True)
 
 

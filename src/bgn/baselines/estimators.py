@@ -40,12 +40,10 @@ class ReluNetwork:
 
     @property
     def n_weights(self) -> int:
-        """Number of non-zero connection weights, hidden and output."""
         hidden = sum(np.count_nonzero(weights) for weights, _ in self.layers)
         return int(hidden + np.count_nonzero(self.output_weights))
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of every row."""
         values = np.asarray(X, dtype=np.float64)
         for weights, bias in self.layers:
             values = np.maximum(values @ weights.T + bias, 0.0)
@@ -246,7 +244,6 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self.folded_ = self.network_ = folded
 
     def _split(self, X: Floats, y: Floats, eval_set: tuple[Any, Any] | None, seed: int) -> Split:
-        """Return the rows to train on and the rows to stop by."""
         if eval_set is None:
             fraction = self.validation_fraction
             if not (isinstance(fraction, Real) and 0 < fraction < 1):

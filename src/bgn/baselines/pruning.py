@@ -64,7 +64,6 @@ class Round:
         return self.folded_
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of every row."""
         return self.folded_.predict(X)
 
 
@@ -110,7 +109,6 @@ def prune(
 
 
 def _rounds(estimator: BaselineRegressor, method: str, schedule: str, seed: int) -> Iterator[Round]:
-    """Cut, fine-tune, fold, until nothing can be cut."""
     names, target = getattr(estimator, "feature_names_in_", None), getattr(estimator.folded_, "target_name", None)
     device, ways = choose_device(estimator.device), [(method, schedule)]
     cuts = _cuts([estimator.trained_], [estimator.split_], ways, [seed], device)
@@ -220,7 +218,6 @@ def halve(
 
 @torch.no_grad()
 def _scores(trained: Trained, split: Split, method: str, generator: np.random.Generator) -> Floats:
-    """Return the score of every connection."""
     weights = trained.parameters[: trained.shape.n_connections].astype(np.float64)
     if method == "random":
         return generator.random(len(weights))

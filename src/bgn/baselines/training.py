@@ -117,7 +117,6 @@ class Stack:
         self.watched = tuple(tensor[state.table] for tensor in self.validation)
 
     def epoch(self, number: int) -> NDArray[np.float64]:
-        """Run one epoch; return training and validation errors of every model, shape (2, models)."""
         state = self.state
         sharpness = self.surrogate.sharpness(state.sharpness, number)
         order = shuffles(self.train[0].shape[1], state.seed, number)
@@ -162,7 +161,6 @@ class Stack:
             self.state.best_running[models] = self.state.running[models]
 
     def keep_only(self, models: Sequence[int]) -> None:
-        """Go on with some of the models."""
         places = torch.tensor(models, dtype=torch.int64, device=self.state.best.device)
         kept: dict[str, Any] = {name: tensor[places] for name, tensor in vars(self.state).items() if tensor is not None}
         self.state = _State(**kept)
@@ -173,7 +171,6 @@ _ALONE = 1 << 20  # products in a batch's largest matrix product, above which a 
 
 
 def choose_device(device: str) -> torch.device:
-    """Return the device of that name, or say why there is none."""
     if device not in ("cpu", "cuda", "auto"):
         raise ValueError(f"device must be 'cpu', 'cuda' or 'auto'; got {device!r}.")
     has_gpu = torch.cuda.is_available()
@@ -279,7 +276,6 @@ class _Progress:
 
     @property
     def done(self) -> bool:
-        """Whether the model has diverged, waited long enough or run to its last epoch."""
         epoch = len(self.history)
         late = epoch - self.best_epoch >= self.config.patience
         return self.note is not None or late or epoch >= self.config.max_epochs
@@ -319,7 +315,6 @@ def _train(
     start: Sequence[Trained],
     dtype: torch.dtype,
 ) -> list[Trained]:
-    """Run epochs until every model is done."""
     distinct = list({id(split): split for split in splits}.values())
     place = {id(split): i for i, split in enumerate(distinct)}
     table = [place[id(split)] for split in splits]

@@ -28,6 +28,7 @@ from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
     from bgn.explain.effects import Effect
+    from bgn.explain.importance import Comparison
     from bgn.explain.shap import Explanation
 
 _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves behind

@@ -18,8 +18,7 @@ from bgn.show.labels import cell
 from bgn.text import lower_end, quote_name, upper_end
 
 if TYPE_CHECKING:
-    from bgn.explain.certify import Certificate
-    from bgn.explain.extremes import Extremes
+    from bgn.explain.proofs import Certificate, Extremes
 
 
 @click.command()

@@ -35,7 +35,6 @@ def _records(content: bytes) -> list[dict[str, str]]:
 
 
 def _sheet(content: bytes, index: int) -> list[tuple[object, ...]]:
-    """Return the rows of one sheet of a workbook."""
     book = require("openpyxl", extra="cli").load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     try:
         return list(book.worksheets[index].iter_rows(values_only=True))

@@ -67,7 +67,6 @@ def cache_folder() -> Path:
 
 
 def shipped(raw: RawFile) -> bool:
-    """Whether a raw file comes with the package."""
     return (SHIPPED / f"{raw.file}.gz").is_file()
 
 
@@ -150,7 +149,6 @@ def _stream(raw: RawFile) -> bytes:
 
 
 def _member(archive: bytes, raw: RawFile) -> bytes:
-    """Return the file `raw` names from a zip or tar archive."""
     try:
         if zipfile.is_zipfile(io.BytesIO(archive)):
             with zipfile.ZipFile(io.BytesIO(archive)) as bundle:

@@ -191,7 +191,12 @@ def _is_mixed(X: Any) -> bool:
 
 
 def _is_mixed_array(X: Any) -> bool:
-    return labels_of(X) is None and np.asarray(X).dtype.kind in "OUTmM"
+    if labels_of(X) is not None:
+        return False
+    try:
+        return np.asarray(X).dtype.kind in "OUTmM"
+    except ValueError as error:
+        raise ValueError(f"X must have as many values in every row: {error}") from None
 
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:

@@ -35,7 +35,9 @@ def linear_values(network: Network, rows: Floats, per_unit: bool = False) -> Flo
     added = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
     for term, weights in zip(network.linear, network.linear_coef, strict=True):
         values = rows[:, term.column]
-        added_values = np.where((values >= term.low) & (values <= term.high), 1.0, 0.0) if per_unit else term.values(rows)
+        added_values = (
+            np.where((values >= term.low) & (values <= term.high), 1.0, 0.0) if per_unit else term.values(rows)
+        )
         added[:, term.column] += np.multiply.outer(added_values, weights if added.ndim > 2 else weights[0])
     return added
 
@@ -55,7 +57,9 @@ def decode_rows(network: Network, rows: Any) -> Any:
     decoded = np.asarray(rows).astype(object)
     for j, kind in enumerate(network.schema.columns):
         if kind.categories is not None:  # a column that was not read has zeros, and perhaps no categories
-            decoded[:, j] = [None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]]
+            decoded[:, j] = [
+                None if code != code or not kind.categories else kind.categories[int(code)] for code in rows[:, j]
+            ]
     return decoded
 
 

@@ -53,7 +53,8 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     Examples
     --------
     >>> from bgn import Layer, Network, edit, equation
-    >>> network = Network.of_layers([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> layer = Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])
+    >>> network = Network.of_layers([layer], [0.5, -0.25], 1.0, ["income", "age"])
     >>> start = edit(network, [[70.0, 10.0], [66.0, 30.0], [20.0, 30.0]], [1.8, 1.2, 0.3])
     >>> done = start.threshold(1, 67, why="the bracket begins at 67")
     >>> done.receipt
@@ -132,12 +133,11 @@ class Editor:
         return self._after(lambda network: _with_coef(network, rule, value),
                            lambda: f"amount of question {rule} set to {value:g}", why)  # fmt: skip
 
-    def category(
-        self, rule: int, category: Any, holds: bool, why: str = "", condition: int | None = None
-    ) -> Editor:
+    def category(self, rule: int, category: Any, holds: bool, why: str = "", condition: int | None = None) -> Editor:
         """Return the editor with a rule that holds, or does not, for a category, or for a missing value (None)."""
         return self._after(lambda network: _with_category(network, rule, category, holds, condition),
-                           lambda: f"question {rule} answered {'yes' if holds else 'no'} for {category!r}", why)  # fmt: skip
+                           lambda: f"question {rule} answered {'yes' if holds else 'no'} for {category!r}",
+                           why)  # fmt: skip
 
     def drop(self, rule: int, holds: bool = False, why: str = "") -> Editor:
         """Return the editor without a rule, as if it never held, or always."""
@@ -148,9 +148,7 @@ class Editor:
         return self._after(lambda network: _merged(network, first, second, threshold),
                            lambda: f"question {second} merged into question {first}", why)  # fmt: skip
 
-    def add(
-        self, columns: Any, relation: str, value: Any, coef: float, missing: bool = False, why: str = ""
-    ) -> Editor:
+    def add(self, columns: Any, relation: str, value: Any, coef: float, missing: bool = False, why: str = "") -> Editor:
         """Return the editor with one more rule: ``add("age", ">=", 65, 2.5)``, ``add("city", "in", ["Nice"], 1)``.
 
         Coefficients by column compare their sum; `missing` is whether it holds where a column is missing.
@@ -162,7 +160,9 @@ class Editor:
         """Return the editor without all terms about a column; a rule counts as holding where it mostly does."""
         common = {k: bool(self.holding[key].mean() >= 0.5) for k, key in enumerate(_keys(self.network))
                   if len(self.rows)}  # fmt: skip
-        return self._after(lambda network: _forbidden(network, column, common), lambda: f"{column} forbidden", why, False)
+        return self._after(
+            lambda network: _forbidden(network, column, common), lambda: f"{column} forbidden", why, False
+        )
 
     def round(self, digits: int, why: str = "") -> Editor:
         """Return the editor with weights, start and thresholds of so many significant digits."""
@@ -350,9 +350,7 @@ def _with_threshold(network: Network, line: int, value: float, which: int | None
     return _replaced(network, number, condition, replace(condition, threshold=value * scale + 0.0))
 
 
-def _with_condition(
-    network: Network, line: int, given: Any, relation: str, value: Any, missing: bool
-) -> Network:
+def _with_condition(network: Network, line: int, given: Any, relation: str, value: Any, missing: bool) -> Network:
     """Return the network with one more condition in a rule, as it is printed: what it adds holds for fewer rows."""
     printed, number = _line(network, line)
     rule: Any = network.terms[number]

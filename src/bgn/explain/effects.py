@@ -55,7 +55,7 @@ def effect(
     of : label, optional
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
-        With classes, what is mean_steps over the background: the probability, or the score, for two classes the log-odds.
+        With classes, what is averaged over the background: the probability, or the score, of two classes the log-odds.
         By default the probability, but of a feature with a linear term the score: a probability follows it along a
         curve. Where predictions have bounds, "score" leaves these aside.
 
@@ -195,7 +195,10 @@ class Effect(Tabular):
     def _columns(self) -> Columns:
         mean = f"mean {self.target}" if self.target else "mean prediction"
         if self.column.categories is not None:
-            names, means = list(map(category_name, self.column.categories)), self(self._categories).tolist()
+            names, means = (
+                list(map(category_name, self.column.categories)),
+                self(np.array(self.column.categories, dtype=object)).tolist(),
+            )
             missing = self.missing is not None
             return {self.feature: [*names, *["missing"] * missing], mean: [*means, *[self.missing] * missing]}
         table: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}
@@ -207,10 +210,6 @@ class Effect(Tabular):
         if self.standard_error is not None:
             table["standard error"] = self.standard_error.tolist()
         return table
-
-    @property
-    def _categories(self) -> Any:
-        return np.array(self.column.categories, dtype=object)
 
     @property
     def feature(self) -> str:
@@ -290,9 +289,8 @@ def _linear_of(network: Network, column: int) -> tuple[Linear | None, float]:
 
 def _others(network: Network, columns: list[int], rows: Floats) -> float:
     """Return the mean that the linear terms of all other columns add."""
-    return sum((coef * float(term.values(rows).mean())
-                for term, coef in zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
-                if term.column not in columns), 0.0)  # fmt: skip
+    pairs = zip(network.linear, network.linear_coef[:, 0].tolist(), strict=True)
+    return sum((coef * float(term.values(rows).mean()) for term, coef in pairs if term.column not in columns), 0.0)
 
 
 def _means_at(network: Network, rules: list[int], columns: list[int], values: Floats, background: Floats) -> Floats:
@@ -410,9 +408,7 @@ def _bounded_linear_effect(
     at_zeros = np.cumsum(np.bincount(slot, weights=changes, minlength=len(points))) / len(scores)
     rates = np.rint(np.cumsum(np.bincount(slot, weights=turns, minlength=len(points)))) * coef / len(scores)
     values = at_zeros + np.append(0.0, rates[1:] * points[1:])
-    return Effect(
-        network.schema.columns[column], points[1:], values, missing, network.target_name, rates=rates
-    )
+    return Effect(network.schema.columns[column], points[1:], values, missing, network.target_name, rates=rates)
 
 
 # -- The effect of two features.
@@ -449,7 +445,7 @@ class PairEffect(Tabular):
 
     def _columns(self) -> Columns:
         ends = []
-        for part, column in zip((self.first, self.second), self._drawn.T, strict=True):
+        for part, column in zip((self.first, self.second), self.background[:, self._pair].T, strict=True):
             values = column[~np.isnan(column)]
             deciles = np.unique(np.quantile(values, np.linspace(0.0, 1.0, 11))).tolist() if len(values) else []
             ends.append(list(part.column.categories) if part.column.categories is not None else deciles)
@@ -466,10 +462,6 @@ class PairEffect(Tabular):
     @property
     def _pair(self) -> list[int]:
         return [self.network.names.index(name) for name in self.features]
-
-    @property
-    def _drawn(self) -> Floats:
-        return self.background[:, self._pair]
 
     def __call__(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the mean prediction when the features are set to each pair of values (shapes broadcast)."""
@@ -508,7 +500,8 @@ class PairEffect(Tabular):
             if part.column.categories is not None:
                 raise ValueError(f"cells need two columns of numbers; {part.feature!r} is a category. Call the effect.")
         if bounds is None:
-            bounds = np.column_stack([np.nanmin(self._drawn, axis=0), np.nanmax(self._drawn, axis=0)])
+            drawn = self.background[:, self._pair]
+            bounds = np.column_stack([np.nanmin(drawn, axis=0), np.nanmax(drawn, axis=0)])
         box = np.asarray(bounds, dtype=np.float64)
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
@@ -572,25 +565,15 @@ MAX_LINES = 300
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A convex polygon on which an effect is constant.
-
-    Attributes
-    ----------
-    vertices : ndarray, shape (corners, 2)
-        The corners, in order around the cell.
-    value : float
-        The effect there.
-    """
+    """A convex polygon on which an effect is constant: its corners, in order around it, and the effect there."""
 
     vertices: Floats
     value: float
 
 
 def arrangement(box: Floats, lines: Floats) -> list[Floats]:
-    """Return the polygons into which `lines` cut the rectangle `box`.
-
-    `box` holds the lowest and highest value of each coordinate; a line ``(a, b, c)`` is ``a x + b y = c``.
-    """
+    """Return the polygons into which lines, ``(a, b, c)`` for ``a x + b y = c``, cut a rectangle of lowest and highest
+    values."""
     corners = np.array([[box[0, i], box[1, j]] for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
     sides = lines[:, :2] @ corners.T - lines[:, 2:]
     cutting = np.unique(lines[(sides.min(axis=1) < 0) & (sides.max(axis=1) > 0)], axis=0)

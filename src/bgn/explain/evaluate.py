@@ -400,8 +400,8 @@ class OneClass:
         return false, true
 
     def auc_values(self) -> Floats:
-        """Return a value per row whose mean is the AUC, ties as half, and its standard error DeLong's; NaN where rows of
-        either kind are lacking."""
+        """Return a value per row whose mean is the AUC, ties as half, and its standard error DeLong's; NaN where rows
+        of either kind are lacking."""
         members, others, place = self._steps
         total, of_members = self.weight.sum(), self.weight[self.member].sum()
         if not 0 < of_members < total:

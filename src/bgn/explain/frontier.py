@@ -51,7 +51,7 @@ class Frontier(Tabular):
 
     @property
     def evaluated_on(self) -> str:
-        """The rows that measure best how new rows are predicted: "test" where known, else "validation", else "training"."""
+        """The rows that measure best how new rows are predicted: "test", else "validation", else "training"."""
         return list(self.errors)[-1]
 
     @property

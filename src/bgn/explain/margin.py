@@ -221,7 +221,7 @@ def _nearest_deep(
 ) -> tuple[float, Floats, bool]:
     """Search the regions around a row, nearest first, until one predicts something else; tell if that is proven.
 
-    A region has a state per hyperplane: 0 below, 1 on, 2 above; on is a state of its own where conditions face each other.
+    A region has a state per hyperplane: 0 below, 1 on, 2 above; on is one of its own where conditions face each other.
     Regions with no inside, between thresholds a rounding error apart, are passed through and do not count.
     """
     layer, planes = network.layers[0], _hyperplanes(network)

@@ -41,8 +41,8 @@ LEGEND = (
 
 @dataclass(frozen=True, eq=False)
 class RivalScores:
-    """The scores of a model and of its rivals on the same rows, by "model", "linear" and "mean" or, of classes, "model",
-    "logistic" and "majority"; and what the rows tell of the differences from each rival."""
+    """The scores of a model and of its rivals on the same rows, by "model", "linear" and "mean" or, with classes,
+    "model", "logistic" and "majority"; and what the rows tell of the differences from each rival."""
 
     evaluations: Mapping[str, Evaluation]
     verdicts: tuple[Verdict, ...]
@@ -109,8 +109,8 @@ class Verdict:
             if self.worse:
                 return f"Worse than {self.rival} {every}: consider {self.rival}."
             return f"No clear difference from {self.rival} {every.replace('every', 'any')}."
-        parts = [f"{what} in {_listed(titles)}" for what, titles in
-                 (("better", self.better), ("worse", self.worse), ("no clear difference", self.unclear)) if titles]  # fmt: skip
+        groups = {"better": self.better, "worse": self.worse, "no clear difference": self.unclear}
+        parts = [f"{what} in {_listed(titles)}" for what, titles in groups.items() if titles]
         more = f": consider {self.rival}" if self.worse and not self.better else ""
         return f"Compared with {self.rival}: {'; '.join(parts)}{more}."
 

@@ -356,8 +356,10 @@ class Explanation(Tabular):
         used = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
         table = self._table(used[:_MOST_PRINTED])
         sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join([first.ljust(sizes[0]), *(text.rjust(size) for text, size in zip(rest, sizes[1:], strict=True))])
-                 for first, *rest in table]  # fmt: skip
+        lines = []
+        for first, *rest in table:
+            cells = (text.rjust(size) for text, size in zip(rest, sizes[1:], strict=True))
+            lines.append("  ".join([first.ljust(sizes[0]), *cells]))
         if (more := len(used) - _MOST_PRINTED) > 0:
             lines.append(f"and {count_of(more, 'more column')}: to_frame() has all")
         return "\n".join([*self._headline(), *lines])
@@ -398,7 +400,10 @@ class Explanation(Tabular):
             return [["column", "value", *(heads if classes else ["SHAP value"])], *bases, *rows, *probabilities]
         means, low, high = np.abs(self.values).mean(axis=0), self.values.min(0), self.values.max(0)
         if classes:
-            return [["mean |SHAP value|", *heads], *([names[j], *(f"{mean:.4g}" for mean in means[j])] for j in columns)]
+            return [
+                ["mean |SHAP value|", *heads],
+                *([names[j], *(f"{mean:.4g}" for mean in means[j])] for j in columns),
+            ]
         rows = [[names[j], f"{means[j]:.4g}", f"{low[j]:+.4g}", f"{high[j]:+.4g}"] for j in columns]
         return [["column", "mean |SHAP value|", "least", "greatest"], *rows]
 
@@ -412,7 +417,7 @@ def _cell(column: Column, value: float) -> str:
     return (column.part_of and column.part_of.written(value)) or f"{value:.6g}"
 
 
-# -- With how many background rows rules hold when some of their columns are known and the others come from a background.
+# -- With how many background rows rules hold when some of their columns are known and the others are not.
 
 Ints = NDArray[np.int64]
 Slots = dict[tuple[int, ...], int]
@@ -443,7 +448,7 @@ def games(network: Network) -> list[Game]:
 def coalition_counts(
     network: Network, game: Game, rows: SortedColumns, background: SortedColumns
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield every coalition, one bit per player, and with how many background rows the game's rules hold: (rules, rows)."""
+    """Yield every coalition, one bit per player, and with how many background rows rules hold: (rules, rows)."""
     for coalition in range(1 << len(game.players)):
         known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
         if not network.below:

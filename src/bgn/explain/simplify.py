@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from bgn.explain.arguments import clipped_network, linear_values, read_codes
-from bgn.explain.certify import requested_signs, weight_signs
 from bgn.explain.points import LogLoss, SquaredError
+from bgn.explain.proofs import requested_signs, weight_signs
 from bgn.inputs.frames import LARGEST_SQUARED, rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
@@ -233,7 +233,7 @@ def _round_sum(condition: Oblique, inputs: Floats, choose: Callable[..., float |
 
 
 def _shifts(projection: Projection, inputs: Floats) -> tuple[float, ...]:
-    """Return what 0/1 columns, categories and missing values may add to the one number of a sum; nothing where there is no such."""
+    """Return what 0/1 columns, categories and missing values may add to the one number of a sum, where it is one."""
     shifts: list[float] = []
     numbers = 0
     missing_as = projection.missing_as or (0.0,) * len(projection.columns)

@@ -45,22 +45,18 @@ class Unreadable(Exception):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is one of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether a type is one of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def is_time(kind: pa.DataType) -> bool:
-    """Return whether a type is one of dates or time stamps."""
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def is_any_time(kind: pa.DataType) -> bool:
-    """Return whether a type is one of dates, time stamps, durations or times of day."""
     return is_time(kind) or bool(pa.types.is_duration(kind) or pa.types.is_time(kind))
 
 
@@ -177,7 +173,6 @@ def shown(value: Any, most: int = 60) -> str:
 
 
 def _expect(column: pa.ChunkedArray, right: bool, what: str) -> None:
-    """Refuse a column of another type; one without values has any."""
     if not right and len(column) > column.null_count:
         raise Unreadable(f"the column holds {column.type}, not {what} as at fit.")
 
@@ -211,7 +206,6 @@ def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], what: str) -> pa.
 
 
 def read_plain_numbers(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
-    """Read numbers in base 10."""
     if decimal != ".":
         # A point is then no part of a number.
         text = pc.replace_substring(pc.replace_substring(text, ".", "\0"), decimal, ".")
@@ -230,7 +224,6 @@ def read_numbers(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
 
 
 def _only(text: pa.ChunkedArray, where: Any) -> Any:
-    """Return text where a condition holds, null elsewhere."""
     return pc.if_else(where, text, pa.scalar(None, text.type))
 
 
@@ -276,7 +269,6 @@ def _read_iso(text: pa.ChunkedArray, zone: bool | None) -> pa.ChunkedArray:
 
 
 def read_times(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Read times of a day."""
     if pc.all(pc.match_substring_regex(text, _TIME)).as_py() is False:
         raise pa.ArrowInvalid("no time of a day")
     padded = pc.replace_substring_regex(text, r"^(\d:)", r"0\1")
@@ -453,7 +445,6 @@ _SOME = 1000
 
 
 def looks_like_a_date(text: str) -> bool:
-    """Return whether text has the shape of a date."""
     return _DATE_LIKE.fullmatch(text.strip()) is not None
 
 

@@ -137,7 +137,6 @@ class TableCheck:
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """The findings that make a fit mislead."""
         return tuple(finding for finding in self.findings if finding.severity == "serious")
 
     def as_plain(self) -> dict[str, Any]:
@@ -188,7 +187,6 @@ class TableCheck:
         return f"{clean(self.origin, 60)}: {rows:,} row{'s' * (rows != 1)}, {columns} column{'s' * (columns != 1)}"
 
     def _cells(self, facts: ColumnFacts) -> tuple[str, str, str, str, str]:
-        """Return a line of the table."""
         kind = f"{facts.kind}{', ' * bool(facts.unit)}{facts.unit}{' (target)' * (facts.name == self.target)}"
         rows, missing = self.rows if self.looked_at is None else self.looked_at, "-"
         if facts.missing:
@@ -210,7 +208,6 @@ class TableCheck:
 
 
 def _short(value: float) -> str:
-    """Write a number in six digits, or all before the point."""
     return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
 
 

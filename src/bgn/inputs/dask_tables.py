@@ -19,12 +19,10 @@ class Layout:
     names: tuple[Any, ...] | None
 
     def name(self, column: int) -> Any:
-        """How to speak of a column."""
         return column if self.names is None else self.names[column]
 
 
 def is_collection(value: Any) -> bool:
-    """True for a Dask array, frame or series."""
     return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
 
 
@@ -79,11 +77,10 @@ def aligned(X: Any, other: Any, name: str) -> Any:
         raise TypeError(
             f"{name} must be a Dask array of one dimension or a Dask series, as X is a collection; got {_kind(other)}."
         )
-    if isinstance(X, da.Array) and isinstance(other, da.Array):
-        if not np.isnan([X.shape[0], other.shape[0]]).any():
-            if X.shape[0] != other.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
-            return other.rechunk((X.chunks[0],))
+    if isinstance(X, da.Array) and isinstance(other, da.Array) and not np.isnan([X.shape[0], other.shape[0]]).any():
+        if X.shape[0] != other.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
+        return other.rechunk((X.chunks[0],))
     frames = isinstance(X, dd.DataFrame) and isinstance(other, dd.Series)
     if frames and X.known_divisions and other.known_divisions and X.divisions != other.divisions:
         remedy = f"{name} = {name}.repartition(divisions=X.divisions)"

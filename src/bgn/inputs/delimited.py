@@ -60,9 +60,7 @@ class Delimited:
             try:
                 fields = next(csv.reader([header], delimiter=self._sep), [])
             except csv.Error as error:
-                raise InputError(
-                    f"{origin}: the header line cannot be read ({error}); is a quote left open?"
-                ) from None
+                raise InputError(f"{origin}: the header line cannot be read ({error}); is a quote left open?") from None
             no_header = form.header is False
             self._all = numbered_names(len(fields)) if no_header else named(fields, origin, in_file=True)
         except InputError:
@@ -92,14 +90,10 @@ class Delimited:
         self.reading = FileReading(notes=tuple(self._notes(self._text.blank_lines.places)))
 
     def close(self) -> None:
-        """Let go of the file."""
         self._raw.close()
 
     def _with_types(self, names: Sequence[str], whole: pa.Table) -> pa.Table:
-        """Return columns of text as what they hold."""
-        unnamed = [
-            int(name[1:]) + 1 for name in self._nameless if pc.any(pc.not_equal(whole.column(name), "")).as_py()
-        ]
+        unnamed = [int(name[1:]) + 1 for name in self._nameless if pc.any(pc.not_equal(whole.column(name), "")).as_py()]
         table, reading = read_text_columns(whole.select(list(names)), self._form, self._sep)
         blank = self._scanned.blank if self._read_at_once else self._text.blank_lines.places
         notes = (*self._notes(blank), *unnamed_note(unnamed), *reading.notes)
@@ -117,7 +111,6 @@ class Delimited:
         return notes
 
     def _bytes_needed(self, names: Sequence[str]) -> int:
-        """Return about what some columns of a plain file take while they are looked at."""
         return os.path.getsize(self._origin) + CELL_BYTES * self._scanned.lines * len(names)
 
     @cached_property
@@ -144,7 +137,6 @@ class Delimited:
         return _concatenated(within_memory(self._batches(names), self._origin, names), names)
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        """Yield all rows as text, block by block."""
         with closing(self), self._errors():
             if not self._more():
                 return
@@ -284,7 +276,6 @@ class _Scan:
 
     @classmethod
     def of(cls, path: str) -> _Scan:
-        """Read a file once."""
         lines, quotes, blank = 0, False, BlankLines()
         with open(path, "rb", buffering=0) as content:  # not mapped: a file may be cut short meanwhile
             for block in iter(lambda: content.read(BLOCK_BYTES), b""):
@@ -333,7 +324,6 @@ class TextStream:
 
     @property
     def encoding(self) -> str:
-        """What it is called, as far as it was read."""
         return _NAMES[self._encoding]
 
     def read(self, size: int = _CHUNK) -> bytes:
@@ -349,11 +339,9 @@ class TextStream:
         return block
 
     def close(self) -> None:
-        """Let go of the file."""
         self._stream.close()
 
     def _some(self, size: int = _CHUNK) -> bytes:
-        """Return what can be read at once."""
         return bytes(cast(Any, self._stream).read1(size))
 
     def _decoded(self, raw: bytes) -> bytes:
@@ -415,7 +403,6 @@ class BlankLines:
         self._ends, self._quoted, self._waiting, self._last = 0, False, list[int](), b""
 
     def feed(self, block: bytes) -> None:
-        """Take the next bytes."""
         text, known = self._last + block, len(self._last)
         if b"\n\n" in text or b"\n\r\n" in text or self._waiting:
             quoted, ends = self._quoted, self._ends
@@ -495,7 +482,6 @@ def available_memory() -> int:
 
 
 def bytes_of(table: pa.Table) -> int:
-    """Return what a table takes while it is looked at."""
     return int(table.nbytes) + CELL_BYTES * table.num_rows * table.num_columns
 
 

@@ -52,7 +52,6 @@ class Problems:
             self._problems += error.problems
 
     def tell(self) -> None:
-        """Raise them, unless there are none."""
         if self._problems:
             raise InputError(*dict.fromkeys(self._problems))
 
@@ -111,7 +110,6 @@ def check_characters(**marks: str | Mapping[str, str] | None) -> None:
 
 
 def numbered_names(count: int) -> tuple[str, ...]:
-    """Return the names of columns that have none in a file without a header."""
     return tuple(f"column_{number}" for number in range(1, count + 1))
 
 
@@ -143,13 +141,11 @@ def sheet_of(notes: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return the first names, and how many more there are."""
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def first_places(places: Sequence[int]) -> str:
-    """Return the first numbers of rows, lines or columns."""
     return ", ".join(map(str, places[:5])) + (", ..." if len(places) > 5 else "")
 
 

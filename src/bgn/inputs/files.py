@@ -76,7 +76,6 @@ class OpenedData:
 
 
 def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
-    """Open a path, or a table of any library; also what to call it."""
     check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
     check_format(form.date_format)
     if isinstance(data, str | os.PathLike):
@@ -92,12 +91,17 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
     else:
         raise InputError(f"data must be a path or a table with named columns; got {type(data).__name__}.")
     names = named([str(name) for name in columns], "the table")
-    arrays = map(_arrow_of, columns.values())
-    return ArrowTable(pa.table(dict(zip(names, arrays, strict=True))), form), "the table"
+    for name, column in columns.items():
+        if isinstance(column, str | bytes) or not hasattr(column, "__iter__"):
+            raise InputError(f"data must hold a list of values per column; got {column!r} for {name!r}.")
+    arrays = dict(zip(names, map(_arrow_of, columns.values()), strict=True))
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"data must hold as many values in every column; got {lengths}.")
+    return ArrowTable(pa.table(arrays), form), "the table"
 
 
 def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
-    """Return a column of a frame as Arrow has it, NaN as a missing value."""
     try:
         if hasattr(column, "to_arrow"):
             return column.to_arrow()
@@ -270,7 +274,6 @@ def _read_sheet(path: str, form: FileFormat) -> tuple[dict[str, Sequence[Any]], 
 
 
 def _is_blank(cells: Collection[Any]) -> bool:
-    """Return whether cells hold nothing that is seen."""
     return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
 
 

@@ -28,10 +28,10 @@ _MOST_COMPARED = 2000  # different texts of a column
 _NEARLY_EMPTY, _FAR = 0.9, 10
 _SAMPLE, _SAMPLE_SHARE = 100, 0.8
 _MOST_CODES, _MOST_FROM_ONE = 60, 7
-_CODE_WORDS = (
+_CODE_NAMES = (
     "code|cd|id|type|kind|class|category|cat|group|grp|region|district|sector|branch|status|model|brand|state|country"
 )
-_CODE_NAME = re.compile(rf"(?i:(^|[\W_\d])({_CODE_WORDS})s?$)|[a-z](Code|Id|ID|Type|Class|Group|Status)$")
+_CODE_NAME = re.compile(rf"(?i:(^|[\W_\d])({_CODE_NAMES})s?$)|[a-z](Code|Id|ID|Type|Class|Group|Status)$")
 _ZIP_NAME = re.compile(r"(?i:(^|[\W_])(zip|zip_?code|plz|post_?code|postal_?code)$)")
 _SENTINELS = {sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)} | {-9.0, -1.0}
 
@@ -126,7 +126,6 @@ def findings_at_fit(
 
 
 def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None, known: Known) -> Iterator[Finding]:
-    """Yield everything that may be wrong, the serious first."""
     yield from findings_at_fit(columns, target, known)
     if target is not None and known.task is None:
         yield from _task(target)
@@ -167,7 +166,6 @@ def _header(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
 
 
 def _task(target: SurveyedColumn) -> Iterator[Finding]:
-    """A target that may be quantities or classes."""
     if not target.is_number or pa.types.is_boolean(target.type):
         return
     values, rows = target.distinct_numbers.tolist(), target.filled
@@ -179,7 +177,6 @@ def _task(target: SurveyedColumn) -> Iterator[Finding]:
 
 
 def _rare_classes(target: SurveyedColumn, task: str | None) -> Iterator[Finding]:
-    """Classes of so few rows that little can be learned from them."""
     labels = target.is_text or pa.types.is_boolean(target.type) or (target.is_number and task == "classification")
     if not labels or task == "regression" or not 2 < len(target.distinct) <= MOST_CLASSES:
         return
@@ -266,7 +263,6 @@ def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
 
 
 def _percent(share: float) -> str:
-    """Return a share as a percentage that is less than a hundred."""
     return f"{min(share, 0.999):.1%}"
 
 
@@ -354,5 +350,4 @@ def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
 
 
 def _quoted(values: Sequence[str], most: int = 3) -> str:
-    """Return some texts as a message shows them."""
     return ", ".join(cells.shown(value, 30) for value in values[:most]) + (", ..." if len(values) > most else "")

@@ -66,6 +66,8 @@ def numeric_table(
     if missing and isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     refuse_masked(X, "X")
+    if hasattr(X, "columns") and np.shape(X)[1:] == (0,):
+        raise ValueError(f"X has no columns, and {np.shape(X)[0]} rows. Pass at least one column to learn from.")
     _refuse_dates_in(X)
     checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
     try:
@@ -80,10 +82,13 @@ def numeric_table(
         for j, column in enumerate(rows.T):
             bad = column[np.isinf(column) if missing else ~np.isfinite(column)]
             if len(bad):
+                is_nan = np.isnan(bad).any()
+                remedy = "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
+                if not is_nan:
+                    remedy = f"Drop those rows{', or put NaN for a missing value' * missing}."
                 raise ValueError(
-                    f"Input X contains {'NaN' if np.isnan(bad).any() else 'infinity'} in column {_name(j, names)!r} "
-                    f"({len(bad)} of {len(column)} rows). Drop or fill those rows (for instance with "
-                    "sklearn.impute.SimpleImputer)."
+                    f"Input X contains {'NaN' if is_nan else 'infinity'} in column {_name(j, names)!r} ({len(bad)} of "
+                    f"{len(column)} rows). {remedy}"
                 )
     return rows if y is NO_TARGET else (rows, finite_target(y))
 
@@ -121,7 +126,6 @@ def pick_known_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def check_row_count(rows: int, least: int = 2) -> None:
-    """Refuse fewer rows than a fit needs."""
     if rows < least:
         raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
 

@@ -146,7 +146,6 @@ class TableKinds:
         return cls(tuple(kinds), named, text)
 
     def merged(self, *others: TableKinds) -> TableKinds:
-        """Return what this and other blocks of one table show together; a block may lack columns."""
         kinds = {column.name: column for column in self.columns}
         for column in (column for other in others for column in other.columns):
             kinds[column.name] = kinds[column.name].merged(column) if column.name in kinds else column
@@ -154,7 +153,6 @@ class TableKinds:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Names of the columns whose values decide, not their type alone."""
         return tuple(column.name for column in self.columns if not column.decided_by_type)
 
     def schema(self, target: str | None = None) -> Schema:
@@ -309,7 +307,6 @@ class ColumnKind:
         return not self.categorical and self.kinds in ({"number"}, {"truth"}, {"duration"}, {"time of day"})
 
     def merged(self, other: ColumnKind) -> ColumnKind:
-        """Return what both show of one column."""
         spans = self.spans or other.spans
         if self.spans and other.spans:
             both = zip(self.spans, other.spans, strict=True)
@@ -347,7 +344,6 @@ class ColumnKind:
         return (column,), reasons
 
     def _category(self) -> tuple[Column, list[str]]:
-        """Return a categorical column, and what its owner should know."""
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
         as_text = self.texts.union(map(category_name, self.numbers)) if self.texts else self.texts
@@ -385,7 +381,6 @@ class ColumnKind:
         return Column(self.name, tuple(dict.fromkeys(declared)), ordered=True), reasons
 
     def _why_crowded(self, as_text: frozenset[str]) -> str:
-        """Say why a column of text is not used, and what to do."""
         numbers = [value for value in as_text if all_numbers([value.replace(",", "")])]
         others, mostly = sorted(as_text.difference(numbers)), len(numbers) > len(as_text) / 2
         what = f" {len(numbers):,} of them are numbers, and {others[0][:40]!r} is not." if mostly and others else ""

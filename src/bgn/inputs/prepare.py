@@ -102,14 +102,12 @@ def to_plain_types(table: pa.Table, categorical: Collection[str]) -> pa.Table:
 
 
 def _without_infinity(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return numbers with null in the place of NaN and infinity."""
     if not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False:
         return column
     return pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
 
 
 def empty_columns(table: pa.Table) -> list[str]:
-    """Return the columns without any value."""
     return [name for name in table.column_names if table.column(name).null_count == table.num_rows]
 
 
@@ -188,12 +186,10 @@ def with_format(preparation: Preparation, form: FileFormat) -> Preparation:
 
 
 def raw_of(column: Column) -> str:
-    """Return the name of the column of a raw table that a column is read from."""
     return column.raw if column.category_of is None else column.category_of[0]
 
 
 def raws(schema: Schema) -> list[str]:
-    """Return the names of the columns of a raw table."""
     return [*dict.fromkeys(map(raw_of, schema.columns))]
 
 
@@ -233,7 +229,6 @@ def read_as_at_fit(
 def _as_at_fit(
     members: Sequence[Column], categories: tuple[Category, ...], values: pa.ChunkedArray, preparation: Preparation
 ) -> pa.ChunkedArray:
-    """Read a raw column as what it was."""
     column = members[0]
     part, written = column.part_of, preparation.how(raw_of(column))
     if part is not None and part.part == "duration":

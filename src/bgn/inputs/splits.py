@@ -1,8 +1,8 @@
 """Which rows train, validate and test: by a hash, never by chance or by where a row stands.
 
-Validation rows are chosen by a hash of what a row holds. The test rows of a file are chosen by a hash of the row's number
-in the file, or of a key, whatever the columns: rows up to an edge are test rows. The edge is kept with the model
-(:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format, and
+Validation rows are chosen by a hash of what a row holds. The test rows of a file are chosen by a hash of the number of
+the row in the file, or of a key, whatever the columns: rows up to an edge are test rows. The edge is kept with the
+model (:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format, and
 those of other files with the same key, are recognized later (:class:`Recognizer`).
 """
 
@@ -146,7 +146,6 @@ class RowKeys:
 
     @property
     def columns(self) -> list[str]:
-        """The columns to read."""
         return [] if self.key is None else [self.key]
 
     def hashes(self, first: int, table: pa.Table) -> Hashes:
@@ -156,7 +155,6 @@ class RowKeys:
         return key_hashes(table.column(self.key), self.seed ^ _TEST_SEED)
 
     def number_blocks(self, rows: int) -> Iterator[Hashes]:
-        """Yield the hashes of all row numbers of a file."""
         for first in range(1, rows + 1, _STEP):
             yield number_hashes(first, min(_STEP, rows + 1 - first), self.seed ^ _TEST_SEED)
 
@@ -168,7 +166,6 @@ class RowKeys:
 
 
 def number_hashes(first: int, count: int, seed: int) -> Hashes:
-    """Return the hashes of consecutive row numbers."""
     return hash_values([np.arange(first, first + count, dtype=np.float64)], seed)
 
 
@@ -205,7 +202,6 @@ def _key_texts(column: pa.ChunkedArray) -> tuple[Bools, NDArray[np.int64], list[
 
 
 def is_test(hashes: Hashes, edge: int | None) -> Bools:
-    """Return which rows are test rows."""
     return np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)
 
 

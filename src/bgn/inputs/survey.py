@@ -90,12 +90,10 @@ class SurveyedColumn:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many rows hold each of the different values."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
 
     @cached_property
     def distinct_numbers(self) -> Floats:
-        """The different values as numbers."""
         return np.asarray(self.distinct.cast(pa.int8() if pa.types.is_boolean(self.type) else self.type), dtype=float)
 
     @cached_property
@@ -105,7 +103,6 @@ class SurveyedColumn:
 
     @cached_property
     def first_texts(self) -> list[str]:
-        """The first of the different values as text."""
         return self._as_text(self.distinct[:_SHOWN])
 
     @cached_property
@@ -119,7 +116,6 @@ class SurveyedColumn:
 
     @cached_property
     def content(self) -> int:
-        """A hash of the different values, in their order."""
         values = self.distinct.cast(pa.large_string()) if self.is_text else self.distinct
         return hash(tuple(buffer and bytes(buffer) for buffer in values.buffers()))
 
@@ -167,7 +163,6 @@ class SurveyedColumn:
         return "text" if self.is_crowded else "category"
 
     def facts(self) -> ColumnFacts:
-        """Return the record that people read."""
         common = np.argsort(-self.counts, kind="stable")[:5]
         examples = tuple(clean(text, 30) for text in self._as_text(self.distinct.take(pa.array(common))))
         low: Any = None
@@ -186,7 +181,6 @@ class SurveyedColumn:
 
 
 def survey(table: pa.Table, units: dict[str, str] | None = None) -> list[SurveyedColumn]:
-    """Return all columns of a table."""
     return [SurveyedColumn(name, table.column(name), (units or {}).get(name, "")) for name in table.column_names]
 
 

@@ -41,7 +41,6 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def refuse_dates(dtype: Any, name: str = "y") -> None:
-    """Refuse targets or weights whose dtype is one of dates."""
     if getattr(dtype, "kind", "") in ("m", "M"):
         raise ValueError(f"{name} holds dates or durations. Turn them into numbers, for instance days since the first.")
 
@@ -81,7 +80,10 @@ def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     values = to_array(values)
     refuse_dates(getattr(values, "dtype", None), name)
     refuse_masked(values, name)
-    floats = np.asarray(values, dtype=np.float64, order="C")
+    try:
+        floats = np.asarray(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold one number per row of X; {error}.") from None
     if floats.shape != (rows,):
         raise ValueError(f"{name} must have one entry per row of X ({rows}); got shape {floats.shape}.")
     if not np.isfinite(floats).all():
@@ -144,7 +146,6 @@ class Classes:
         return codes
 
     def weighted(self, codes: Floats, weight: Any) -> Any:
-        """Return row weights with those of the classes."""
         if self.weights is None:
             return weight
         own = np.array(self.weights)[codes.astype(np.intp)]
@@ -178,7 +179,6 @@ def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
 
 
 def _one_per_row(y: Any) -> Any:
-    """Return labels as one value per row."""
     y = to_array(y)
     if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
         has_text = isinstance(y, Iterable) and any(isinstance(label, str) for label in y)
@@ -284,7 +284,6 @@ def may_be_classes(values: Collection[float], rows: int) -> bool:
 
 
 def few_numbers(values: Collection[float]) -> str:
-    """Describe a target of a few whole numbers."""
     return f"{len(values)} different whole numbers ({', '.join(f'{value:.0f}' for value in sorted(values))})"
 
 

@@ -161,7 +161,6 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def _missing_notes(missing: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Say which values count as missing, and where."""
     if not missing:
         return []
     most, notes = sorted(missing, key=lambda name: -sum(missing[name].values()))[:_MOST_SHOWN], []
@@ -271,7 +270,6 @@ class DoubtfulColumns:
         return str(values[place].as_py()), [column[place].as_py() for column in numbers]
 
     def _ask(self, name: str, ways: Sequence[Numerals]) -> str:
-        """Say in which ways a column can be read, and how to choose one."""
         cell, numbers = self._examples(ways)
         choices = []
         for way, number in zip(ways, numbers, strict=True):

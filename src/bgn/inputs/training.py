@@ -31,7 +31,6 @@ from bgn.text import count_of
 
 
 def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
-    """Do what :func:`bgn.preparation.fit` says."""
     raw, origin = open_any(data, form)
     try:
         features = choices.features(raw.names, origin, notes=raw.reading.notes)
@@ -45,7 +44,6 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
 
 
 def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
-    """Do what :meth:`bgn.preparation.Preparation.apply` says."""
     preparation = prepare.with_format(preparation, form)
     raw, origin = open_any(data, form)
     names, first, blocks = prepare.raws(preparation.schema), 1, list[Prepared]()
@@ -71,7 +69,6 @@ def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
 def read_whole(
     raw: RawTable, features: Sequence[str], choices: Choices, origin: str, others: Sequence[str] = ()
 ) -> pa.Table:
-    """Read the features and the target of a whole table, and `others`."""
     target = [] if choices.target is None else [choices.target]
     table = raw.read([*dict.fromkeys([*features, *target, *others])])
     if not table.num_rows:
@@ -201,7 +198,6 @@ class MissingCount:
 
 
 def rows_with_missing(table: pa.Table) -> Bools:
-    """Return which rows lack a value."""
     rows = np.zeros(table.num_rows, bool)
     for column in table.columns:
         if column.null_count:
@@ -210,7 +206,6 @@ def rows_with_missing(table: pa.Table) -> Bools:
 
 
 def note_left_out(name: str, elsewhere: bool = False) -> str:
-    """Say that a column has no value, or none in the training rows."""
     return f"column {name!r} {'has no value in the training rows' if elsewhere else 'is empty'} and left out."
 
 
@@ -324,7 +319,6 @@ def decide_target(
 
 
 def _of_numbers(rows_of: Counter[Any], name: str, task: str | None) -> TargetFacts:
-    """Return what a target of numbers holds, or ask what they are."""
     odd = [value for value in rows_of if not float(value).is_integer()]
     labels = tuple(int(value) for value in sorted(rows_of)) if not odd else ()
     if task == "classification" and odd:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from bgn.conformal import Intervals
 from bgn.explain.arguments import class_labels, clipped_network, read_codes
 from bgn.explain.evaluate import Evaluation, EvaluationRows, evaluate_predictions
-from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
+from bgn.explain.proofs import Extremes, extremes
 from bgn.explain.rivals import as_numbers, rival_predictions, rows_with_target, standardized, zero_if_empty
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.model.categories import RARE, KeptCategories

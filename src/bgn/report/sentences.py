@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from bgn.explain.certify import list_guarantees
-from bgn.explain.extremes import negative_note
+from bgn.explain.proofs import list_guarantees, negative_note
 from bgn.explain.rivals import LEGEND, verdict
 from bgn.export.numbers import number, share_of, whole
 from bgn.export.styles import Signs

@@ -43,17 +43,15 @@ class Limit(NamedTuple):
 
 
 class Goal(Protocol):
-    """What is wanted of the scores of rows, one or several each."""
+    """What is wanted of the scores of rows, one or several each, and limits that hold wherever it is reached."""
 
     @property
     def number(self) -> int | None:
         """The class whose probability is printed; None for a number."""
 
-    def holds(self, network: Network, scores: Floats) -> Bools:
-        """Whether scores reach the goal."""
+    def holds(self, network: Network, scores: Floats) -> Bools: ...
 
-    def limits(self, network: Network) -> list[Limit]:
-        """Return limits that hold wherever the goal is reached."""
+    def limits(self, network: Network) -> list[Limit]: ...
 
 
 @dataclass(frozen=True)
@@ -248,9 +246,8 @@ class ChangeProblem:
     @property
     def most(self) -> int:
         """How many parts an answer can change."""
-        if self.max_changed is None:
-            return len(self.parts)
-        return min(self.max_changed + int((~self.counted).sum()), len(self.parts))
+        most = len(self.parts) if self.max_changed is None else self.max_changed + int((~self.counted).sum())
+        return min(most, len(self.parts))
 
     def holds(self, signs: Floats, rows: Floats) -> Bools:
         """Whether rows, in which these conditions hold, meet the constraints and reach a wanted prediction."""
@@ -350,7 +347,7 @@ def read_row(network: Network, x: Any) -> Floats:
 def read_problem(
     network: Network, x: Floats, goal: Goal, limits: Limits, kept: Sequence[int], filled: frozenset[int]
 ) -> ChangeProblem:
-    """Check and read the arguments of :func:`bgn.counterfactual`; the columns that are `kept` stay whatever they say."""
+    """Check and read the arguments of :func:`bgn.counterfactual`; columns that are `kept` stay whatever they say."""
     max_changed, missing = limits.max_changed, np.isnan(x)
     if max_changed is not None and max_changed < 1:
         raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
@@ -561,10 +558,10 @@ def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
     coefficients, number, rest = np.zeros(network.n_inputs), 0.0, side.strip()
     if not rest:
         raise ValueError(f"constraints has {text!r}, which lacks a side. {_FORM}")
-    first = True
+    start = rest
     while rest:
         sign = re.match(r"[+-]\s*", rest)
-        if sign is None and not first:
+        if sign is None and rest is not start:
             raise ValueError(f"constraints has {text!r}, which cannot be read from {rest!r} on. {_FORM}")
         rest = rest[sign.end() :] if sign else rest
         match = term.match(rest)
@@ -580,5 +577,4 @@ def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
             coefficients[network.names.index(name)] += factor
         else:
             number += factor
-        first = False
     return coefficients, number

@@ -50,7 +50,9 @@ def cheapest_row(problem: ChangeProblem, deadline: float) -> tuple[Floats | None
         pair = _change_two(problem, cost, deadline if most == 2 else now + 0.1 * (deadline - now))
         if pair is not None:
             row, cost = pair, problem.cost(pair)
-    tiny = cost <= 1e-12 * float(np.nan_to_num(np.abs(problem.x)) @ problem.costs) + 1e-200  # nothing that a solver could resolve
+    tiny = (
+        cost <= 1e-12 * float(np.nan_to_num(np.abs(problem.x)) @ problem.costs) + 1e-200
+    )  # nothing that a solver could resolve
     if tiny or most <= 1 or (most == 2 and _two_are_proven(problem, cost)):
         proven = time.monotonic() <= deadline
         return row, cost if proven else 0.0, proven
@@ -132,7 +134,9 @@ def _program(problem: ChangeProblem, reach: Floats, nearest: bool = False) -> Pr
     low[numbers] = np.clip(x - reach, problem.low, problem.high)[numbers]
     high[numbers] = np.clip(x + reach, problem.low, problem.high)[numbers]
     low[problem.integer], high[problem.integer] = np.ceil(low[problem.integer]), np.floor(high[problem.integer])
-    categories = tuple(None if codes is None else _different(problem, j, codes) for j, codes in enumerate(problem.allowed))
+    categories = tuple(
+        None if codes is None else _different(problem, j, codes) for j, codes in enumerate(problem.allowed)
+    )
     domain = Domain(low, high, problem.integer, categories, missing, x, frozenset(np.flatnonzero(missing).tolist()))
     conditions, n_first = problem.layer.neurons, len(network.layers[0].neurons)
     outputs, intercept = network.output_weights.reshape(-1, network.n_outputs), np.ravel(network.base)

@@ -156,9 +156,7 @@ class Problem:
             if self.linear_coef[column]:
                 here = np.arange(len(self.linear_coef)) == column
                 rest = replace(self, missing_as=self.missing_as[:place] + self.missing_as[place + 1 :])
-                domain = replace(
-                    self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column}
-                )
+                domain = replace(self.domain, missing=self.domain.missing | here, absent=self.domain.absent | {column})
                 return [rest, replace(rest, domain=domain)._fixed(column, counted)]
         if self.linear_range is None:
             return []
@@ -180,7 +178,7 @@ class Problem:
         return replace(self, linear_coef=np.where(here, 0.0, self.linear_coef), constant=constant)
 
     def _between(self, column: int, low: float, high: float, end: float | None) -> Problem:
-        """Return the problem with a column between two values; beyond an `end` its linear term adds what it does there."""
+        """Return the problem with a column between two values; beyond an `end` its linear term adds the same."""
         here, domain = np.arange(len(self.linear_coef)) == column, self.domain
         low, high = (np.ceil(low), np.floor(high)) if domain.whole[column] and low < high else (low, high)
         domain = replace(domain, low=np.where(here, low, domain.low), high=np.where(here, high, domain.high))
@@ -255,8 +253,6 @@ class Problem:
         return distances
 
 
-
-
 def problem_of(network: Network, domain: Domain, sign: float) -> Problem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
@@ -284,6 +280,7 @@ def linear_terms_of(network: Network, sign: float) -> tuple[Floats, Floats]:
 def largest_score(network: Network) -> float:
     """Return what intercept and rules add up to at most, all signs aside."""
     return abs(network.base) + float(np.abs(network.output_weights).sum())
+
 
 # -- The pieces of a column, known to the last float, or of a sum over several; categories and missing values are pieces
 # of their own.

@@ -208,7 +208,9 @@ class Program:
                 row[self.piece[self.cut_of[column]]] = values
                 ends = values[self.upper[self.piece[self.cut_of[column]]] > 0]
             elif column not in self.place:
-                value = missing * (coefficient or 1.0) if column in domain.absent else coefficient * domain.start[column]
+                value = (
+                    missing * (coefficient or 1.0) if column in domain.absent else coefficient * domain.start[column]
+                )
                 constant, ends = constant + value, np.zeros(1)
             else:
                 k = self.place[column]
@@ -277,7 +279,9 @@ class Program:
             for column in part:
                 if column not in self.place:  # a category that is not the row's own
                     row = self._row()
-                    row[self.piece[self.cut_of[column]]] = self.cuts[self.cut_of[column]].edges[:, 0] != change.row[column]
+                    row[self.piece[self.cut_of[column]]] = (
+                        self.cuts[self.cut_of[column]].edges[:, 0] != change.row[column]
+                    )
                     row[self.part.start + number] = -1.0
                     self.rows.append((row, -np.inf, 0.0))
                     continue

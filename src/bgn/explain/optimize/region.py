@@ -53,8 +53,8 @@ def enter(program: Program, region: Region) -> tuple[Floats | None, set[int], bo
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """How far inside its edges a region goes at most, which is proven, below 0 where it has no row at all; the numbers of the
-    columns and sums that keep it from more; and a solver's place."""
+    """How far inside its edges a region goes at most, which is proven, below 0 where it has no row at all; the numbers
+    of the columns and sums that keep it from more; and a solver's place."""
 
     most: float
     blame: set[int]
@@ -67,8 +67,9 @@ class Inside:
     def __init__(self, program: Program, region: Region, cuts: set[int]) -> None:
         self.program, self.region, domain = program, region, program.problem.domain
         # The numbers that are not missing in this region, by their place in the program.
+        own = {column: program.cuts[number].missing for column, number in program.cut_of.items()}
         self.moving = [k for column, k in program.place.items()
-                       if region.pieces[program.cut_of[column]] != program.cuts[program.cut_of[column]].missing]  # fmt: skip
+                       if region.pieces[program.cut_of[column]] != own[column]]  # fmt: skip
         self.columns = program.columns[self.moving].tolist()
         self.start, self.scale = program.start[self.moving], program.scale[self.moving]
         self.whole, self.linear_coef = domain.whole[self.columns], program.problem.linear_coef[self.columns]
@@ -99,8 +100,10 @@ class Inside:
                     owner.append((number, side, unit))
         self.rows, self.ends = np.array(rows).reshape(len(rows), len(self.moving)), np.array(ends)
         self.strict, self.owner = np.array(strict, dtype=bool), owner
-        signs = {condition: sign for number in cuts for condition, sign in
-                 zip(program.cuts[number].conditions, program.cuts[number].signs[region.pieces[number]], strict=True)}  # fmt: skip
+        signs = dict[int, float]()
+        for number in cuts:
+            cut = program.cuts[number]
+            signs |= dict(zip(cut.conditions, cut.signs[region.pieces[number]].tolist(), strict=True))
         self.conditions = sorted(signs)
         self.wanted = np.array([signs[k] for k in self.conditions])
 
@@ -139,7 +142,9 @@ class Inside:
             size, projection = abs(edge), cut.projection
             blame.add(number)
             counts_as = projection.missing_as or (0.0,) * len(projection.columns)
-            for column, coefficient, missing in zip(projection.columns, projection.coefficients, counts_as, strict=True):
+            for column, coefficient, missing in zip(
+                projection.columns, projection.coefficients, counts_as, strict=True
+            ):
                 own = program.cut_of[column]
                 if column in spans:
                     assert isinstance(coefficient, float)

@@ -134,8 +134,6 @@ def _highest_of_part(problem: Problem, deadline: float) -> Best:
     return improve(program, enter_region, None, -np.inf, deadline)
 
 
-
-
 def _highest_of_column(problem: Problem, column: int) -> Best:
     """Return the best value of one column: every piece is tried."""
     cut, coef = cut_column(problem.conditions, problem.domain, column), float(problem.linear_coef[column])

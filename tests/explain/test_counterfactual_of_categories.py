@@ -35,14 +35,14 @@ def test_equal_to_trying_every_row(data, depth, fill, priced):
         return
     assert answer.cost == pytest.approx(best, abs=1e-6)
     assert network.predict([answer.x])[0] == answer.prediction >= wanted
-    told = {TABLE.names[j]: (None if row[j] != row[j] else x[j], new) for j, new in enumerate(answer.x)
+    changes = {TABLE.names[j]: (None if row[j] != row[j] else x[j], new) for j, new in enumerate(answer.x)
             if new != (None if row[j] != row[j] else x[j])}  # fmt: skip
-    assert answer.changes == told
+    assert answer.changes == changes
     assert all(new is not None for _, new in answer.changes.values())
     assert fill or not any(old is None for old, _ in answer.changes.values())
 
 
-def test_a_category_changes_as_one_within_what_is_told():
+def test_a_category_changes_as_one_within_its_bounds():
     network = town()
     x = [1.0, "Rome", 2.0, False, "low"]
     now = float(network.predict([x])[0])
@@ -59,10 +59,10 @@ def test_a_category_changes_as_one_within_what_is_told():
     assert fallen.as_dict()["x"][1] in TABLE.columns[1].categories
 
 
-def test_numbers_stay_in_the_range_seen_and_whole_unless_told():
+def test_numbers_stay_in_the_range_seen_and_whole_by_default():
     schema = Schema((Column("rooms", seen=(1.0, 9.0), whole=True), Column("area", seen=(20.0, 60.0))))
-    asked = [Oblique(Projection((0,), (1.0,)), 4.5), Oblique(Projection((1,), (1.0,)), 70.0)]
-    network = Network.of_layers([Layer.of(asked, 2)], [1.0, 2.0], 10.0, schema=schema)
+    conditions = [Oblique(Projection((0,), (1.0,)), 4.5), Oblique(Projection((1,), (1.0,)), 70.0)]
+    network = Network.of_layers([Layer.of(conditions, 2)], [1.0, 2.0], 10.0, schema=schema)
     first = bgn.counterfactual(network, [2.0, 40.0], at_least=9.0)
     assert (first.changes, first.cost) == ({"rooms": (2.0, 5.0)}, 1.5)
     assert bgn.counterfactual(network, [2.0, 40.0], at_least=9.0, integer=[]).changes == {"rooms": (2.0, 4.5)}

@@ -29,7 +29,7 @@ from tests.optional import pandas as pd
         (("ja", "nein", "vielleicht"), None), (("no", "not"), None), (("", "nein"), None),
     ],
 )  # fmt: skip
-def test_words_that_say_yes_are_known(labels: Any, which: int | None) -> None:
+def test_labels_that_say_yes_are_known(labels: Any, which: int | None) -> None:
     assert find_positive_class(labels) == which
 
 
@@ -39,7 +39,9 @@ def network() -> bgn.Network:
     given = town()
     weights = np.resize([1.0, -0.5, 0.5, -1.0, 0.5], given.widths[-1])
     changed = given.changed(output_weights=weights, base=0.5, link="logistic", bounds=None)
-    return bgn.Network.of_layers(changed.layers, weights, 0.5, schema=_with(changed.schema, ("ja", "nein")), link="logistic")
+    return bgn.Network.of_layers(
+        changed.layers, weights, 0.5, schema=_with(changed.schema, ("ja", "nein")), link="logistic"
+    )
 
 
 def _with(schema: Any, classes: tuple[str, str]) -> Any:
@@ -68,24 +70,24 @@ def test_a_card_says_from_where_on_yes_is_predicted(network: bgn.Network) -> Non
     assert (said[totals < card.likely_from()] == "nein").all()
 
 
-def test_rows_are_judged_alike_from_either_side(network: bgn.Network) -> None:
+def test_rows_are_evaluated_equally_from_either_side(network: bgn.Network) -> None:
     rows = town_rows(300)
     y = np.random.default_rng(0).choice(["ja", "nein"], 300)
-    judged = evaluation_rows(network, rows, y)
-    turned = judged.swap_classes()
+    evaluated = evaluation_rows(network, rows, y)
+    turned = evaluated.swap_classes()
     np.testing.assert_array_equal(
-        np.array(judged.classes)[judged.predicted], np.array(turned.classes)[turned.predicted]
+        np.array(evaluated.classes)[evaluated.predicted], np.array(turned.classes)[turned.predicted]
     )
-    np.testing.assert_allclose(judged.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
-    np.testing.assert_array_equal(turned.swap_classes().predicted, judged.predicted)
+    np.testing.assert_allclose(evaluated.probabilities, turned.probabilities[:, ::-1], atol=1e-15)
+    np.testing.assert_array_equal(turned.swap_classes().predicted, evaluated.predicted)
 
 
 def test_lines_to_edit_are_those_of_the_equation(network: bgn.Network) -> None:
     lines = bgn.equation(network).splitlines()
     editor = bgn.edit(network, town_rows(60), cutoff=0.5)
-    for question in range(1, len(bgn.as_terms(network).rules) + 1):
-        done = editor.drop(question)
-        kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != question]
+    for number in range(1, len(bgn.as_terms(network).rules) + 1):
+        done = editor.drop(number)
+        kept = [line.split("[")[1] for k, line in enumerate(lines) if "[" in line and k != number]
         assert [line.split("[")[1] for line in bgn.equation(done.network).splitlines() if "[" in line] == kept
         assert done.network.schema.classes == ("ja", "nein")
     raised = editor.coef(1, 9.5)
@@ -101,8 +103,8 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     X = pd.DataFrame({"Jahre": rng.integers(0, 40, 200), "Stadt": rng.choice(["Ulm", "Bonn"], 200)})
     bought = X["Jahre"] + 10 * (X["Stadt"] == "Ulm") + rng.normal(0, 5, 200) > 22
     fits = [
-        bgn.BGNClassifier(max_terms=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(words, name="gekauft"))
-        for words in (np.where(bought, "ja", "nein"), np.where(bought, "a", "b"))
+        bgn.BGNClassifier(max_terms=3, max_linear=0, random_state=0, cv=None).fit(X, pd.Series(labels, name="gekauft"))
+        for labels in (np.where(bought, "ja", "nein"), np.where(bought, "a", "b"))
     ]
     assert list(fits[0].classes_) == ["ja", "nein"]
     np.testing.assert_array_equal(fits[0].predict_proba(X), fits[1].predict_proba(X))
@@ -111,8 +113,8 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     np.testing.assert_allclose(why.base_value + why.values.sum(axis=1), np.log(chance / (1.0 - chance)), atol=1e-9)
     assert why.classes == ("nein", "ja")
     assert bgn.effect(fits[0], "Jahre", X).target == "probability of gekauft = ja"
-    judged = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
-    assert judged.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
+    evaluated = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
+    assert evaluated.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
     np.testing.assert_allclose(bgn.extremes(fits[0], "seen", missing=False).high, chance.max())
     assert fits[0].counterfactual(X.iloc[0], probability=(0.9, 1.0)).label == "ja"
     path, model = tmp_path / "ja.csv", tmp_path / "ja.json"

@@ -38,10 +38,10 @@ def frame() -> pd.DataFrame:
 
 
 def warned(fit: Callable[[], Any]) -> list[str]:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit()
-    return [str(each.message) for each in told]
+    return [str(warning.message) for warning in caught]
 
 
 def test_a_regressor_asks_once_wherever_the_targets_are(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_a_regressor_asks_once_wherever_the_targets_are(frame: pd.DataFrame, tmp
     fits.append(lambda **more: bgn.BGNRegressor(**QUICK, **more).fit(frame[["a", "kind"]], target="kind"))
     fits.append(lambda **more: bgn.BGNRegressor(**QUICK, **more).fit(tmp_path / "t.parquet", target="kind"))
     for fit in fits:
-        (told,) = warned(fit)
-        assert "different whole numbers" in told
-        assert "use bgn.BGNClassifier" in told
-        assert "BGNRegressor(task='regression') says so" in told
+        (message,) = warned(fit)
+        assert "different whole numbers" in message
+        assert "use bgn.BGNClassifier" in message
+        assert "BGNRegressor(task='regression') says so" in message
         assert warned(lambda fit=fit: fit(task="regression")) == []
     assert warned(lambda: bgn.BGNRegressor(**QUICK).fit(X, y + 0.5)) == []
     assert warned(lambda: bgn.BGNRegressor(**QUICK).fit(X[:99], y[:99])) == []
@@ -86,13 +86,13 @@ def test_of_many_blocks_no_more_are_read_than_needed() -> None:
 def test_the_command_asks_and_takes_the_answer(frame: pd.DataFrame, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     fit = "fit", tmp_path / "t.csv", "-t", "kind", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
-    asked = call(*fit, code=1).err
-    assert "'kind' has 3 different whole numbers (1, 2, 3) in 120 rows" in asked
-    assert "Add --task regression or --task classification." in asked
+    answer = call(*fit, code=1).err
+    assert "'kind' has 3 different whole numbers (1, 2, 3) in 120 rows" in answer
+    assert "Add --task regression or --task classification." in answer
     kinds = {"regression": bgn.BGNRegressor, "classification": bgn.BGNClassifier}
     for task, kind in kinds.items():
-        told = call(*fit, "--task", task).err
-        assert "whole numbers (" not in told
+        errors = call(*fit, "--task", task).err
+        assert "whole numbers (" not in errors
         assert isinstance(bgn.load(tmp_path / "m.json"), kind)
     look = "check", tmp_path / "t.csv", "-t", "kind"
     assert "Say which: --task regression or --task classification" in call(*look).out
@@ -111,18 +111,18 @@ def test_rare_classes_are_merged_and_stay_so(frame: pd.DataFrame, tmp_path: Path
     labels = np.array(["low", "mid", "high"])[frame["kind"] - 1].astype(object)
     labels[[3, 30, 60]], labels[[5, 50, 70]], labels[9] = "odd", "rare", None
     codes = {"low": 1, "mid": 2, "high": 3, "odd": 7, "rare": 9}
-    shown = {word: str(code) if numbers else word for word, code in codes.items()}
-    y = pd.Series([None if each is None else codes[each] for each in labels] if numbers else labels)
+    shown = {label: str(code) if numbers else label for label, code in codes.items()}
+    y = pd.Series([None if label is None else codes[label] for label in labels] if numbers else labels)
     frame[["a"]].assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json"
     more = ("--task", "classification") if numbers else ()
     assert f"'{shown['odd']}' (3), '{shown['rare']}' (3)" in call("check", tmp_path / "t.csv", "-t", "y", *more).out
-    told = call(*fit, *more, "--merge-rare", 5).err
+    errors = call(*fit, *more, "--merge-rare", 5).err
     assert (
-        f"2 classes of fewer than 5 rows ('{shown['odd']}', '{shown['rare']}') of 'y' are merged into 'other'" in told
+        f"2 classes of fewer than 5 rows ('{shown['odd']}', '{shown['rare']}') of 'y' are merged into 'other'" in errors
     )
     file = read(tmp_path / "m.json")
-    assert file.network.schema.classes == tuple(sorted([*(shown[each] for each in ("low", "mid", "high")), "other"]))
+    assert file.network.schema.classes == tuple(sorted([*(shown[name] for name in ("low", "mid", "high")), "other"]))
     done = call("evaluate", tmp_path / "m.json", tmp_path / "t.csv", "--rows", "all")
     assert "was not there at fit" not in done.err
     assert "recall of other" in done.out
@@ -138,7 +138,7 @@ def test_rare_classes_are_merged_and_stay_so(frame: pd.DataFrame, tmp_path: Path
     assert "is for classes" in call("fit", tmp_path / "t.csv", "-t", "a", "--merge-rare", 2, code=1).err
 
 
-def test_a_row_without_a_label_is_left_out_of_what_judges(frame: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_row_without_a_label_is_not_evaluated(frame: pd.DataFrame, tmp_path: Path) -> None:
     labels = np.where(frame["a"] > 0, "yes", "no").astype(object)
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "t.csv", index=False)
     call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2, "--folds", 0, "-o", tmp_path / "m.json")
@@ -180,13 +180,13 @@ def test_names_that_only_look_like_numbers() -> None:
     chance = np.random.default_rng(0)
     years = {str(year): chance.normal(2000, 50, 50) for year in range(2001, 2009)}
     pixels = {str(k): chance.integers(0, 17, 50) for k in range(12)}
-    assert all(each.what != "header" for data in (years, pixels) for each in bgn.check(data).findings)
+    assert all(finding.what != "header" for data in (years, pixels) for finding in bgn.check(data).findings)
     wrong = pd.DataFrame(chance.normal(size=(50, 3)), columns=["0.12", "-1.3", "0.4"])
-    assert [each.what for each in bgn.check(wrong).findings] == ["header"]
+    assert [finding.what for finding in bgn.check(wrong).findings] == ["header"]
     assert bgn.check(wrong, header=True).findings == ()
 
 
-def test_predictions_of_a_sheet_stand_beside_its_rows(tmp_path: Path) -> None:
+def test_predictions_of_a_sheet_have_the_numbers_of_its_rows(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     lines: list[list[Any]] = [[], ["a", None, "y"], *([k, "note", k * 2.5] for k in range(40)), []]
@@ -195,18 +195,18 @@ def test_predictions_of_a_sheet_stand_beside_its_rows(tmp_path: Path) -> None:
         book.active.append(line)
     book.create_sheet("Late").append(["b"])
     book.save(tmp_path / "t.xlsx")
-    told = call("fit", tmp_path / "t.xlsx", "-t", "y", "--max-terms", 3, "--folds", 0, "-o", tmp_path / "m.json").err
-    assert "sheet 'Sheet' is read, and not 'Late' (to read another: --sheet 'Late')" in told
-    assert "2 blank rows (rows 21, 22 of the sheet) are kept as rows without values" in told
-    assert "column 2 of the file is left out" in told
-    assert "2 rows without 'y' are left out" in told
+    errors = call("fit", tmp_path / "t.xlsx", "-t", "y", "--max-terms", 3, "--folds", 0, "-o", tmp_path / "m.json").err
+    assert "sheet 'Sheet' is read, and not 'Late' (to read another: --sheet 'Late')" in errors
+    assert "2 blank rows (rows 21, 22 of the sheet) are kept as rows without values" in errors
+    assert "column 2 of the file is left out" in errors
+    assert "2 rows without 'y' are left out" in errors
     predicted = call("predict", tmp_path / "m.json", tmp_path / "t.xlsx", "--keep", "a").out.split("\n")[1:-1]
     assert [line.partition(",")[0] for line in predicted] == [*map(str, range(18)), "", "", *map(str, range(18, 40))]
     assert "is read, and not" not in call("check", tmp_path / "t.xlsx", "--sheet", "Sheet").out
     assert "it has 'Sheet', 'Late'" in call("check", tmp_path / "t.xlsx", "--sheet", "x", code=1).err
 
 
-def test_columns_without_a_name_are_told_unless_they_are_empty(tmp_path: Path) -> None:
+def test_columns_without_a_name_are_said_unless_they_are_empty(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,,y,\n" + "1,x,2,\n" * 20)
     assert "column 2 of the file is left out" in " ".join(bgn.check(tmp_path / "t.csv").notes)
     (tmp_path / "t.csv").write_text("a,y,\n" + "1,2,\n" * 20)
@@ -215,7 +215,7 @@ def test_columns_without_a_name_are_told_unless_they_are_empty(tmp_path: Path) -
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_blank_lines_are_told_with_their_places(tmp_path: Path, pack: Callable[[bytes], bytes], end: str) -> None:
+def test_blank_lines_are_said_with_their_places(tmp_path: Path, pack: Callable[[bytes], bytes], end: str) -> None:
     path = tmp_path / f"t.csv{'' if pack is bytes else '.gz'}"
     path.write_bytes(pack(end.join(["a,y", "1,2", "", "3,4", "", "", "5,6", "", ""]).encode()))
     assert f"3 blank lines of {path} (lines 3, 5, 6) are left out: they are no rows." in bgn.check(path).notes
@@ -224,7 +224,7 @@ def test_blank_lines_are_told_with_their_places(tmp_path: Path, pack: Callable[[
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
-def test_blank_lines_are_found_whatever_the_blocks(size: int) -> None:
+def test_blank_lines_are_counted_whatever_the_blocks(size: int) -> None:
     chance = np.random.default_rng(size)
     for _ in range(100):
         text = b"".join(chance.choice([b"\n", b"\r\n", b"a", b'"', b","], 25).tolist())
@@ -251,10 +251,10 @@ def test_a_look_at_many_rows_is_a_look_at_some_of_them(tmp_path: Path, monkeypat
     monkeypatch.setattr("bgn.inputs.delimited.BLOCK_BYTES", 4096)
     for name in ("t.csv", "t.csv.gz", "t.parquet"):
         opened = open_table(str(tmp_path / name))
-        found, rows, step = opened.look(opened.names, 100_000)
+        part, rows, step = opened.look(opened.names, 100_000)
         opened.close()
-        assert (rows, step, found.num_rows) == (5000, 8, 625)
-        assert found.column("y").to_pylist() == table["y"][::8].tolist()
+        assert (rows, step, part.num_rows) == (5000, 8, 625)
+        assert part.column("y").to_pylist() == table["y"][::8].tolist()
 
 
 def test_what_was_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,9 +287,9 @@ def test_an_even_part_is_every_so_many_rows() -> None:
         starts = np.cumsum([0, *sizes])
         blocks = (pa.table({"a": range(a, b)}) for a, b in pairwise(starts))
         tables, rows, step = even_part(blocks, int(chance.integers(100, 20_000)))
-        found = [each for table in tables for each in table.column("a").to_pylist()]
+        values = [value for table in tables for value in table.column("a").to_pylist()]
         assert rows == sum(sizes)
-        assert found == list(range(0, rows, step))
+        assert values == list(range(0, rows, step))
 
 
 # -- codes ---------------------------------------------------------------------------------------------------------
@@ -305,13 +305,13 @@ def test_codes_of_categories_are_hinted_at(tmp_path: Path) -> None:
             "y": chance.normal(size=150),
         }
     )  # fmt: skip
-    (found,) = [each for each in bgn.check(table, "y").findings if each.what == "codes"]
-    assert found.columns == ("zip", "region_code", "season", "shopId")
-    assert "say it of each: categorical='zip'" in str(found)
+    (finding,) = [finding for finding in bgn.check(table, "y").findings if finding.what == "codes"]
+    assert finding.columns == ("zip", "region_code", "season", "shopId")
+    assert "say it of each: categorical='zip'" in str(finding)
     table.to_csv(tmp_path / "t.csv", index=False)
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 1, "--folds", 0
     assert "may be codes of categories" in call(*fit).err
-    named = [word for name in ("region_code", "season", "shopId") for word in ("--categorical", name)]
+    named = [argument for name in ("region_code", "season", "shopId") for argument in ("--categorical", name)]
     assert "codes of categories" not in call(*fit, *named, "--drop", "zip").err
 
 
@@ -323,7 +323,7 @@ def test_a_column_of_another_sheet_is_looked_for_there(tmp_path):
         assert "Sheet 'Info' is read, and not 'Data' (to read another: --sheet 'Data')." in call(*command, code=1).err
 
 
-def test_numbers_that_name_rows_are_told_among_training_rows_too(tmp_path):
+def test_numbers_that_name_rows_are_said_among_training_rows_too(tmp_path):
     """Training rows leave gaps in numbers that are consecutive in the file."""
     rng = np.random.default_rng(0)
     for name in ("Kunden-Nr", "account"):
