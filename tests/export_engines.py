@@ -35,17 +35,19 @@ def records(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
 def in_python(network: Network, rows: np.ndarray) -> np.ndarray:
     names: dict[str, Any] = {}
     exec(compile(export.to_python(network), "exported", "exec"), names)
-    told = [names["score"], names["predict"]] if network.bounds else [names["score"]]
+    functions = [names["score"], names["predict"]] if network.bounds else [names["score"]]
     given = records(network, rows)
-    return np.column_stack([np.array([each(row) for row in given], np.float64).reshape(len(rows), -1) for each in told])
+    return np.column_stack(
+        [np.array([function(row) for row in given], np.float64).reshape(len(rows), -1) for function in functions]
+    )
 
 
 def needs(program: str) -> str:
     """The path of a program, or a skip."""
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         pytest.skip(f"{program} is not installed")
-    return found
+    return path
 
 
 _NODE = """
@@ -100,10 +102,10 @@ def compiled(network: Network, folder: str, *flags: str, driver: str = "") -> ct
 def coded(network: Network, rows: np.ndarray) -> np.ndarray:
     """Rows as C reads them: the columns of the plan, categories by number."""
     columns = []
-    for each in plan(network).inputs:
-        values = rows[:, each.place]
+    for column in plan(network).inputs:
+        values = rows[:, column.place]
         columns.append(
-            network.schema.columns[each.place].codes(values) if each.categories else values.astype(np.float64)
+            network.schema.columns[column.place].codes(values) if column.categories else values.astype(np.float64)
         )
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(rows), 0))
 
@@ -127,7 +129,7 @@ def in_c(*flags: str):
     return run
 
 
-def words_of(network: Network) -> dict[str, tuple[str, ...]]:
+def categories_of(network: Network) -> dict[str, tuple[str, ...]]:
     """The levels of every category, as words."""
     return {
         column.name: tuple(map(category_name, column.categories))
@@ -146,26 +148,26 @@ def table_of(network: Network, rows: np.ndarray) -> tuple[list[str], list[list[A
     return [KEY, *network.names], [[k, *map(cell, row)] for k, row in enumerate(rows.tolist())]
 
 
-def kinds_of(network: Network, number: str, word: str, truth: str) -> list[str]:
+def kinds_of(network: Network, number: str, text: str, truth: str) -> list[str]:
     """The types of a table's columns but the key."""
-    found = []
+    kinds = []
     for column in network.schema.columns:
         first = (column.categories or (0.0,))[0]
-        found.append(truth if isinstance(first, bool) else number if isinstance(first, float) else word)
-    return found
+        kinds.append(truth if isinstance(first, bool) else number if isinstance(first, float) else text)
+    return kinds
 
 
 def outputs_of(network: Network) -> list[str]:
     """The columns of a SELECT that hold raw scores."""
     if network.link == "softmax":
-        return [f"score of {word}" for word in plan(network).class_names]
+        return [f"score of {name}" for name in plan(network).class_names]
     return ["score", "prediction"] if network.bounds else ["score" if network.link == "logistic" else "prediction"]
 
 
-def scores(found: list[tuple], names: list[str], network: Network) -> np.ndarray:
+def scores(results: list[tuple], names: list[str], network: Network) -> np.ndarray:
     """The raw scores of what a SELECT returned, in the order of the key."""
-    places = [names.index(each) for each in outputs_of(network)]
-    ordered = sorted(found, key=lambda row: row[0])
+    places = [names.index(name) for name in outputs_of(network)]
+    ordered = sorted(results, key=lambda row: row[0])
     return np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
 
 
@@ -179,8 +181,8 @@ def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
     columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
     database.execute(f'CREATE TABLE "the table" ({columns})')
     database.executemany(f'INSERT INTO "the table" VALUES ({", ".join("?" * len(names))})', table)
-    found = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
-    return scores(found.fetchall(), [each[0] for each in found.description], network)
+    cursor = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
+    return scores(cursor.fetchall(), [field[0] for field in cursor.description], network)
 
 
 def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> np.ndarray:
@@ -195,9 +197,9 @@ def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> n
         database.execute("SET threads = 2")
         database.register("the table", arrow)
         query = query or export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY])
-        found = database.execute(query)
-        names = [each[0] for each in found.description]
-        return scores(found.fetchall(), names, network)
+        cursor = database.execute(query)
+        names = [field[0] for field in cursor.description]
+        return scores(cursor.fetchall(), names, network)
 
 
 def translated(dialect: str):
@@ -206,8 +208,10 @@ def translated(dialect: str):
     def run(network: Network, rows: np.ndarray) -> np.ndarray:
         sqlglot = pytest.importorskip("sqlglot")
         query = export.to_sql(network, dialect=dialect, table="the table", keep=[KEY])
-        (told,) = sqlglot.transpile(query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
-        return in_duckdb(network, rows, told)
+        (translated,) = sqlglot.transpile(
+            query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE
+        )
+        return in_duckdb(network, rows, translated)
 
     return run
 
@@ -216,10 +220,10 @@ class Postgres:
     """A PostgreSQL server of our own, in a folder of its own, reached through a socket there."""
 
     def __init__(self, folder: str) -> None:
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
-        if not found[-1].name or not shutil.which("psql"):
+        paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
+        if not paths[-1].name or not shutil.which("psql"):
             pytest.skip("PostgreSQL is not installed")
-        self.programs, self.folder = found[-1].parent, folder
+        self.programs, self.folder = paths[-1].parent, folder
         self.user = None
         if os.geteuid() == 0:  # which PostgreSQL does not run as
             try:
@@ -278,8 +282,8 @@ class Postgres:
             f"COPY (\n{query}\n) TO STDOUT WITH (FORMAT csv, HEADER);\n"
         )
         head, *lines = csv.reader(io.StringIO(printed))
-        found = [(int(line[0]), *(_float(each) for each in line[1:])) for line in lines]
-        return scores(found, head, network)
+        results = [(int(line[0]), *(_float(text) for text in line[1:])) for line in lines]
+        return scores(results, head, network)
 
 
 def _csv(value: Any) -> str:
@@ -309,7 +313,7 @@ def session_of(content: bytes) -> Any:
 
 def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarray]:
     """Rows as a graph reads them."""
-    names = [each.name for each in session.get_inputs()]
+    names = [entry.name for entry in session.get_inputs()]
     if names == ["X"] and "X" not in network.names:
         values = [
             network.schema.columns[j].codes(rows[:, j])
@@ -318,26 +322,26 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
             for j in range(network.n_inputs)
         ]
         return {"X": np.column_stack(values)}
-    found = {}
+    columns = {}
     for name in names:
         j = network.names.index(name)
         if network.schema.columns[j].categories is None:
-            found[name] = rows[:, [j]].astype(np.float64)
+            columns[name] = rows[:, [j]].astype(np.float64)
         else:
-            gap = "" if "" not in network.schema.columns[j].categories else "no such level"
-            words = [gap if cell(each) is None else category_name(each) for each in rows[:, j].tolist()]
-            found[name] = np.array(words, dtype=object)[:, np.newaxis]
-    return found
+            missing = "" if "" not in network.schema.columns[j].categories else "no such level"
+            texts = [missing if cell(value) is None else category_name(value) for value in rows[:, j].tolist()]
+            columns[name] = np.array(texts, dtype=object)[:, np.newaxis]
+    return columns
 
 
 def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
     session = session_of(export.to_onnx(network, inputs=inputs))
     wanted = ["prediction"] if network.link == "identity" else ["score"]
     wanted = ["score", "prediction"] if network.bounds else wanted
-    names = [each.name for each in session.get_outputs()]
-    outputs = [next(name for name in names if name.startswith(each)) for each in wanted]  # "... of bgn" if taken
-    found = session.run(outputs, feed(network, rows, session))
-    return np.column_stack([each.reshape(len(rows), -1) for each in found])
+    names = [output.name for output in session.get_outputs()]
+    outputs = [next(name for name in names if name.startswith(output)) for output in wanted]  # "... of bgn" if taken
+    arrays = session.run(outputs, feed(network, rows, session))
+    return np.column_stack([array.reshape(len(rows), -1) for array in arrays])
 
 
 # -- workbooks and PMML ------------------------------------------------------------------------------------------
@@ -351,8 +355,8 @@ def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
         book = excel.load_workbook(io.BytesIO(export.to_excel(network, rows=len(rows))))
         sheet = book["Input"]
         for number, row in enumerate(rows.tolist(), start=4):
-            for k, each in enumerate(planned.inputs, start=1):
-                value = cell(row[each.place])
+            for k, column in enumerate(planned.inputs, start=1):
+                value = cell(row[column.place])
                 if value is not None:
                     sheet.cell(number, k).value = value
                     sheet.cell(number, k).data_type = "s" if isinstance(value, str) else sheet.cell(number, k).data_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import matplotlib
 
@@ -24,6 +25,7 @@ from bgn.show.curves import histogram
 from bgn.show.drawing import draw, text_width
 from bgn.show.labels import shorten, shortened, term_labels
 from bgn.text import clean
+from tests.export_cases import with_rules
 from tests.networks import grown, random_network
 from tests.plots.figures import assert_no_overlap
 
@@ -70,6 +72,20 @@ def test_texts_of_the_drawing_stay_in_their_boxes() -> None:
     wide, high = ax.figure.get_size_inches()
     assert wide < 18
     assert high < 22
+
+
+def test_a_bracket_joins_the_conditions_of_a_rule() -> None:
+    network = next(network for seed in range(3, 9) if (network := with_rules(seed)).link == "identity")
+    drawing = draw(network)
+    boxes = [box for box in drawing.boxes if box.joined]
+    sizes = sorted(len(box.rectangles) for box in boxes)
+    assert set(sizes) <= {2, 3}
+    assert len(sizes) >= 2
+    for box in boxes:
+        assert all(lower[1] - upper[1] > upper[3] for upper, lower in pairwise(box.rectangles))
+        assert {x0 for x0, *_ in box.bracket[:-2]} == {box.x + box.rectangles[0][2]}
+        assert box.bracket[-1][2:] == (box.x + box.width, box.y)
+    assert_no_overlap(bgn.plots.network(network))
 
 
 def test_deep_networks_are_drawn_layer_by_layer() -> None:

@@ -49,6 +49,14 @@ def describe(
     style, units = Text() if style is None else style, units or {}
     if isinstance(condition, ReadCondition):
         return _Wording(condition, terms, style, units).whole()
+    texts, glue = describe_conditions(condition, terms, style, units)
+    return style.prose(f" {glue} ").join(texts)
+
+
+def describe_conditions(
+    condition: ReadTerm, terms: Terms, style: Text, units: Mapping[str, str]
+) -> tuple[list[str], str]:
+    """Write the conditions of a rule one by one, and what stands between them: "and" or "or"."""
     glue, other = ("or", "and") if condition.any_holds else ("and", "or")
     texts, rest = [], list(condition.conditions)
     while rest:
@@ -65,7 +73,7 @@ def describe(
         mixed = re.search(rf" {other} |, ", re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\{[^}]*\}', "", plain))
         several = len(condition.conditions) > 1 and (rest or texts)
         texts.append(style.prose("(") + text + style.prose(")") if mixed and several else text)
-    return style.prose(f" {glue} ").join(texts)
+    return texts, glue
 
 
 def _bound_from_both_sides(first: ReadCondition, second: ReadCondition) -> bool:

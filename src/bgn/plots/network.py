@@ -103,12 +103,15 @@ def _paint(ax: Any, drawing: Drawing, size: float) -> None:
         if line.text:
             ax.text(x0 - line.margin + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
     for box in drawing.boxes:
-        edge = box.color or ink(0.6)
-        corner = (box.x, box.y - box.height / 2)
-        ax.add_patch(
-            Rectangle(corner, box.width, box.height, facecolor=ink(0.04), edgecolor=edge, linewidth=1.4, zorder=2)
-        )
-        style = {"va": "center", "fontsize": size, "color": ink(), "zorder": 3, "parse_math": False}
-        ax.text(box.x + PAD, box.y, box.text, ha="left", **style)
+        edge, style = box.color or ink(0.6), {"va": "center", "fontsize": size, "color": ink(), "zorder": 3}
+        for x, y, width, height in box.rectangles:
+            shape = {"facecolor": ink(0.04), "edgecolor": edge, "linewidth": 1.4, "zorder": 2}
+            ax.add_patch(Rectangle((x, y), width, height, **shape))
+        lines = zip(box.text.split("\n"), box.middles, strict=True) if box.joined else [(box.text, box.y)]
+        for text, y in lines:
+            ax.text(box.x + PAD, y, text, ha="left", parse_math=False, **style)
+        for x0, y0, x1, y1 in box.bracket:
+            ax.plot([x0, x1], [y0, y1], color=edge, linewidth=1.4, zorder=2)
         if box.share is not None:
-            ax.text(box.x + box.width - PAD, box.y, share_of(box.share), ha="right", **style)
+            y = box.middles[0] if box.joined else box.y
+            ax.text(box.x + box.rectangles[0][2] - PAD, y, share_of(box.share), ha="right", parse_math=False, **style)

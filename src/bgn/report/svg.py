@@ -11,7 +11,7 @@ from bgn.export.equation import equation
 from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
 from bgn.model.readings import network_of, outputs_of, with_positive_second
-from bgn.show.drawing import LINE, PAD, Box, Drawing, draw, text_width
+from bgn.show.drawing import PAD, Box, Drawing, draw, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -45,19 +45,21 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
         reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
         index = f" {_index(box)}" if box.layer == last else ""
         edge = f'stroke="{box.color}"' if box.color else 'stroke="currentColor" stroke-opacity="0.6"'
-        lines = box.text.split("\n")
-        first = box.y + 3.5 - LINE * (len(lines) - 1) / 2
-        parts.append(
-            f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>'
-            f'<rect x="{box.x:.1f}" y="{box.y - box.height / 2:.1f}" width="{box.width:.1f}" '
-            f'height="{box.height:.0f}" rx="3" '
+        parts.append(f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>')
+        parts += [
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.0f}" rx="3" '
             f'fill="currentColor" fill-opacity="0.04" {edge} stroke-width="1.4"/>'
-        )
-        for place, text in enumerate(lines):
-            parts.append(f'<text x="{box.x + PAD:.1f}" y="{first + LINE * place:.1f}">{escape(text)}</text>')
+            for x, y, width, height in box.rectangles
+        ]
+        for text, y in zip(box.text.split("\n"), box.middles, strict=True):
+            parts.append(f'<text x="{box.x + PAD:.1f}" y="{y + 3.5:.1f}">{escape(text)}</text>')
+        parts += [
+            f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {edge} stroke-width="1.4"/>'
+            for x0, y0, x1, y1 in box.bracket
+        ]
         if box.share is not None:
-            end_x = box.x + box.width - PAD
-            parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{share_of(box.share)}</text>')
+            end_x, end_y = box.x + box.rectangles[0][2] - PAD, box.middles[0] if box.joined else box.y
+            parts.append(f'<text x="{end_x:.1f}" y="{end_y + 3.5:.1f}" text-anchor="end">{share_of(box.share)}</text>')
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
-from bgn.export.condition import describe, describe_linear
+from bgn.export.condition import describe, describe_conditions, describe_linear
 from bgn.export.numbers import aligned, check_digits, round_terms, share_of, whole
 from bgn.export.styles import Signs, color
 from bgn.model.network import Network
@@ -32,6 +32,8 @@ from bgn.text import count_of
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
+_JOINED, BRACKET = 20.0, 10.0
+"""From one condition of a rule to the next, and the width of the bracket that joins them."""
 _MOST_LINES = 8  # of a box
 MOST_DRAWN = 24
 """Rules that are drawn one by one; more are drawn by the columns that they are about."""
@@ -62,7 +64,8 @@ WIDE = Sheet()
 class Box:
     """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle.
 
-    Its `text` may have several lines. A box may stand for several `members`, features or neurons by number.
+    Its `text` may have several lines. A box may stand for several `members`, features or neurons by number. One that is
+    `joined` is a box per line, the conditions of a rule, and a bracket on their right.
     """
 
     kind: str
@@ -76,6 +79,30 @@ class Box:
     width: float
     height: float = _BOX
     members: tuple[int, ...] = ()
+    joined: bool = False
+
+    @property
+    def middles(self) -> list[float]:
+        """The heights of its lines."""
+        count, step = self.text.count("\n") + 1, _JOINED if self.joined else LINE
+        return [self.y + step * (place - (count - 1) / 2) for place in range(count)]
+
+    @property
+    def rectangles(self) -> list[tuple[float, float, float, float]]:
+        """Left and upper edge, width and height of its boxes: one, or one per condition."""
+        if not self.joined:
+            return [(self.x, self.y - self.height / 2, self.width, self.height)]
+        return [(self.x, y - _BOX / 2, self.width - BRACKET, _BOX) for y in self.middles]
+
+    @property
+    def bracket(self) -> list[tuple[float, float, float, float]]:
+        """The lines of the bracket that joins the boxes of conditions: x and y of both ends."""
+        if not self.joined:
+            return []
+        right, first, last = self.x + self.width, self.middles[0], self.middles[-1]
+        hooks = [(right - BRACKET, y, right - BRACKET / 2, y) for y in self.middles]
+        middle = right - BRACKET / 2
+        return [*hooks, (middle, first, middle, last), (middle, self.y, right, self.y)]
 
     @property
     def label(self) -> str:
@@ -114,6 +141,15 @@ class Drawing:
 def text_width(text: str) -> float:
     """Estimate the width of a text in points, at 10 points, on the safe side."""
     return sum(10.0 if unicodedata.east_asian_width(letter) in "WF" else _LETTERS.get(letter, 6.2) for letter in text)
+
+
+def _of_conditions(box: Box, texts: Sequence[str], glue: str) -> Box:
+    """Return a box as one box per condition of a rule, joined by a bracket."""
+    lines = [texts[0], *(f"{glue} {text}" for text in texts[1:])]
+    widths = list(map(text_width, lines))
+    widths[0] += 0.0 if box.share is None else text_width(f"  {share_of(box.share)}")
+    height = _BOX + _JOINED * (len(lines) - 1)
+    return replace(box, text="\n".join(lines), width=max(widths) + 2 * PAD + BRACKET, height=height, joined=True)
 
 
 def of_rules(network: Network, values: Floats) -> Floats:
@@ -244,8 +280,12 @@ class _Plan:
         # Beside linear terms of unknown size, a share of the rules alone would mislead.
         known, boxes = self.lines is not None or not self.terms.linear, []
         for position, term in enumerate(self.terms.rules):
-            share, text = float(self.sizes[term.index] / self.total), describe(term, self.terms, Signs())
-            box = self.box("neuron", self.depth - 1, term.index, text, share if known else None, color(position))
+            share = float(self.sizes[term.index] / self.total)
+            texts, glue = describe_conditions(term, self.terms, Signs(), {})
+            box = self.box("neuron", self.depth - 1, term.index, f" {glue} ".join(texts), share if known else None,
+                           color(position))  # fmt: skip
+            if len(texts) > 1 and max(map(len, texts)) <= self.sheet.line:
+                box = _of_conditions(box, texts, glue)
             boxes.append((share, box))
         for place, term in enumerate(self.terms.linear, start=1):
             share = 0.0 if self.lines is None else self.lines[place - 1] / self.total
