@@ -41,20 +41,20 @@ EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e300, -1e300, 
 def hostile(without: tuple[str, ...] = ()) -> Network:
     """A network whose names and levels are all there is to be afraid of, but for words that a target refuses."""
     names = [name for name in HOSTILE if name not in without]
-    categories, others = tuple(names[:9]), tuple(word for word in (*names[9:], "", " ", "NULL") if word not in without)
+    categories, others = tuple(names[:9]), tuple(name for name in (*names[9:], "", " ", "NULL") if name not in without)
     columns = [Column(name) for name in names]
     columns[3], columns[6] = Column(names[3], categories=categories), Column(names[6], categories=others)
-    asked = [
+    conditions = [
         Oblique(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
     ]
-    asked += [Oblique(Projection((3,), (tuple(float(k % 2) for k in range(len(categories))),)), 1.0, missing=True)]
-    asked += [Oblique(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
-    weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
+    conditions += [Oblique(Projection((3,), (tuple(float(k % 2) for k in range(len(categories))),)), 1.0, missing=True)]
+    conditions += [Oblique(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(len(others))))), 2.0, missing=False)]
+    weights = np.linspace(-1.0, 1.3, len(conditions)).round(2)
     schema = Schema(tuple(columns), target='"; DROP TABLE predictions; --\n*/')
-    return Network.of_layers([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)
+    return Network.of_layers([Layer.of(conditions, len(columns))], weights, 1.0, schema=schema)
 
 
-def average(count: int, seed: int) -> Network:
+def ensemble(count: int, seed: int) -> Network:
     """A network as wide as an average of many, with shared questions."""
     rng = np.random.default_rng(seed)
     names = ["a", "b", "c", "d", "e", "f"]
@@ -67,15 +67,15 @@ def average(count: int, seed: int) -> Network:
     return Network.of_layers([Layer(weights, bias)], outputs.round(3) if seed % 2 else outputs, 0.3, names, "mean")
 
 
-def dense(width: int, inputs: int, seed: int) -> Network:
+def dense(size: int, inputs: int, seed: int) -> Network:
     """A network whose neurons read all columns."""
     rng = np.random.default_rng(seed)
-    layers = [Layer(rng.normal(size=(width, inputs)), rng.normal(size=width))]
-    layers.append(Layer(rng.normal(size=(4, width)), rng.normal(size=4)))
+    layers = [Layer(rng.normal(size=(size, inputs)), rng.normal(size=size))]
+    layers.append(Layer(rng.normal(size=(4, size)), rng.normal(size=4)))
     return Network.of_layers(layers, rng.normal(size=4), 0.1, [f"c{j}" for j in range(inputs)], "dense")
 
 
-def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False) -> Network:
+def classes(seed: int, count: int = 3, linear: bool = False, whole: bool = False) -> Network:
     """A network of several classes."""
     network = random_network(8, ["a", "b", "c"], seed, second=3 if seed % 2 else 0)
     rng = np.random.default_rng(seed)
@@ -88,7 +88,7 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
             schema=network.schema,
             link="softmax",
         ),
-        rng.normal(size=(3, count)) if slopes else None,
+        rng.normal(size=(3, count)) if linear else None,
     )
 
 
@@ -133,7 +133,7 @@ def odd() -> list[Network]:
     floors = Schema(
         (Column("floor", categories=(1.0, 2.5, 30.0)), Column("new", categories=(True, False)), Column("a")), "price"
     )
-    asked = [
+    conditions = [
         Oblique(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
         Oblique(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
         Oblique(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), missing_as=(0.6, 0.3, 2.0)), 0.6),
@@ -145,50 +145,50 @@ def odd() -> list[Network]:
         Network.of_layers(
             [constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]
         ),
-        Network.of_layers([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
-        Network.of_layers([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
+        Network.of_layers([Layer.of(conditions, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
+        Network.of_layers([Layer.of(conditions, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
     ]
 
 
 def every_kind(wide: int = 3000) -> dict[str, Network]:
     """At least one network of every kind, by name."""
-    found = {"town": town(), "town twice": town().changed(base=1 / 3, link="logistic"), "hostile": hostile()}
-    found |= {f"rules {seed}": with_rules(seed) for seed in range(8)}
-    found |= {f"odd {k}": network for k, network in enumerate(odd())}
+    networks = {"town": town(), "town twice": town().changed(base=1 / 3, link="logistic"), "hostile": hostile()}
+    networks |= {f"rules {seed}": with_rules(seed) for seed in range(8)}
+    networks |= {f"odd {k}": network for k, network in enumerate(odd())}
     for seed in range(8):
         network = random_network(5 + 3 * seed, ["a", "b", "c", "d"], seed, second=(seed % 3) * 3)
-        found[f"grown {seed}"] = network
+        networks[f"grown {seed}"] = network
         short = network.changed(output_weights=network.output_weights.round(2))
-        found[f"short {seed}"] = short
+        networks[f"short {seed}"] = short
     sloped = random_network(6, ["a", "b", "c"], 3)
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
-    found["slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7])
-    found["slopes, filled"] = with_linear_terms(
+    networks["slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7])
+    networks["slopes, filled"] = with_linear_terms(
         sloped.changed(schema=replace(sloped.schema, columns=typical)), [0.3, 0.0, -1.7]
     )
     ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
-    found["clipped slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7], ends)
-    found["clipped slopes, filled, bounded"] = with_linear_terms(
-        found["slopes, filled"].changed(bounds=(-0.5, 1.0)), linear_coef_of(found["slopes, filled"]), ends
+    networks["clipped slopes"] = with_linear_terms(sloped, [0.3, 0.0, -1.7], ends)
+    networks["clipped slopes, filled, bounded"] = with_linear_terms(
+        networks["slopes, filled"].changed(bounds=(-0.5, 1.0)), linear_coef_of(networks["slopes, filled"]), ends
     )
-    found["clipped slopes, yes or no"] = found["clipped slopes"].changed(link="logistic")
-    steep = classes(2, 3, slopes=True)
-    found["classes, clipped"] = with_linear_terms(
+    networks["clipped slopes, yes or no"] = networks["clipped slopes"].changed(link="logistic")
+    steep = classes(2, 3, linear=True)
+    networks["classes, clipped"] = with_linear_terms(
         steep, linear_coef_of(steep), [[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]]
     )
-    found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
-    found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
+    networks["average"], networks["average, short"] = ensemble(wide, 0), ensemble(wide, 1)
+    networks["average, bounded"] = ensemble(wide, 2).changed(bounds=(None, 0.5))
     for name in ("town", "short 3", "grown 1", "odd 1"):
-        found[f"{name}, bounded"] = found[name].changed(bounds=(0.0, None if name == "town" else 0.7))
-    found["dense"] = dense(20, 40, 0)
+        networks[f"{name}, bounded"] = networks[name].changed(bounds=(0.0, None if name == "town" else 0.7))
+    networks["dense"] = dense(20, 40, 0)
     for seed in range(4):
-        found[f"classes {seed}"] = classes(seed, 2 + seed, slopes=seed == 2, whole=seed == 3)
-    return found
+        networks[f"classes {seed}"] = classes(seed, 2 + seed, linear=seed == 2, whole=seed == 3)
+    return networks
 
 
 def drawn(strategy: st.SearchStrategy, count: int) -> list:
     """Some different values that Hypothesis finds, the same every time."""
-    found: list = []
+    values: list = []
 
     @settings(
         max_examples=count,
@@ -200,12 +200,12 @@ def drawn(strategy: st.SearchStrategy, count: int) -> list:
     )
     @given(strategy)
     def collect(value):
-        found.append(value)
+        values.append(value)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         collect()
-    return found
+    return values
 
 
 def drawn_networks(count: int) -> dict[str, Network]:
@@ -234,60 +234,53 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
             usual = np.concatenate([rng.normal(size=40), np.arange(-3.0, 6.0), extremes, _cuts(network, j)])
             rows[:, j] = usual[rng.integers(len(usual), size=count)].astype(object)
     _onto_thresholds(network, rows, rng)
-    _with_gaps(network, rows, rng)
+    _with_missing(network, rows, rng)
     return rows.astype(np.float64) if network.schema.all_numbers else rows
 
 
 def _cuts(network: Network, column: int) -> np.ndarray:
     """Thresholds on one column, and the floats beside them."""
-    found = [0.0, *(end for each in network.linear if each.column == column for end in (each.low, each.high))]
-    found = [each for each in found if np.isfinite(each)]
-    for neuron in network.layers[0].neurons[:200]:
-        if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
-            found.append(neuron.threshold / (neuron.projection.coefficients[0] or 1.0))
-    found += [condition.threshold for rule in network.rules for condition in rule.conditions
-              if isinstance(condition, Threshold) and condition.column == column]  # fmt: skip
-    cuts = np.array(found)
+    linear = [end for term in network.linear if term.column == column for end in (term.low, term.high)]
+    thresholds = [0.0, *filter(np.isfinite, linear)]
+    for condition in network.layers[0].neurons[:200]:
+        if condition.columns == (column,) and isinstance(condition.projection.coefficients[0], float):
+            thresholds.append(condition.threshold / (condition.projection.coefficients[0] or 1.0))
+    thresholds += [condition.threshold for rule in network.rules for condition in rule.conditions
+                   if isinstance(condition, Threshold) and condition.column == column]  # fmt: skip
+    cuts = np.array(thresholds)
     return np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])
 
 
 def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
     """Move some rows next to a threshold on a sum of several columns."""
-    neurons = [
-        neuron
-        for neuron in network.layers[0].neurons
-        if len(neuron.projection.columns) > 1
-        and any(isinstance(each, float) and each for each in neuron.projection.coefficients)
-    ][:200]
-    if not neurons:
-        return
-    for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False):
-        asked = neurons[rng.integers(len(neurons))].projection
-        neuron = next(each for each in neurons if each.projection is asked)
-        place = next(k for k, each in enumerate(asked.coefficients) if isinstance(each, float) and each)
+    sums = [condition for condition in network.layers[0].neurons if len(condition.columns) > 1]
+    sums = [own for own in sums if any(isinstance(part, float) and part for part in own.projection.coefficients)][:200]
+    for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False) if sums else ():
+        condition = sums[rng.integers(len(sums))]
+        coefficients = condition.projection.coefficients
+        place = next(k for k, part in enumerate(coefficients) if isinstance(part, float) and part)
         rest = 0.0
-        for k, (j, each) in enumerate(zip(asked.columns, asked.coefficients, strict=True)):
-            if k != place:
-                categories = network.schema.columns[j].categories
-                known = categories is None or rows[row, j] in categories
-                rest += (each[categories.index(rows[row, j])] if categories else rows[row, j] * each) if known else 0.0
-        value = (neuron.threshold - rest) / asked.coefficients[place]
+        for k, (j, part) in enumerate(zip(condition.columns, coefficients, strict=True)):
+            categories, value = network.schema.columns[j].categories, rows[row, j]
+            if k != place and (categories is None or value in categories):
+                rest += part[categories.index(value)] if categories else value * part
+        value = (condition.threshold - rest) / coefficients[place]
         if np.isfinite(value):
-            rows[row, asked.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
+            rows[row, condition.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
 
 
-def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
+def _with_missing(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
     refused = np.ones(network.n_inputs, bool) if network.linear else network.layers[0].refuses_missing
     for j, column in enumerate(network.schema.columns):
         if not refused[j] or column.typical is not None:
             rows[rng.random(len(rows)) < 0.1, j] = None
         elif column.categories is not None:  # a level never seen is a gap, which is refused here
-            wrong = np.array([each not in column.categories for each in rows[:, j]])
+            wrong = np.array([value not in column.categories for value in rows[:, j]])
             rows[wrong, j] = column.categories[0]
 
 
 def expected(network: Network, rows: np.ndarray) -> np.ndarray:
     """The raw scores, one column per output; then predictions, where these have bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = network.raw_score(rows).reshape(len(rows), -1)
-        return np.column_stack([found, network.predict(rows)]) if network.bounds else found
+        scores = network.raw_score(rows).reshape(len(rows), -1)
+        return np.column_stack([scores, network.predict(rows)]) if network.bounds else scores

@@ -14,7 +14,7 @@ from bgn.model.dates import TimePart
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
-from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for
+from tests.export_cases import HOSTILE, classes, ensemble, every_kind, expected, hostile, rows_for
 from tests.networks import random_network, town
 
 
@@ -38,10 +38,10 @@ def clear_rows(network, count, seed=0):
         town().changed(link="logistic"),
         hostile(without=("nul\x01",)),
         classes(1),
-        average(150, 1),
+        ensemble(150, 1),
         town().changed(bounds=(0, 1.5)),
     ],
-    ids=["logistic", "hostile", "classes", "average", "bounded"],
+    ids=["logistic", "hostile", "classes", "ensemble", "bounded"],
 )
 def test_a_workbook_in_libreoffice(network):
     rows = clear_rows(network, 300 if len(network.layers[0].neurons) < 20 else 40)
