@@ -47,7 +47,8 @@ default_role = "code"
 
 autosummary_generate = True
 autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request, get_metadata_routing"
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_predict_proba_request,"
+    " get_metadata_routing"
 }
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -219,11 +219,11 @@ def by_step(curves: Sequence[Sequence[dict[str, float]]]) -> np.ndarray:
 
 def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
     """Return what draws the errors of all rankings and of BGN by weights, both on a log scale."""
-    from bgn.plots.style import FIRST, ink, plain
+    from bgn.plots.style import FIRST, ink, plain_axes
 
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
-        plain(ax)
+        plain_axes(ax)
         for (method, label), color, sign in zip(PRUNED.items(), COLORS, "sDPv^<x", strict=True):
             curves = _curves(groups.get((name, method, schedule)))
             if curves and min(map(len, curves)) > 1:

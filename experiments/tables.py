@@ -326,9 +326,9 @@ class Panels:
 
     def _panel(self, ax: Any, name: str, lines: Mapping[str, Sequence[float]]) -> None:
         """Draw one table."""
-        from bgn.plots.style import plain
+        from bgn.plots.style import plain_axes
 
-        plain(ax)
+        plain_axes(ax)
         for key, line in lines.items():
             at = [k for k, value in enumerate(line) if math.isfinite(value)]
             mark = {"color": self.colors[key], "markersize": 3, "linewidth": 2.4 if key == self.ours else 1.2}

@@ -258,11 +258,11 @@ def _label(name: str) -> str:
 
 def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
     """Return what draws the networks' errors by width, the trees as lines across."""
-    from bgn.plots.style import FIRST, SECOND, THIRD, ink, plain
+    from bgn.plots.style import FIRST, SECOND, THIRD, ink, plain_axes
 
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
-        plain(ax)
+        plain_axes(ax)
         for (method, label), color in zip(GROWN.items(), (FIRST, THIRD), strict=True):
             runs = groups.get((name, method))
             if not _sound(runs):

@@ -40,7 +40,7 @@ def ink(strength: float = 1.0) -> Any:
     return tuple(strength * f + (1.0 - strength) * b for f, b in zip(front, back, strict=True))
 
 
-def plain_axes(ax: Any, width: float, height: float) -> Any:
+def plain_axes(ax: Any, width: float = 6.4, height: float = 4.8) -> Any:
     """Return axes as :func:`axes` does, without a frame on top and right, over a faint grid."""
     ax = axes(ax, width, height)
     ax.spines[["top", "right"]].set_visible(False)
