@@ -155,7 +155,7 @@ def _to_table(network: Network, X: Floats) -> pa.Table:
 
 
 _FORMS = """threshold N VALUE, weight N VALUE, category N CATEGORY yes|no, drop N, merge N M, forbid COL, \
-round DIGITS, add COL '>=' VALUE WEIGHT"""
+round DIGITS, add COL '>=' VALUE WEIGHT, and N COL '>=' VALUE, without N K"""
 
 
 def _change_category(editor: Editor, line: str, category: str, yes: str, why: str) -> Editor:
@@ -169,7 +169,8 @@ def _change_category(editor: Editor, line: str, category: str, yes: str, why: st
 
 # By name: how many arguments follow, and what they do.
 CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
-    "threshold": (2, lambda editor, n, value, why: editor.threshold(int(n), float(value), why)),
+    "threshold": (2, lambda editor, n, value, why: editor.threshold(
+        int(n.partition(".")[0]), float(value), why, int(n.partition(".")[2]) if "." in n else None)),
     "weight": (2, lambda editor, n, value, why: editor.coef(int(n), float(value), why)),
     "category": (3, _change_category),
     "drop": (1, lambda editor, n, why: editor.drop(int(n), why=why)),
@@ -178,6 +179,9 @@ CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
     "round": (1, lambda editor, digits, why: editor.round(int(digits), why)),
     "add": (4, lambda editor, column, relation, value, weight, why: editor.add(
         column, relation, value.split(",") if relation == "in" else float(value), float(weight), why=why)),
+    "and": (4, lambda editor, n, column, relation, value, why: editor.add_condition(
+        int(n), column, relation, value.split(",") if relation == "in" else float(value), why=why)),
+    "without": (2, lambda editor, n, k, why: editor.drop_condition(int(n), int(k), why)),
 }  # fmt: skip
 
 
@@ -199,8 +203,9 @@ def edit(
     these measure the result. The rows of another file than the model was fitted to are all training rows.
 
     CHANGES are one or more of: threshold N VALUE, weight N VALUE, category N CATEGORY yes|no, drop N, merge N M, forbid
-    COL, round DIGITS, add COL RELATION VALUE WEIGHT. N is the line of a question in the equation, the first being 1, as
-    it is when its turn comes.
+    COL, round DIGITS, add COL RELATION VALUE WEIGHT, and N COL RELATION VALUE for one more condition, without N K for
+    one less. N is the line of a rule in the equation, the first being 1, as it is when its turn comes; the threshold of
+    its second condition is that of N.2.
 
     \b
     bgn edit model.json houses.csv threshold 1 65 --why "the bracket begins there" -o edited.json
