@@ -61,7 +61,7 @@ AFTER: dict[str, list[tuple[Any, ...]]] = {
         ("drop", 1, "--why", "too fine", "--size", 2),
         (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
          "weight", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "category", 1, "Lille", "yes",
-         "and", 1, "weight", ">=", 55, "threshold", "1.1", 58, "without", 1, 1),
+         "and", 1, "visits", ">=", 2, "threshold", 1.1, 3, "drop", 1.1),
     ],
     "distill": [("--max-terms", 2), ("--seed", 2, "--max-terms", 1, "--rows", "train", "--size", 2)],
     "serve": [
