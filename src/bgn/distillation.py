@@ -33,8 +33,7 @@ class Fidelity(Tabular):
     Attributes
     ----------
     r2 : float
-        The share of the variance of the large model's predictions, for classes of their probabilities, that the small
-        one's explain.
+        The share of the variance of the large model's predictions, or probabilities, that the small one's explain.
     agreement : float
         The share of rows that both give the same class; NaN for numbers.
     error, teacher_error : float

@@ -400,15 +400,7 @@ def _by_name(X: Any) -> bool:
 
 @dataclass(frozen=True)
 class Made:
-    """A column that a step made.
-
-    Parameters
-    ----------
-    by : str
-        The step in words: its name and class.
-    category : (int, category), optional
-        For a 0/1 column of a one-hot encoder: the column and the category that it stands for.
-    """
+    """A column that a step made: the step in words and, of a 0/1 column of an encoder, its column and category."""
 
     by: str
     category: tuple[int, Category] | None = None
@@ -423,26 +415,7 @@ def called(name: str, step: Any) -> str:
 
 
 def trace(name: str, step: Any, n_in: int, n_out: int) -> Traced:
-    """Return where each of a fitted step's output columns comes from, by the position of its input columns.
-
-    Parameters
-    ----------
-    name : str
-    step : fitted transformer, "passthrough" or None
-    n_in, n_out : int
-        Number of its input and output columns.
-
-    Returns
-    -------
-    list of Source or Made
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from bgn.pipelines import trace
-    >>> trace("scale", StandardScaler().fit([[1.0], [5.0]]), 1, 1)
-    [Source(column=0, arithmetic=(('-', 3.0), ('/', 2.0)), filled=None)]
-    """
+    """Return where each of a fitted step's output columns comes from, by the position of its input columns."""
     ours = type(step).__module__.partition(".")[0] in ("sklearn", "builtins")  # others may do anything
     readers = [_READERS[kind.__name__] for kind in type(step).__mro__ if ours and kind.__name__ in _READERS]
     traced = readers[0](name, step, n_in, n_out) if readers else None

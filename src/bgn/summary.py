@@ -153,26 +153,9 @@ def summarize(
     model: Any, data: str, rows: TrainingRows, rivals: RivalScores, units: Mapping[str, str], seconds: float = 0.0,
     files: Mapping[str, str] | None = None,
 ) -> FitSummary:  # fmt: skip
-    """Gather what is to be said of a fitted estimator.
+    """Gather what is to be said of an estimator that was fitted to training rows of a dataset in so many seconds.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    data : str
-        What the dataset is called.
-    rows : TrainingRows
-        The rows that it was fitted to, from :mod:`bgn.training_rows`.
-    rivals : RivalScores
-        Its scores beside simple models, from :func:`bgn.explain.rivals.compare_with_rivals`.
-    units : mapping of str to str
-    seconds : float, default 0
-        How long the fit took.
-    files : mapping of str to str, optional
-        What was written, and where.
-
-    Returns
-    -------
-    FitSummary
+    `rivals` are its scores beside simple models, `units` those of columns, and `files` what was written, and where.
     """
     from bgn.explain.proofs import list_guarantees, negative_note
 
@@ -239,9 +222,14 @@ def describe_model(file: ModelFile, digits: int | None = None) -> dict[str, Any]
         "equation": bgn.equation(network, digits=digits, units=file.units),
         **terms,
         "columns": [
-            {"name": column.name, "kind": column.kind,
-             "categories": None if column.categories is None else list(column.categories),
-             "ordered": column.ordered, "unit": column.unit, "typical": column.typical}
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "categories": None if column.categories is None else list(column.categories),
+                "ordered": column.ordered,
+                "unit": column.unit,
+                "typical": column.typical,
+            }
             for column in network.schema.columns
         ],
         "feature_names": list(network.names),
@@ -299,6 +287,7 @@ def _terms(network: Network) -> dict[str, Any]:
         "terms": [*map(rule, terms.rules)],
         "linear": [
             {"column": term.linear.column, "coef": term.weight, "ends": ends_out(term.linear.low, term.linear.high)}
-            for term in terms.linear if term.linear is not None
+            for term in terms.linear
+            if term.linear is not None
         ],
     }

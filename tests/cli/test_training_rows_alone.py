@@ -60,7 +60,8 @@ AFTER: dict[str, list[tuple[Any, ...]]] = {
         ("forbid", "weight", "round", 2, "--cutoff", 0.5, "--rows", "train"),
         ("drop", 1, "--why", "too fine", "--size", 2),
         (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
-         "weight", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "category", 1, "Lille", "yes"),
+         "weight", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "category", 1, "Lille", "yes",
+         "and", 1, "visits", ">=", 2, "threshold", 1.1, 3, "drop", 1.1),
     ],
     "distill": [("--max-terms", 2), ("--seed", 2, "--max-terms", 1, "--rows", "train", "--size", 2)],
     "serve": [

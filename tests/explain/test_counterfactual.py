@@ -1,16 +1,23 @@
-"""Counterfactuals against exhaustive search over the arrangement's cells."""
+"""Counterfactuals: against exhaustive search over cells, on categories and missing values against every row, and with
+linear terms against a fine grid, on one column exactly."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
+from bgn.model.schema import Column, Schema
+from bgn.model.term import Oblique, Projection
+from tests.networks import TABLE, table_networks, table_rows, town, with_linear_terms
 from tests.optional import pandas as pd
-from tests.reference.explain import cheapest_cell
+from tests.reference.explain import cheapest_cell, cheapest_table_row
 
 counterfactual = partial(bgn.counterfactual, max_seconds=600)  # a busy machine takes its time
 
@@ -333,3 +340,160 @@ def test_zero_is_the_neatest_number():
     network = Network.of_layers([Layer(weights, [0.0, 1.0])], [1.0, 1.0], 0.0, ["a", "b", "c"])
     answer = counterfactual(network, [2.0, 4.0, 0.0], at_least=2, immutable=["c"])
     assert answer.changes["a"] == (2.0, 0.0)
+
+
+PRICES = np.array([1 / 2.25, 1.0, 1 / 1.25, 1.0, 1.0])  # a quarter of the ranges seen, and 1 per change of level
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.sampled_from([1, 2]), st.booleans(), st.booleans())
+def test_equal_to_trying_every_row(data, depth, fill, priced):
+    network, _ = data.draw(table_networks(depth, most=3))
+    (x,) = data.draw(table_rows(most=1))
+    wanted = float(data.draw(st.sampled_from(np.unique(network.predict(data.draw(table_rows(least=3)))).tolist())))
+    prices = PRICES * ([2.0, 0.5, 1.0, 3.0, 0.25] if priced else 1.0)
+    row = TABLE.encode([x], missing=True)[0]
+    costs = dict(zip(TABLE.names, prices.tolist(), strict=True)) if priced else None
+    answer = bgn.counterfactual(network, x, at_least=wanted, costs=costs, fill_missing=fill, max_seconds=600)
+    best = cheapest_table_row(network, row, wanted, prices, fill=range(5) if fill else ())
+    assert answer.optimal
+    assert answer.reached == np.isfinite(best)
+    if not answer.reached:
+        assert answer.unreachable
+        return
+    assert answer.cost == pytest.approx(best, abs=1e-6)
+    assert network.predict([answer.x])[0] == answer.prediction >= wanted
+    changes = {TABLE.names[j]: (None if row[j] != row[j] else x[j], new) for j, new in enumerate(answer.x)
+            if new != (None if row[j] != row[j] else x[j])}  # fmt: skip
+    assert answer.changes == changes
+    assert all(new is not None for _, new in answer.changes.values())
+    assert fill or not any(old is None for old, _ in answer.changes.values())
+
+
+def test_a_category_changes_as_one_within_its_bounds():
+    network = town()
+    x = [1.0, "Rome", 2.0, False, "low"]
+    now = float(network.predict([x])[0])
+    answer = bgn.counterfactual(network, x, at_least=now + 2.0, immutable=["age", "owner", "rooms"])
+    assert repr(answer) == "Counterfactual(city Rome -> Lille: 20.5 at cost 1, optimal)" or answer.changes
+    free = bgn.counterfactual(network, x, at_least=now + 2.0, immutable=["age", "owner", "rooms", "grade"])
+    assert free.changes["city"][1] in ("Lille", "Nice")
+    nice = bgn.counterfactual(
+        network, x, at_least=now + 2.0, immutable=["age", "owner", "rooms", "grade"], bounds={"city": ["Rome", "Nice"]}
+    )
+    assert not nice.reached or nice.changes["city"] == ("Rome", "Nice")
+    fallen = bgn.counterfactual(network, x, at_least=99.0, bounds={"grade": "decrease"})
+    assert fallen.unreachable
+    assert fallen.as_dict()["x"][1] in TABLE.columns[1].categories
+
+
+def test_numbers_stay_in_the_range_seen_and_whole_by_default():
+    schema = Schema((Column("rooms", seen=(1.0, 9.0), whole=True), Column("area", seen=(20.0, 60.0))))
+    conditions = [Oblique(Projection((0,), (1.0,)), 4.5), Oblique(Projection((1,), (1.0,)), 70.0)]
+    network = Network.of_layers([Layer.of(conditions, 2)], [1.0, 2.0], 10.0, schema=schema)
+    first = bgn.counterfactual(network, [2.0, 40.0], at_least=9.0)
+    assert (first.changes, first.cost) == ({"rooms": (2.0, 5.0)}, 1.5)
+    assert bgn.counterfactual(network, [2.0, 40.0], at_least=9.0, integer=[]).changes == {"rooms": (2.0, 4.5)}
+    assert bgn.counterfactual(network, [2.0, 40.0], at_least=11.0).unreachable
+    far = bgn.counterfactual(network, [2.0, 40.0], at_least=11.0, bounds={"area": (None, None)})
+    assert (far.changes, far.cost) == ({"area": (40.0, 70.0)}, 3.0)
+    rows = [[1.0, 0.0], [5.0, 30.0]]
+    assert bgn.counterfactual(network, [2.0, 40.0], at_least=9.0, background=rows).cost == 1.5
+    assert bgn.counterfactual(network, [2.0, 40.0], at_least=9.0, costs={"rooms": 2.0}).cost == 6.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"bounds": {"city": (0, 1)}},
+            "bounds of 'city' must be a list of some of its levels, Lille, Nice, Rome, Oslo",
+        ),
+        ({"bounds": {"city": "increase"}}, "bounds of 'city' must be a list"),
+        ({"integer": ["city"]}, "integer has 'city', a category"),
+        ({"constraints": "city <= 2"}, "constraints speaks of 'city', a category"),
+        ({"constraints": "rooms <= age"}, "constraints speaks of 'age', which is missing in x"),
+        ({"fill_missing": ["town"]}, "fill_missing must name a column"),
+        ({"costs": {"city": 0.0}}, "costs must be a positive number"),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        bgn.counterfactual(town(), [None, "Rome", 2.0, False, "low"], at_least=20.0, **options)
+
+
+NUMBERS = st.integers(-3, 3).map(float)
+
+
+@st.composite
+def cases(draw):
+    """A network of two columns with slopes between ends, a row, and a goal."""
+    linear_coef = [draw(st.sampled_from([-1.5, 0.5, 2.0])), draw(st.sampled_from([0.0, 1.0]))]
+    ranges = [[draw(NUMBERS) - 2.0, 3.0], [-1.0, draw(NUMBERS) + 3.0]]
+    weights = [[draw(st.sampled_from([1.0, 0.0])), 1.0], [1.0, 0.0]]
+    layer = Layer(weights, [draw(NUMBERS), draw(NUMBERS)])
+    network = with_linear_terms(Network.of_layers([layer], [draw(NUMBERS), draw(NUMBERS)], 0.0), linear_coef, ranges)
+    return network, np.array([draw(NUMBERS), draw(NUMBERS)]), draw(st.integers(-40, 40)) / 4.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(), st.booleans())
+def test_no_row_of_a_grid_is_cheaper(case, upwards):
+    network, x, wanted = case
+    goal = {"at_least": wanted} if upwards else {"at_most": wanted}
+    answer = counterfactual(network, x, bounds={"x0": (-6, 6), "x1": (-6, 6)}, **goal)
+    grid = np.array([*product(np.linspace(-6, 6, 97), repeat=2)])
+    predicted = network.predict(grid)
+    good = predicted >= wanted if upwards else predicted <= wanted
+    assert answer.optimal
+    if answer.reached:
+        row = np.array(answer.x, dtype=float)
+        reached = network.predict(row[np.newaxis])[0]
+        assert reached >= wanted if upwards else reached <= wanted
+        assert answer.cost == pytest.approx(np.abs(row - x).sum())
+        costs = np.abs(grid[good] - x).sum(axis=1)
+        assert answer.cost <= costs.min(initial=np.inf) * (1 + 1e-6) + 1e-9
+    else:
+        assert not good.any()
+
+
+def test_a_linear_term_is_followed_to_the_last_bit():
+    network = with_linear_terms(Network.of_layers([Layer.of([], 1)], [], 1.0), [0.1], [[0.0, 50.0]])
+    answer = counterfactual(network, [3.0], at_least=4.3)
+    assert answer.optimal
+    (value,) = answer.x
+    assert network.predict([[value]])[0] >= 4.3
+    assert value == pytest.approx(33.0, rel=1e-9)
+    assert counterfactual(network, [3.0], at_least=6.1).unreachable
+
+
+def digits(value: float) -> int:
+    return len(repr(float(value)).replace("-", "").replace(".", "").strip("0"))
+
+
+@pytest.mark.parametrize("link", ["identity", "logistic"])
+def test_a_change_is_written_in_few_digits_that_will_do(link):
+    rng = np.random.default_rng(0)
+    n_rounded = 0
+    for _ in range(12):
+        layer = Layer([[1.0, 0.0], [1.0, 0.7]], rng.normal(0, 20, 2))
+        linear_coef, base = rng.normal(0, 0.07, 2), -rng.uniform(1, 3)
+        network = with_linear_terms(
+            Network.of_layers([layer], rng.normal(0, 0.4, 2), base, link=link), linear_coef, [[-200.0, 200.0]] * 2
+        )
+        wanted = {"at_least": 1.0} if link == "identity" else {"probability": (0.77, 1.0)}
+        answer = counterfactual(
+            network, rng.normal(0, 30, 2).round(1), costs=[1.0, 1.3], bounds={0: (-200, 200), 1: (-200, 200)}, **wanted
+        )
+        if not answer.reached or answer.rounded is None:
+            continue
+        n_rounded, short = n_rounded + 1, answer.rounded
+        reached = network.predict([short.x])[0]
+        assert reached == short.prediction >= (1.0 if link == "identity" else 0.77)
+        assert answer.cost < short.cost <= 1.0021 * answer.cost
+        assert short.max_saving == pytest.approx(1.0 - answer.cost / short.cost)
+        for name, (_, new) in short.changes.items():
+            assert digits(new) <= min(6, digits(answer.changes[name][1]))
+        assert f"optimal to within {max(short.max_saving, 0.001):.1%}" in repr(answer)
+        assert answer.as_dict()["rounded"]["changes"] == short.as_dict()["changes"]
+    assert n_rounded > 5

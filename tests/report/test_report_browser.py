@@ -5,6 +5,7 @@ These need Playwright and Debian's Chromium (``make browser``); where either is 
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -17,6 +18,9 @@ from bgn.explain.arguments import read_codes
 from bgn.export.condition import describe
 from bgn.export.styles import Signs
 from bgn.model.schema import Column, Schema
+from bgn.persist import ModelFile
+from bgn.report.facts import Facts
+from bgn.serve import ModelApp
 from bgn.text import quote_category
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
 from tests.reference.explain import table_rows_of
@@ -547,3 +551,29 @@ def test_rules_of_several_conditions_predict_hold_and_are_edited_as_in_python(op
         left = [term.index for term in bgn.as_terms(expected.network).rules]
         expected = expected.drop(1 + left.index(terms.rules[0].index))
     assert edited(page, tmp_path).network == expected.network
+
+
+def test_conditions_of_a_rule_are_edited_one_by_one(opened, tmp_path) -> None:
+    schema = Schema((Column("age", whole=True, seen=(0.0, 90.0)), Column("city", categories=("Lille", "Nice", "Oslo"))))
+    adult = [bgn.Threshold(0, 18.0, ">=", False), bgn.Threshold(0, 65.0, "<", False), bgn.Member(1, (0,), False, 3)]
+    other = [bgn.Threshold(0, 40.0, ">=", False), bgn.Member(1, (1, 2), False, 3)]
+    network = bgn.Network(1.0, [bgn.Rule(adult), bgn.Rule(other, -1.0)], [[2.0], [-0.5]], schema=schema)
+    table = pd.DataFrame({"age": np.arange(60.0), "city": np.resize(["Lille", "Nice", "Oslo"], 60)})
+    y = network.predict(table) + np.linspace(-1, 1, 60)
+    page = opened(network, table, y)
+    page.fill("#edit-lines [aria-label='threshold of condition 1 of question 1']", "9")
+    page.press("#edit-lines [aria-label='threshold of condition 1 of question 1']", "Tab")
+    page.fill("#edit-lines [aria-label='threshold of condition 2 of question 1']", "60")
+    page.press("#edit-lines [aria-label='threshold of condition 2 of question 1']", "Tab")
+    page.click("#edit-lines tr:nth-child(2) summary")
+    page.click("#edit-lines tr:nth-child(2) label:has-text('Nice')")
+    done = edited(page, tmp_path).network
+    new = [bgn.Threshold(0, 9.0, ">=", False), bgn.Threshold(0, 60.0, "<", False), adult[2]]
+    fewer = [other[0], bgn.Member(1, (2,), False, 3)]
+    assert done == bgn.Network(1.0, [bgn.Rule(new), bgn.Rule(fewer, -1.0)], [[2.0], [-0.5]], schema=schema)
+    # A server does the same, whatever order the thresholds bring about.
+    app = ModelApp(ModelFile(network, bgn.__version__), Facts.of(network, table, y, None, None))
+    changes = page.evaluate("window.bgn.edited.done()")
+    text = json.loads(app.answer("file", {"changes": changes})["text"])
+    (tmp_path / "served.json").write_text(json.dumps(text))
+    assert bgn.load(tmp_path / "served.json") == done

@@ -155,7 +155,27 @@ def _to_table(network: Network, X: Floats) -> pa.Table:
 
 
 _FORMS = """threshold N VALUE, weight N VALUE, category N CATEGORY yes|no, drop N, merge N M, forbid COL, \
-round DIGITS, add COL '>=' VALUE WEIGHT"""
+round DIGITS, add COL '>=' VALUE WEIGHT, and N COL '>=' VALUE; N.K is condition K of rule N"""
+
+
+def _place(text: str) -> tuple[int, int | None]:
+    """Return the number of a rule, and of one of its conditions where the text has both, as "2.1"."""
+    rule, _, condition = text.partition(".")
+    return int(rule), int(condition) if condition else None
+
+
+def _change_threshold(editor: Editor, text: str, value: str, why: str) -> Editor:
+    rule, condition = _place(text)
+    return editor.threshold(rule, float(value), why, condition)
+
+
+def _drop(editor: Editor, text: str, why: str) -> Editor:
+    rule, condition = _place(text)
+    return editor.drop(rule, why=why) if condition is None else editor.drop_condition(rule, condition, why)
+
+
+def _read_value(relation: str, value: str) -> Any:
+    return value.split(",") if relation == "in" else float(value)
 
 
 def _change_category(editor: Editor, line: str, category: str, yes: str, why: str) -> Editor:
@@ -164,20 +184,23 @@ def _change_category(editor: Editor, line: str, category: str, yes: str, why: st
         raise ValueError(f"a category is answered yes or no; got {yes!r}.")
     known = {str(value): value for column in editor.network.schema.columns for value in column.categories or ()}
     value = None if category == "missing" else known.get(category, category)
-    return editor.category(int(line), value, yes == "yes", why)
+    rule, condition = _place(line)
+    return editor.category(rule, value, yes == "yes", why, condition)
 
 
 # By name: how many arguments follow, and what they do.
 CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
-    "threshold": (2, lambda editor, n, value, why: editor.threshold(int(n), float(value), why)),
+    "threshold": (2, _change_threshold),
     "weight": (2, lambda editor, n, value, why: editor.coef(int(n), float(value), why)),
     "category": (3, _change_category),
-    "drop": (1, lambda editor, n, why: editor.drop(int(n), why=why)),
+    "drop": (1, _drop),
     "merge": (2, lambda editor, n, m, why: editor.merge(int(n), int(m), why=why)),
     "forbid": (1, lambda editor, column, why: editor.forbid(column, why)),
     "round": (1, lambda editor, digits, why: editor.round(int(digits), why)),
     "add": (4, lambda editor, column, relation, value, weight, why: editor.add(
-        column, relation, value.split(",") if relation == "in" else float(value), float(weight), why=why)),
+        column, relation, _read_value(relation, value), float(weight), why=why)),
+    "and": (4, lambda editor, n, column, relation, value, why: editor.add_condition(
+        int(n), column, relation, _read_value(relation, value), why=why)),
 }  # fmt: skip
 
 
@@ -199,8 +222,8 @@ def edit(
     these measure the result. The rows of another file than the model was fitted to are all training rows.
 
     CHANGES are one or more of: threshold N VALUE, weight N VALUE, category N CATEGORY yes|no, drop N, merge N M, forbid
-    COL, round DIGITS, add COL RELATION VALUE WEIGHT. N is the line of a question in the equation, the first being 1, as
-    it is when its turn comes.
+    COL, round DIGITS, add COL RELATION VALUE WEIGHT, and N COL RELATION VALUE (one more condition). N is the line of a
+    rule in the equation, the first being 1, as it is when its turn comes; N.K is its condition K.
 
     \b
     bgn edit model.json houses.csv threshold 1 65 --why "the bracket begins there" -o edited.json
@@ -219,7 +242,8 @@ def edit(
         try:
             editor = change(editor, *arguments, why)
         except ValueError as error:
-            raise InputError(f"{name} {' '.join(arguments)}: {error}") from None
+            remedy = str(error).replace("pass condition=1", f"write {arguments[0]}.1")
+            raise InputError(f"{name} {' '.join(arguments)}: {remedy}") from None
         receipts.append(str(editor.receipt))
     if out is not None:
         kept: dict[str, Any] = {"preparation": file.preparation, "held_out": split.held_out}

@@ -140,9 +140,9 @@ def _show_row(file: ModelFile, explanation: Explanation, by_column: dict[str, fl
     least = _ROUNDING * max(map(abs, by_column.values()), default=0.0)
     for column_name, value in by_column.items():
         column, at = row[column_name]
-        unit = clean(file.units.get(column_name, "")) if column.categories is None and at == at else ""
+        unit = file.units.get(column_name, "") if column.categories is None and at == at else ""
         text = signed(value) if abs(value) > least else "0"
-        show(f"{quote_name(column_name):<{widest}} {text:>12}   at {f'{cell(column, at)} {unit}'.rstrip()}")
+        show(f"{quote_name(column_name):<{widest}} {text:>12}   at {clean(f'{cell(column, at)} {unit}')}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
     show(f"{name:<{widest}} {people(prediction, 6):>12}")
     if explanation.predictions is not None:

@@ -35,7 +35,6 @@ class Frontier(Tabular):
     cross_validated : bool
         Whether the validation error comes from cross-validation rather than from a validation set.
     loss : {"mse", "log_loss"}
-        Which error it is.
     """
 
     errors: Mapping[str, Floats]

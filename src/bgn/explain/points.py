@@ -8,7 +8,7 @@ that of the best unit. Start and unit are then as short as that costs next to no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from math import floor, gcd, log10
@@ -128,7 +128,8 @@ class LogLoss:
         cells = cells_of(network, self.rows, self.codes, n_classes)
         others = cells if self.others is None else cells_of(network, *self.others, n_classes, 0.0)
         if network.link == "logistic":
-            return _two_classes(network, cells, others, most, self.signs)
+            points = _best_points(network.gains[:, 0], cells, _reading(network), most, self.signs)
+            return _with_line(network, points, *_short_logistic_line(_totals(points, others.holds), others.counts))
         return _several_classes(network, cells, others, most)
 
 
@@ -256,18 +257,10 @@ def _short_line(totals: Floats, target: Floats) -> tuple[Decimal, Decimal]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows by the rules that hold.
+    """Rows by the rules that hold."""
 
-    Attributes
-    ----------
-    holds : ndarray, shape (cells, rules)
-        1 where a rule holds, else 0.
-    counts : ndarray, shape (cells, classes)
-        How many rows of each class, smoothed: in part those seen, in part those that the network expects.
-    """
-
-    holds: Floats
-    counts: Floats
+    holds: Floats  # (cells, rules): 1 where a rule holds, else 0
+    counts: Floats  # (cells, classes): rows of each class, in part those seen, in part those that the network expects
 
 
 def cells_of(network: Network, rows: Floats, codes: Floats, n_classes: int, expected: float = _EXPECTED) -> Cells:
@@ -284,12 +277,6 @@ def cells_of(network: Network, rows: Floats, codes: Floats, n_classes: int, expe
 
 
 # -- Two classes: a score that is added up by hand, and the probabilities it stands for.
-
-
-def _two_classes(network: Network, cells: Cells, others: Cells, most: int, signs: Floats | None) -> Network:
-    """Return the network of two classes in points; points are chosen on `cells`, start and unit on the others."""
-    points = _best_points(network.gains[:, 0], cells, _reading(network), most, signs)
-    return _with_line(network, points, *_short_logistic_line(_totals(points, others.holds), others.counts))
 
 
 def _best_points(gains: Floats, cells: Cells, reading: Any, most: int, signs: Floats | None) -> Floats:
@@ -331,9 +318,8 @@ def _changed(points: Floats, places: list[int], most: int) -> Floats:
 def _losses(points: Floats, cells: Cells) -> Floats:
     """Return the log loss of each row of points with its own best start and unit."""
     at_once = max(1, _BLOCK // max(len(cells.holds), 1))
-    parts = [_logistic_lines(cells.holds @ points[k : k + at_once].T, cells.counts)[2]
-             for k in range(0, len(points), at_once)]  # fmt: skip
-    return np.concatenate(parts)
+    blocks = (points[k : k + at_once].T for k in range(0, len(points), at_once))
+    return np.concatenate([_logistic_lines(cells.holds @ block, cells.counts)[2] for block in blocks])
 
 
 def _logistic_lines(totals: Floats, counts: Floats, unit: float | None = None) -> tuple[Floats, Floats, Floats]:
@@ -386,7 +372,7 @@ def _short_logistic_line(totals: Floats, counts: Floats) -> tuple[Decimal, Decim
     if np.ptp(totals) == 0.0 or best == 0.0:
         (start,), _, _ = _logistic_lines(totals[:, np.newaxis], counts, 0.0)
         return written(rounded(float(start), -3)), Decimal(0)
-    for power in _powers(best):
+    for power in range(floor(log10(best)), floor(log10(best)) - 3, -1):
         unit = rounded(best, power)
         short = rounded(float(_logistic_lines(totals[:, np.newaxis], counts, unit)[0][0]), power)
         scores = short + unit * totals
@@ -394,11 +380,6 @@ def _short_logistic_line(totals: Floats, counts: Floats) -> tuple[Decimal, Decim
         if lost / counts.sum() <= (1.0 + _SPARE) * least:
             break
     return written(short), written(unit)
-
-
-def _powers(unit: float) -> Iterator[int]:
-    """Yield the powers of ten to which a unit has one, two and three digits."""
-    yield from range(floor(log10(unit)), floor(log10(unit)) - 3, -1)
 
 
 # -- Several classes: the class of the most points is predicted.
@@ -489,7 +470,7 @@ def _short_unit(totals: Floats, counts: Floats) -> Decimal:
     (best,), (least,) = _softmax_unit(totals[np.newaxis], counts)
     if not best > 0.0:
         return Decimal(0)
-    for power in _powers(float(best)):
+    for power in range(floor(log10(best)), floor(log10(best)) - 3, -1):
         unit = rounded(float(best), power)
         scores = unit * totals
         lost = counts.sum(axis=1) @ np.logaddexp.reduce(scores, axis=1) - float(np.sum(counts * scores))

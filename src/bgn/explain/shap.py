@@ -473,10 +473,9 @@ def add_shares(game: Game, coalition: int, counts: Any, shares: Any, slots: Slot
 
 @cache
 def shapley_weights(players: int) -> tuple[float, ...]:
-    """Return the weight of joining a coalition of each size, 0 to players - 1: it depends on the players alone.
+    """Return the weight of joining a coalition of each size, 0 to players - 1.
 
-    A column that a rule does not read changes nothing, so the sum over all coalitions of all columns collapses to
-    the rule's own: a rule about one column gets weight 1. A pair joins as one of one player fewer.
+    It depends on the players of a rule alone, since other columns change nothing; a pair joins as one of one fewer.
     """
     return tuple(factorial(size) * factorial(players - size - 1) / factorial(players) for size in range(players))
 

@@ -151,7 +151,12 @@ def rounded(
     elif calibrate_on is not None:
         raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
     else:
-        loss = SquaredError(rows, _checked_target(y, len(rows)) - linear)
+        target = np.asarray(y, dtype=np.float64)
+        if target.shape != (len(rows),) or not np.isfinite(target).all():
+            raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")
+        if np.abs(target).max() > LARGEST_SQUARED:
+            raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
+        loss = SquaredError(rows, target - linear)
     coded = read_codes(original)
     free, before = _free(coded, rows), loss.of(coded)
     loss = replace(loss, signs=weight_signs(free, wanted))
@@ -184,16 +189,6 @@ def _without_linear(model: Any, X: Any, y: Any) -> Any:
         stacklevel=4,
     )
     return clone(model).set_params(max_linear=0).fit(X, y)
-
-
-def _checked_target(y: ArrayLike, rows: int) -> Floats:
-    """Return targets that are numbers with squares, one per row."""
-    target = np.asarray(y, dtype=np.float64)
-    if target.shape != (rows,) or not np.isfinite(target).all():
-        raise ValueError(f"y must have one finite number per row ({rows}); got shape {target.shape}.")
-    if np.abs(target).max() > LARGEST_SQUARED:
-        raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
-    return target
 
 
 def _free(network: Network, rows: Floats) -> Network:
@@ -234,12 +229,13 @@ def _round_sum(condition: Oblique, inputs: Floats, choose: Callable[..., float |
 
 def _shifts(projection: Projection, inputs: Floats) -> tuple[float, ...]:
     """Return what 0/1 columns, categories and missing values may add to the one number of a sum, where it is one."""
-    shifts: list[float] = []
-    numbers = 0
+    shifts, numbers = list[float](), 0
     missing_as = projection.missing_as or (0.0,) * len(projection.columns)
     for j, factor, value in zip(projection.columns, projection.coefficients, missing_as, strict=True):
-        if isinstance(factor, tuple) or factor == 0.0:
-            shifts += [*(factor if isinstance(factor, tuple) else ()), value]
+        if isinstance(factor, tuple):
+            shifts += [*factor, value]
+        elif factor == 0.0:
+            shifts.append(value)
         elif np.isin(inputs[:, j], (0.0, 1.0)).all():
             shifts.append(factor)
         else:

@@ -80,25 +80,7 @@ _ORDERS = "1 (never falls as the column rises), -1 (never rises) or 0 (either)"
 
 
 def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
-    """Return what every column wants: 1, -1 or 0.
-
-    Parameters
-    ----------
-    given : mapping of names to 1, 0 or -1, sequence of such, one per column, or None
-    schema : Schema
-
-    Returns
-    -------
-    tuple of int
-
-    Examples
-    --------
-    >>> from bgn.inputs.arguments import monotone_columns
-    >>> from bgn.model.schema import Schema
-    >>> schema = Schema.of_numbers(3, ["income", "age", "rooms"])
-    >>> monotone_columns({"rooms": 1}, schema), monotone_columns([1, 0, -1], schema)
-    ((0, 0, 1), (1, 0, -1))
-    """
+    """Return 1, -1 or 0 for every column, from a mapping by name or a sequence of one per column."""
     name, wanted = "monotonic_cst", [0] * len(schema)
     if given is None:
         return tuple(wanted)
@@ -124,26 +106,7 @@ def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
 
 
 def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...] | None:
-    """Return the sets of columns that one question may ask about; None for any.
-
-    Parameters
-    ----------
-    given : {"pairwise", "no_interactions"}, sequence of sets of positions or names, or None
-        Columns that no set names make up one more.
-    schema : Schema
-
-    Returns
-    -------
-    tuple of frozenset of int, or None
-
-    Examples
-    --------
-    >>> from bgn.inputs.arguments import interaction_groups
-    >>> from bgn.model.schema import Schema
-    >>> schema = Schema.of_numbers(3, ["income", "age", "rooms"])
-    >>> interaction_groups([{"income", "age"}], schema)
-    (frozenset({0, 1}), frozenset({2}))
-    """
+    """Return the sets of columns that one rule may combine, None for any; columns in no set make up one more."""
     name, every = "interaction_cst", range(len(schema))
     if given is None:
         return None

@@ -449,15 +449,7 @@ def looks_like_a_date(text: str) -> bool:
 
 
 def usual_formats(texts: pa.Array) -> list[str]:
-    """Return which of the usual formats all texts are written in; none for ISO 8601, which needs no format.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from bgn.inputs.cells import usual_formats
-    >>> usual_formats(pa.array(["31.12.2020", "1.2.2021"])), usual_formats(pa.array(["03.04.2020"]))
-    (['%d.%m.%Y'], ['%d.%m.%Y', '%m.%d.%Y'])
-    """
+    """Return which of the usual formats all texts are written in; none for ISO 8601, which needs no format."""
     first = texts[0].as_py().strip() if len(texts) else ""
     if not (like := _DATE_LIKE.fullmatch(first)):
         return []

@@ -489,14 +489,6 @@ def even_part(blocks: Iterator[pa.Table], most: int = MOST_BYTES) -> tuple[list[
     """Return as many rows of a table that comes in blocks as may be held: all, or every second, fourth, eighth.
 
     Also how many rows there are in all, and the step: 1 where these are all.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from bgn.inputs.delimited import even_part
-    >>> tables, rows, step = even_part((pa.table({"a": [k, k + 1, k + 2]}) for k in range(0, 12, 3)), most=300)
-    >>> pa.concat_tables(tables)["a"].to_pylist(), rows, step
-    ([0, 4, 8], 12, 4)
     """
 
     def every(table: pa.Table, first: int, step: int) -> pa.Table:

@@ -56,24 +56,7 @@ PLAIN = Numerals()
 
 @dataclass(frozen=True)
 class FileFormat:
-    """What a user says about how a file is written; the rest is found out.
-
-    Parameters
-    ----------
-    sep : str, optional
-        Separator of a text file.
-    decimal, thousands : str or mapping of str, optional
-        Decimal mark, and mark of thousands: one for all columns of a text file, or by column.
-    sheet : str, optional
-        Sheet of a workbook.
-    date_format : str, optional
-        How dates are written, as for ``strptime``.
-    missing_values : tuple of str
-        Cells that count as missing, the empty one among them in any case.
-    header : bool, optional
-        Whether the first row of a text file or a sheet names the columns; it does unless told. Columns without a header
-        are ``column_1``, ``column_2`` and so on.
-    """
+    """What a user says about how a file is written, see :func:`bgn.preparation.fit`; the rest is found out."""
 
     sep: str | None = None
     decimal: str | Mapping[str, str] | None = None

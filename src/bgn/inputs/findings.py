@@ -67,21 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Known:
-    """What a user has said already, so that no finding asks for it.
-
-    Parameters
-    ----------
-    task : str, optional
-        What the target is for.
-    header : bool, optional
-        Whether the first row names the columns.
-    categorical : collection of str
-        Columns whose numbers are names.
-    merge_rare : int, optional
-        Fewest rows of a class.
-    date_format : str, optional
-        How dates are written.
-    """
+    """What a user has said already, so that no finding asks for it; `header`: the first row names the columns."""
 
     task: str | None = None
     header: bool | None = None

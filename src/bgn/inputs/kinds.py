@@ -50,37 +50,10 @@ Span = tuple[float, float]
 
 
 def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None) -> Schema:
-    """Decide what every column of a table is.
+    """Decide what every column of a table of any library, or of an array, is.
 
-    Parameters
-    ----------
-    X : array_like or frame, shape (rows, columns)
-        A table of pandas, polars or pyarrow, or an array.
-    categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
-        Columns that are categorical whatever they hold; those of text are categorical anyway, unless None refuses them.
-    target : str, optional
-        What is predicted.
-
-    Returns
-    -------
-    Schema
-        Whose :meth:`~bgn.model.schema.Schema.encode` makes a matrix of this table and of later ones.
-
-    Raises
-    ------
-    ValueError
-        Naming all columns that hold something else, such as lists.
-
-    Examples
-    --------
-    >>> import datetime
-    >>> from bgn.inputs.kinds import schema_of
-    >>> sold = [datetime.date(2006, 1, 15), datetime.date(2007, 1, 15), None]
-    >>> schema = schema_of([[31, "Nice", sold[0]], [None, "Lille", sold[1]], [47, None, sold[2]]])
-    >>> schema.names, schema.columns[1].categories
-    (('x0', 'x1', 'x2 year', 'x2 weekday', 'x2, days since 2006-01-15'), ('Lille', 'Nice'))
-    >>> schema.encode([[20, "Nice", sold[1]]])
-    array([[2.000e+01, 1.000e+00, 2.007e+03, 1.000e+00, 3.650e+02]])
+    `categorical_features` names columns that are categorical whatever they hold; those of text are categorical anyway,
+    unless None refuses them. Columns that hold something else, such as lists, are all named in one error.
     """
     return TableKinds.of(X, categorical_features).schema(target)
 
@@ -89,20 +62,7 @@ def schema_of(X: Any, categorical_features: Any = FROM_DTYPE, target: str | None
 class TableKinds:
     """What was seen of a table's columns: as much of it as decides on a schema, and no more.
 
-    Parameters
-    ----------
-    columns : tuple of ColumnKind
-    named : bool
-        Whether the table has names for them.
-    text : bool
-        Whether text may be a categorical column.
-
-    Examples
-    --------
-    >>> from bgn.inputs.kinds import TableKinds
-    >>> first, second = TableKinds.of([[1, "Nice"]]), TableKinds.of([[2, "Lille"]])
-    >>> first.merged(second).schema().columns[1].categories
-    ('Lille', 'Nice')
+    `named`: whether the table has names for them; `text`: whether text may be a categorical column.
     """
 
     columns: tuple[ColumnKind, ...]
@@ -180,14 +140,7 @@ class TableKinds:
 
 
 def chosen_columns(categorical_features: Any, names: tuple[str, ...] | None, n_columns: int) -> frozenset[int]:
-    """Return the positions of the columns that a user says are categorical.
-
-    Examples
-    --------
-    >>> from bgn.inputs.kinds import chosen_columns
-    >>> sorted(chosen_columns([True, False, True], None, 3)), sorted(chosen_columns(["b"], ("a", "b"), 2))
-    ([0, 2], [1])
-    """
+    """Return the positions of the columns that a user says are categorical."""
     argument = "categorical_features"
     if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == FROM_DTYPE):
         return frozenset()
@@ -219,43 +172,20 @@ def chosen_columns(categorical_features: Any, names: tuple[str, ...] | None, n_c
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What was seen of a column.
-
-    Parameters
-    ----------
-    name : str
-    kinds : frozenset of str
-        Which of ``"number"``, ``"truth"``, ``"text"``, ``"time"``, ``"duration"`` and ``"time of day"`` it holds.
-    categorical : bool
-        Whether its type, or the user, says that its values are categories.
-    declared : bool
-        Whether they are categories by more than being text.
-    filled : int
-        How many rows have a value, where values may become categories.
-    texts, numbers, truths : frozenset
-        The different values, where they may become categories.
-    orders : frozenset
-        The declared categories where they are ordered, a tuple each; None stands for categories without an order.
-    spans : tuple of (float, float)
-        The least and the greatest year, month, weekday and hour, and those of the times in microseconds.
-    zones : frozenset
-        The time zones of its times; None stands for times without one.
-    unusable : frozenset of str
-        What it holds that no model reads.
-    """
+    """What was seen of a column."""
 
     name: str
-    kinds: frozenset[str] = frozenset()
-    categorical: bool = False
-    declared: bool = False
-    filled: int = 0
+    kinds: frozenset[str] = frozenset()  # "number", "truth", "text", "time", "duration", "time of day"
+    categorical: bool = False  # its type, or the user, says that its values are categories
+    declared: bool = False  # by more than being text
+    filled: int = 0  # how many rows have a value; as the values below, where these may become categories
     texts: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     truths: frozenset[bool] = frozenset()
-    orders: frozenset[tuple[Category, ...] | None] = frozenset()
-    spans: tuple[Span, ...] = ()
-    zones: frozenset[str | None] = frozenset()
-    unusable: frozenset[str] = frozenset()
+    orders: frozenset[tuple[Category, ...] | None] = frozenset()  # declared categories; None where without order
+    spans: tuple[Span, ...] = ()  # least and greatest year, month, weekday, hour, and time in microseconds
+    zones: frozenset[str | None] = frozenset()  # time zones; None for times without one
+    unusable: frozenset[str] = frozenset()  # what it holds that no model reads
 
     @classmethod
     def of(cls, name: str, values: RawValues, forced: bool = False) -> ColumnKind:

@@ -2,8 +2,8 @@
 
 Validation rows are chosen by a hash of what a row holds. The test rows of a file are chosen by a hash of the number of
 the row in the file, or of a key, whatever the columns: rows up to an edge are test rows. The edge is kept with the
-model (:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format, and
-those of other files with the same key, are recognized later (:class:`Recognizer`).
+model (:class:`HeldOut`), and a fingerprint of the training targets. So the rows of the same file, in whatever format,
+and those of other files with the same key, are recognized later (:class:`Recognizer`).
 """
 
 from __future__ import annotations
@@ -111,22 +111,11 @@ def edge_of(blocks: Callable[[], Iterable[Hashes]], share: float) -> int | None:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which rows of a data file are the test rows of a model.
+    """Which rows of a data file are the test rows of a model: those whose hash is not above the edge.
 
-    Parameters
-    ----------
-    seed : int
-    share : float
-        The share of the rows that was requested.
-    key : str, optional
-        The column by which rows are told apart; None where it is their number in the file.
-    edge : int, optional
-        Rows whose hash is not above it are test rows; None where there are none.
-    rows : int
-        Number of rows of the file, incomplete ones included.
-    fingerprint : int
-        By which the same file is recognized, in whatever format: a hash of the targets of its training rows, row by
-        row. Files of earlier versions have that of all rows.
+    They are told apart by a key, a column, or by their number in the file; `rows` counts incomplete ones, too. The
+    fingerprint, by which the same file is recognized in whatever format, is a hash of the targets of its training rows,
+    row by row; files of earlier versions have that of all rows.
     """
 
     seed: int

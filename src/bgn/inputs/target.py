@@ -269,16 +269,7 @@ FEW_VALUES, MANY_ROWS = 10, 100
 
 
 def may_be_classes(values: Collection[float], rows: int) -> bool:
-    """Return whether the different values of a target of numbers are as few as those of classes.
-
-    Examples
-    --------
-    >>> from bgn.inputs.target import may_be_classes
-    >>> may_be_classes([0, 1], 2), may_be_classes([1, 2, 3], 100), may_be_classes([1, 2, 3], 99)
-    (True, True, False)
-    >>> may_be_classes([0.5, 1, 2], 200), may_be_classes(range(11), 1000)
-    (False, False)
-    """
+    """Return whether the different values of a target of numbers are as few as those of classes."""
     few = 2 <= len(values) <= FEW_VALUES and (len(values) == 2 or rows >= MANY_ROWS)
     return few and all(float(value).is_integer() for value in values)
 
@@ -295,14 +286,7 @@ def tally(block: Any) -> tuple[list[Any], int]:
 
 
 def few_values(tallies: Iterable[tuple[list[Any], int]]) -> str:
-    """Describe a target whose values may be classes; of many blocks no more are read than needed.
-
-    Examples
-    --------
-    >>> from bgn.inputs.target import few_values, tally
-    >>> few_values([tally([0, 1, 1]), tally([2, 0] * 50)]), few_values([tally([0.5, 1])])
-    ('3 different whole numbers (0, 1, 2)', '')
-    """
+    """Describe a target whose values may be classes; of many blocks no more are read than needed."""
     distinct, rows = set[float](), 0
     for values, size in tallies:
         distinct.update(values)

@@ -25,18 +25,9 @@ _MOST_SHOWN = 6  # columns, and texts of each, that a note names
 
 @dataclass(frozen=True)
 class FileReading:
-    """How a table was read.
+    """How a table was read: what :class:`bgn.preparation.Preparation` keeps, and what a user may want to know.
 
-    Parameters
-    ----------
-    decimal, written, missing_values
-        As :class:`bgn.preparation.Preparation` keeps them.
-    notes : tuple of str
-        What a user may want to know.
-    problems : mapping of str
-        What only the user can decide, by column.
-    header : bool, optional
-        Whether the first row names the columns, where the user has said so.
+    `problems` are what only the user can decide, by column; `header` is what the user has said of the first row.
     """
 
     decimal: str = "."
@@ -179,12 +170,7 @@ def _missing_notes(missing: Mapping[str, Mapping[str, int]]) -> list[str]:
 class DoubtfulColumns:
     """The columns of a text file of which more must be known than a cell says.
 
-    Parameters
-    ----------
-    separator : str
-        Of the file.
-    decimal : str, optional
-        The decimal mark, if a user gave one for all columns.
+    `separator` is that of the file, `decimal` the decimal mark, if a user gave one for all columns.
     """
 
     separator: str

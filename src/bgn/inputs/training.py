@@ -239,17 +239,7 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class TargetFacts:
-    """What a column to predict holds.
-
-    Parameters
-    ----------
-    classes : tuple, optional
-        The labels, in order; None where it holds numbers.
-    merged : tuple
-        Rare labels that count as the class ``"other"``; where the labels were numbers, numbers.
-    note : str
-        What a user may want to know.
-    """
+    """What a column to predict holds: labels in order, None for numbers; rare labels that count as ``"other"``."""
 
     classes: tuple[Label, ...] | None = None
     merged: tuple[Label, ...] = ()

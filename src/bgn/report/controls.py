@@ -216,29 +216,27 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _editable_rule(facts: Facts, term: ReadTerm) -> dict[str, Any]:
-    """Return what can be changed of one rule: its weight and, of one condition, its threshold or its categories."""
-    network, rule = facts.network, facts.network.rules[term.index]
-    flipped, condition = bool(network.rule_coef[term.index, 0] < 0), rule.conditions[0]
-    line: dict[str, Any] = {
-        "rule": term.index, "text": describe(term, facts.terms, Signs()), "weight": term.weight, "flipped": flipped,
-        "threshold": None, "scale": 1.0, "categories": None,
-    }  # fmt: skip
-    if len(rule.conditions) > 1:
-        return line
-    if isinstance(condition, Threshold):
-        line["threshold"] = condition.threshold + 0.0
-    elif isinstance(condition, Oblique):
-        stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
-                           for coefs in (condition.projection.coefficients, term.condition.coefficients))  # fmt: skip
-        if stored:
-            line["scale"] = stored[0] / printed[0]
-            line["threshold"] = condition.threshold / line["scale"] + 0.0
-    elif isinstance(condition, Member):
-        line["categories"] = [
-            {"code": code, "name": quote_category(category_name(category), 24),
-             "yes": (code in condition.categories) is not flipped}
-            for code, category in enumerate(network.schema.columns[condition.column].categories or ())
-        ]  # fmt: skip
-        if condition.missing is not None:  # -1 is a missing value
-            line["categories"].append({"code": -1, "name": "missing", "yes": condition.missing is not flipped})
-    return line
+    """Return what can be changed of one rule: its weight and, of every condition, its threshold or its categories."""
+    network, rule, conditions = facts.network, facts.network.rules[term.index], []
+    flipped, known = bool(network.rule_coef[term.index, 0] < 0), len(rule.conditions) == len(term.conditions)
+    for condition, read in zip(rule.conditions, term.conditions, strict=False) if known else ():
+        part: dict[str, Any] = {"threshold": None, "scale": 1.0, "categories": None}
+        if isinstance(condition, Threshold):
+            part["threshold"] = condition.threshold + 0.0
+        elif isinstance(condition, Oblique):
+            stored, printed = ([coef for coef in coefs if not isinstance(coef, tuple) and coef]
+                               for coefs in (condition.projection.coefficients, read.coefficients))  # fmt: skip
+            if stored:
+                part["scale"] = stored[0] / printed[0]
+                part["threshold"] = condition.threshold / part["scale"] + 0.0
+        elif isinstance(condition, Member):
+            part["categories"] = [
+                {"code": code, "name": quote_category(category_name(category), 24),
+                 "yes": (code in condition.categories) is not flipped}
+                for code, category in enumerate(network.schema.columns[condition.column].categories or ())
+            ]  # fmt: skip
+            if condition.missing is not None:  # -1 is a missing value
+                part["categories"].append({"code": -1, "name": "missing", "yes": condition.missing is not flipped})
+        conditions.append(part)
+    return {"rule": term.index, "text": describe(term, facts.terms, Signs()), "weight": term.weight,
+            "flipped": flipped, "conditions": conditions}  # fmt: skip

@@ -119,20 +119,20 @@
     state.lines = state.lines.filter((each) => each !== line);
     for (const each of state.lines) if (each.rule > place) each.rule -= 1;
   }
-  function threshold(state, line, value) {
-    const [condition] = state.terms[line.rule].conditions;
-    condition.threshold = (condition.columns ? value * line.scale : value) + 0;
-    line.threshold = value;
+  function threshold(state, line, value, k) {
+    const condition = state.terms[line.rule].conditions[k];
+    condition.threshold = (condition.columns ? value * line.conditions[k].scale : value) + 0;
+    line.conditions[k].threshold = value;
   }
-  function categorize(state, line, code, yes) {
-    const [condition] = state.terms[line.rule].conditions;
+  function categorize(state, line, code, yes, k) {
+    const condition = state.terms[line.rule].conditions[k];
     const fires = yes !== line.flipped;
     if (code < 0) condition.missing = fires;
     else {
       const others = condition.categories.filter((each) => each !== code);
       condition.categories = fires ? [...others, code].sort((a, b) => a - b) : others;
     }
-    line.categories.find((each) => each.code === code).yes = yes;
+    line.conditions[k].categories.find((each) => each.code === code).yes = yes;
   }
 
   function apply(number, what, change, done) {
@@ -155,31 +155,35 @@
 
   // -- the table ------------------------------------------------------------------------------------------------
 
-  function field(line, name, number, change) {
+  const called = (line, k) => (line.conditions.length > 1 && k !== null ? `condition ${k + 1} of ` : "") + `question ${line.number}`;
+  function field(line, name, number, change, k = null) {
     const input = document.createElement("input");
     input.type = "number";
     input.step = "any";
     input.value = String(number);
-    input.setAttribute("aria-label", `${name} of question ${line.number}`);
+    input.setAttribute("aria-label", `${name} of ${called(line, k)}`);
     input.addEventListener("change", () => {
       const value = input.valueAsNumber;
       if (!Number.isFinite(value) || (name === "weight" && value <= 0)) { input.value = String(number); return; }
-      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value), { do: name, value });
+      const done = { do: name, value, ...(k === null ? {} : { condition: k + 1 }) };
+      if (value !== number) apply(line.number, `${name} of ${called(line, k)} set to ${value}`, (state, each) => change(state, each, value, k), done);
     });
     return input;
   }
-  function sides(line) {
+  function sides(line, k) {
+    const { categories } = line.conditions[k];
     const box = document.createElement("details");
     const title = document.createElement("summary");
-    title.textContent = `${line.categories.filter((each) => each.yes).length} of ${line.categories.length} yes`;
+    title.textContent = `${categories.filter((each) => each.yes).length} of ${categories.length} yes`;
     box.append(title);
-    for (const each of line.categories) {
+    for (const each of categories) {
       const label = document.createElement("label");
       const tick = document.createElement("input");
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked), { do: "category", category: each.code, yes: tick.checked }));
+        `${called(line, k)} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked, k),
+        { do: "category", category: each.code, yes: tick.checked, condition: k + 1 }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
     }
@@ -197,7 +201,12 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.categories ? sides(line) : "", "", "threshold or categories");
+    const parts = document.createElement("div");
+    line.conditions.forEach((part, k) => {
+      if (part.threshold !== null) parts.append(field(line, "threshold", part.threshold, threshold, k));
+      else if (part.categories) parts.append(sides(line, k));
+    });
+    cell(made, parts, "", "threshold or categories");
     cell(made, field(line, "weight", line.weight, weigh), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";

@@ -47,19 +47,18 @@ class Counterfactual(Tabular):
     Changes of one part, and of two, are found by trying every candidate, larger ones too where rows are few; else by a
     mixed-integer program over the regions of the network. No proof rests on one answer of its solver: a second program,
     written differently, must find nothing cheaper, and a region is left aside only with a proof that it has no row that
-    costs less. Every answer is a row of floats that the network itself has confirmed, thresholds
-    included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
-    comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
-    searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range. A
-    category changes as one: to another level, of all that it has.
+    costs less. Every answer is a row of floats that the network itself has confirmed: where a value must lie below a
+    threshold, it is the largest float that does, or as near as the solver comes where several columns meet. "Optimal"
+    means to within a millionth of the cost. Columns without bounds are searched a hundred times beyond the farthest
+    threshold; "unreachable" is proven within that range.
 
     Attributes
     ----------
     reached : bool
         Whether a row with a wanted prediction was found.
     x : ndarray or None
-        That row, as the table has it: levels in words, None for a gap. When there is none, the allowed row that comes
-        nearest; None if no row is allowed at all.
+        That row, None for a missing value. When there is none, the allowed row that comes nearest; None if no row is
+        allowed at all.
     prediction : float
         What the network predicts for `x`: when nothing was found, the best attainable. With classes, the probability of
         the one that is wanted; the nearest row is then the one whose scores miss what is wanted least.
@@ -160,9 +159,9 @@ def counterfactual(
 ) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, or class, with proof.
 
-    Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a
-    change costs 1 per spread of its column: a quarter of that range, or the standard deviation over a `background`.
-    Without a range there is no limit, and a unit costs 1. A category changes to any level for 1; a gap stays.
+    By default numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a change costs
+    1 per standard deviation of its column over a `background`, or per quarter of that range. Without a range there is
+    no limit, and a unit costs 1. A category changes to any other for 1; a missing value stays.
 
     Parameters
     ----------
@@ -222,8 +221,22 @@ def counterfactual(
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
     deadline, fewest = time.monotonic() + max_seconds, isinstance(costs, str)
-    answers = [_answer_with_others(task, n, fewest, deadline) for task in tasks]
-    best = min(answers, key=lambda answer: _rank(answer, fewest))
+    answers = list[Counterfactual]()
+    for task in tasks:
+        others = [_answer(task, fewest, deadline)]  # the cheapest, and up to n - 1 that change other parts
+        while len(others) < n and others[-1].reached and others[-1].changes and time.monotonic() < deadline:
+            assert others[-1].row is not None
+            task = replace(task, problem=task.problem.without(others[-1].row))
+            others.append(_answer(task, fewest, deadline))
+        answers.append(replace(others[0], alternatives=tuple(other for other in others[1:] if other.reached)))
+
+    def rank(answer: Counterfactual) -> tuple[float, ...]:
+        """Those that reach the goal first, the cheapest before others."""
+        if answer.reached:
+            return 0.0, float(len(answer.changes)) if fewest else 0.0, answer.cost
+        return 1.0, 0.0, np.inf if np.isnan(answer.prediction) else answer.miss
+
+    best = min(answers, key=rank)
     if not best.reached:
         sure = all(answer.optimal for answer in answers)
         unreachable = all(answer.unreachable for answer in answers)
@@ -231,13 +244,6 @@ def counterfactual(
     if best.optimal and not all(answer.optimal or answer.unreachable for answer in answers):
         return replace(best, optimal=False, max_saving=1.0)
     return best
-
-
-def _rank(answer: Counterfactual, fewest: bool) -> tuple[float, ...]:
-    """Order answers: those that reach the goal first, the cheapest before others."""
-    if answer.reached:
-        return 0.0, float(len(answer.changes)) if fewest else 0.0, answer.cost
-    return 1.0, 0.0, np.inf if np.isnan(answer.prediction) else answer.miss
 
 
 # -- The problems to solve: one, or, where missing values may be filled, one per way to fill them.
@@ -270,11 +276,11 @@ class Task:
             return Counterfactual(False, None, np.nan, {}, np.inf, proven, max_saving, proven)
         row.setflags(write=False)
         before, after, changes = self.read(problem.x), self.read(row), dict[str, tuple[Any, Any]]()
-        for column, name in enumerate(network.names):
+        for column, (name, old, new) in enumerate(zip(network.names, before.tolist(), after.tolist(), strict=True)):
             if column in self.filled:
-                changes[name] = None, _plain(after[column])
+                changes[name] = None, new
             elif row[column] != problem.x[column] and not np.isnan(row[column]):
-                changes[name] = _plain(before[column]), _plain(after[column])
+                changes[name] = old, new
         scores, label = network.predict_encoded(row[np.newaxis], scores=True), None
         if number is None:
             prediction = float(network.linked(scores)[0])
@@ -286,10 +292,6 @@ class Task:
             reached, after, prediction, changes, cost, proven, max_saving, proven and not reached, row=row,
             miss=float(problem.misses(row[np.newaxis])[0]), label=label,
         )  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, np.floating) else value
 
 
 def _read_tasks(
@@ -326,16 +328,6 @@ def _read_tasks(
 
 
 # -- Answers of one problem.
-
-
-def _answer_with_others(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactual:
-    """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
-    answers = [_answer(task, fewest, deadline)]
-    while len(answers) < n and answers[-1].reached and answers[-1].changes and time.monotonic() < deadline:
-        assert answers[-1].row is not None
-        task = replace(task, problem=task.problem.without(answers[-1].row))
-        answers.append(_answer(task, fewest, deadline))
-    return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.reached))
 
 
 def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:

@@ -475,7 +475,18 @@ class Program:
             value = float(self.listed.values[0])
             return Region(tuple(self.listed.pieces[0].tolist()), value, value, True, None, np.zeros(0, bool))
         rows, loss, unit = [row for row, _, _ in self.rows], self.loss, self.loss_unit
-        lower, upper, limits = self._limit(inside, insets)
+        lower, upper = self.lower.copy(), self.upper.copy()
+        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
+        if inside is not None:
+            for place, piece in zip(self.piece, inside.pieces, strict=True):
+                lower[place], upper[place] = 0.0, 0.0
+                lower[place.start + piece] = upper[place.start + piece] = 1.0
+            lower[self.part] = upper[self.part] = inside.changed
+            for row, number, side, inner in self.sides:
+                piece = inside.pieces[number]
+                if inner[piece]:
+                    inset = insets[int(self.cuts[number].strict[piece, side])]
+                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
         if np.isfinite(least):
             # What a row misses by a millionth counts as met: where that matters, let it be little.
             most = (self.constant - least) / unit
@@ -505,22 +516,6 @@ class Program:
         pieces = tuple(int(solution[place].argmax()) for place in self.piece)
         value = self.constant - float(loss @ solution) * unit
         return Region(pieces, value, most, result.status == 0, solution, solution[self.part] > 0.5)
-
-    def _limit(self, inside: Region | None, insets: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
-        """Return the ends of the variables, lower and upper, and of the rows; with `inside`, those of its region."""
-        lower, upper = self.lower.copy(), self.upper.copy()
-        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
-        if inside is not None:
-            for place, piece in zip(self.piece, inside.pieces, strict=True):
-                lower[place], upper[place] = 0.0, 0.0
-                lower[place.start + piece] = upper[place.start + piece] = 1.0
-            lower[self.part] = upper[self.part] = inside.changed
-            for row, number, side, inner in self.sides:
-                piece = inside.pieces[number]
-                if inner[piece]:
-                    inset = insets[int(self.cuts[number].strict[piece, side])]
-                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
-        return lower, upper, limits
 
     def changed_row(self, region: Region) -> Floats:
         """Return the row of a change with which a solver came to a region."""
