@@ -30,6 +30,11 @@ from tests.optional import pyarrow as pa
 QUICK = {"max_terms": 4, "shrinkage": 10.0, "random_state": 0, "cv": None}
 
 
+def assert_refused(message, call, *args, **more):
+    with pytest.raises(ValueError, match=message):
+        call(*args, **more)
+
+
 @pytest.fixture(scope="module")
 def diabetes():
     return load_diabetes(return_X_y=True, as_frame=True)
@@ -79,8 +84,7 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
     ],
 )
 def test_bad_parameters_are_named(change, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        BGNRegressor(**change).fit([[0.0], [1.0]], [0.0, 1.0])
+    assert_refused(re.escape(message), BGNRegressor(**change).fit, [[0.0], [1.0]], [0.0, 1.0])
 
 
 FOUR = [1, 2, 3, 4]
@@ -99,21 +103,19 @@ def few_rows():
         (lambda _: np.full((4, 2), np.inf), FOUR, {}, "column 0 (4 of 4 rows). Drop those rows, or put NaN"),
         (lambda rows: rows.assign(age=[10**400] * 4), FOUR, {}, "column 'age' holds numbers too large for a float64"),
         (lambda rows: rows.assign(age=[[1]] * 4), FOUR, {}, "column 'age' holds values of the type list"),
-        (lambda rows: rows.set_axis(["age", "age"], axis=1), FOUR, {}, "X has more than one column named 'age'. Rename"),
+        (lambda rows: rows.set_axis(["age", "age"], axis=1), FOUR, {}, "more than one column named 'age'. Rename"),
         (lambda rows: rows, ["a", "b", "c", "d"], {}, "y must hold numbers; got 'a'."),
         (lambda rows: rows, FOUR, {"sample_weight": ["a"] * 4}, "must hold one number per row of X"),
         (lambda rows: rows, FOUR, {"sample_weight": [1.0]}, "sample_weight must have one entry per row of X (4)"),
     ],
 )
 def test_hostile_rows_are_refused_by_argument_value_and_remedy(X, y, more, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        BGNRegressor(**QUICK).fit(X(few_rows()), y, **more)
+    assert_refused(re.escape(message), BGNRegressor(**QUICK).fit, X(few_rows()), y, **more)
 
 
 def test_scores_need_a_label_per_row_and_tables_a_list_per_column():
     model = BGNClassifier(max_terms=1, random_state=0, cv=None).fit(few_rows(), ["a", "a", "b", "b"])
-    with pytest.raises(ValueError, match=r"y must have one label per row of X \(4\); got 3."):
-        model.score(few_rows(), ["a", "a", "b"])
+    assert_refused(r"y must have one label per row of X \(4\); got 3.", model.score, few_rows(), ["a", "a", "b"])
     with pytest.raises(ValueError, match=r"data must hold a list of values per column; got 1 for 'a'."):
         bgn.preparation.fit({"a": 1, "y": 2}, "y")
     with pytest.raises(ValueError, match=r"data must hold as many values in every column; got {'a': 2, 'y': 1}"):
@@ -123,33 +125,21 @@ def test_scores_need_a_label_per_row_and_tables_a_list_per_column():
 def test_bad_tables_are_named(diabetes):
     X, y = diabetes
     model, paper = BGNRegressor(**QUICK), BGNRegressor.as_in_paper(**QUICK)
-    with pytest.raises(ValueError, match=r"NaN in column 'bmi' \(1 of 442 rows\)"):
-        paper.fit(X.assign(bmi=X["bmi"].where(X.index != 3)), y)
-    with pytest.raises(ValueError, match=r"infinity in column 'bp'"):
-        model.fit(X.assign(bp=X["bp"].where(X.index != 3, -np.inf)), y)
-    with pytest.raises(ValueError, match=r"in column 'sex': it holds text"):
-        paper.fit(X.assign(sex="female"), y)
+    assert_refused(r"NaN in column 'bmi' \(1 of 442 rows\)", paper.fit, X.assign(bmi=X["bmi"].where(X.index != 3)), y)
+    assert_refused(r"infinity in column 'bp'", model.fit, X.assign(bp=X["bp"].where(X.index != 3, -np.inf)), y)
+    assert_refused(r"in column 'sex': it holds text", paper.fit, X.assign(sex="female"), y)
     with pytest.raises(ValueError, match=r"in column 1: it holds text"):
         paper.fit(np.array([["1", "a"], ["2", "b"]], dtype=object), [1.0, 2.0])
-    with pytest.raises(ValueError, match="y contains NaN"):
-        model.fit(X, y.where(y.index != 0))
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        model.fit(np.empty((0, 3)), [])
-    with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 2"):
-        model.fit([[1.0, 2.0]], [1.0])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.fit(X, y[:-1])
-    with pytest.raises(ValueError, match="Negative values"):
-        model.fit(X, y, sample_weight=-np.ones(len(y)))
-    with pytest.raises(ValueError, match="zero for every row"):
-        model.fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match=r"Column 'sex' holds dates"):
-        paper.fit(X.assign(sex=np.datetime64("2024-01-01")), y)
+    assert_refused("y contains NaN", model.fit, X, y.where(y.index != 0))
+    assert_refused(r"0 sample\(s\)", model.fit, np.empty((0, 3)), [])
+    assert_refused(r"1 sample\(s\).*minimum of 2", model.fit, [[1.0, 2.0]], [1.0])
+    assert_refused("inconsistent numbers of samples", model.fit, X, y[:-1])
+    assert_refused("Negative values", model.fit, X, y, sample_weight=-np.ones(len(y)))
+    assert_refused("zero for every row", model.fit, X, y, sample_weight=np.zeros(len(y)))
+    assert_refused(r"Column 'sex' holds dates", paper.fit, X.assign(sex=np.datetime64("2024-01-01")), y)
     for pairs in ((X,), [(X, y), (X, y)]):
-        with pytest.raises(ValueError, match="eval_set must be one pair"):
-            model.fit(X, y, eval_set=pairs)
-    with pytest.raises(ValueError, match="Rescale the target"):
-        model.fit(X, y, eval_set=(X, y * 1e200))
+        assert_refused("eval_set must be one pair", model.fit, X, y, eval_set=pairs)
+    assert_refused("Rescale the target", model.fit, X, y, eval_set=(X, y * 1e200))
     with pytest.raises(NotFittedError):
         BGNRegressor().predict(X)
 
@@ -159,10 +149,8 @@ def test_dates_alone_and_names_twice_are_refused(frame):
     y = np.arange(30.0)
     dates = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=30)})
     for X in (frame(dates), frame(dates.assign(x=1.0))):
-        with pytest.raises(ValueError, match=r"Column 'day' holds dates"):
-            BGNRegressor.as_in_paper().fit(X, y)
-    with pytest.raises(ValueError, match=r"holds dates"):
-        BGNRegressor.as_in_paper().fit(dates.to_numpy(), y)
+        assert_refused(r"Column 'day' holds dates", BGNRegressor.as_in_paper().fit, X, y)
+    assert_refused(r"holds dates", BGNRegressor.as_in_paper().fit, dates.to_numpy(), y)
     with pytest.raises(ValueError, match=r"more than one column named 'a'"):
         BGNRegressor().fit(pd.DataFrame(np.ones((30, 2)), columns=["a", "a"]), y)
 
@@ -172,10 +160,8 @@ def test_predict_wants_the_same_columns(diabetes):
     model = BGNRegressor(**QUICK).fit(X, y)
     with pytest.raises(ValueError, match="expecting 10 features"):
         BGNRegressor(**QUICK).fit(X.to_numpy(), y).predict(X.to_numpy()[:, :9])
-    with pytest.raises(ValueError, match="bmi"):
-        model.predict(X.rename(columns={"bmi": "mass"}))
-    with pytest.raises(ValueError, match="infinity in column 'age'"):
-        model.predict(X.assign(age=np.inf))
+    assert_refused("bmi", model.predict, X.rename(columns={"bmi": "mass"}))
+    assert_refused("infinity in column 'age'", model.predict, X.assign(age=np.inf))
     with pytest.raises(ValueError, match="NaN or infinity in column 'age'"):
         BGNRegressor.as_in_paper(**QUICK).fit(X, y).predict(X.assign(age=np.nan))
 
@@ -226,8 +212,7 @@ def test_numbers_out_of_reach_are_named():
     with pytest.raises(ValueError, match=r"X has a value of 9e\+300 in column 0; beyond 1e\+300 sums overflow"):
         BGNRegressor().fit(X * 1e300, y)
     for factor in (1e160, 1e-160):
-        with pytest.raises(ValueError, match="Rescale the target"):
-            BGNRegressor().fit(X, y * factor)
+        assert_refused("Rescale the target", BGNRegressor().fit, X, y * factor)
 
 
 def number_and_noise():
@@ -354,8 +339,7 @@ def test_score_wherever_the_rows_are(rows_and_files):
         assert model.score(np.column_stack([X, y]), sample_weight=w, target=-1) == wanted
         assert model.score(folder / "X.npy", folder / "y.npy", path) == wanted
         assert model.score(folder / "all.npy", sample_weight=path, target=3) == wanted
-    with pytest.raises(ValueError, match="y must hold the targets, or target= name their column"):
-        model.score(folder / "X.npy")
+    assert_refused("y must hold the targets, or target= name their column", model.score, folder / "X.npy")
 
 
 @pytest.mark.parametrize("columns", [[0, 0], [1, 2, 1]])
@@ -368,8 +352,7 @@ def test_columns_are_named_once(rows_and_files, columns):
 def test_a_network_wants_rows_and_not_their_path(rows_and_files):
     X, y, folder = rows_and_files
     network = BGNRegressor(max_terms=2, random_state=0, cv=None).fit(X, y).network_
-    with pytest.raises(ValueError, match=r"got the path '.*X\.npy'\. Loop over bgn\.read_blocks of it"):
-        network.predict(folder / "X.npy")
+    assert_refused(r"got the path '.*X\.npy'\. Loop over bgn\.read_blocks of it", network.predict, folder / "X.npy")
 
 
 @pytest.mark.parametrize(
@@ -409,10 +392,8 @@ def test_a_frame_with_more_columns_is_scored_by_name(rows_and_files):
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
     model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(frame, target="y", columns=["c", "a"])
     assert model.score(frame, target="y") == model.score(frame[["c", "a"]], y)
-    with pytest.raises(ValueError, match="Negative values"):
-        model.score(frame, sample_weight=-np.ones(80), target="y")
-    with pytest.raises(ValueError, match="y holds dates"):
-        model.score(frame[["c", "a"]], pd.date_range("2020", periods=80))
+    assert_refused("Negative values", model.score, frame, sample_weight=-np.ones(80), target="y")
+    assert_refused("y holds dates", model.score, frame[["c", "a"]], pd.date_range("2020", periods=80))
 
 
 @pytest.mark.parametrize(
@@ -425,15 +406,13 @@ def test_a_frame_with_more_columns_is_scored_by_name(rows_and_files):
     ],
 )
 def test_threads_and_seeds_are_checked(parameters, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        BGNRegressor(**parameters).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    assert_refused(re.escape(message), BGNRegressor(**parameters).fit, [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
 
 
 def test_a_lazy_frame_is_to_be_collected():
     lazy = pl.LazyFrame({"a": [1.0, 2.0], "y": [0.0, 1.0]})
     for arguments in ({"target": "y"}, {"y": [0.0, 1.0]}):
-        with pytest.raises(ValueError, match=r"got a LazyFrame\. Call its collect\(\) first"):
-            BGNRegressor().fit(lazy, **arguments)
+        assert_refused(r"got a LazyFrame\. Call its collect\(\) first", BGNRegressor().fit, lazy, **arguments)
 
 
 def test_a_fit_that_fails_leaves_the_model_of_the_fit_before():
@@ -492,8 +471,7 @@ def test_what_is_no_number_is_named(column, target, weight, message):
 
 def test_masked_rows_are_missing_and_tables_of_arrow_are_read():
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
-    with pytest.raises(ValueError, match="X has 1 masked values"):
-        BGNRegressor.as_in_paper(**QUICK).fit(np.ma.masked_less(X, 1), y)
+    assert_refused("X has 1 masked values", BGNRegressor.as_in_paper(**QUICK).fit, np.ma.masked_less(X, 1), y)
     masked = np.ma.masked_less(X, 1)
     model = BGNRegressor(**QUICK).fit(masked, y)
     np.testing.assert_array_equal(model.predict(masked), model.predict(masked.filled(np.nan)))
@@ -580,7 +558,7 @@ def test_growth_settings_are_one_value(tmp_path):
     assert search.best_params_["growth"] in (None, growth)
     model.set_params(growth=growth).fit(X, y).save(tmp_path / "m.json")
     assert load(tmp_path / "m.json").growth == growth
-    with pytest.raises(ValueError, match="growth must be a bgn.GrowthSettings, or None for its defaults; got {'patience"):
+    with pytest.raises(ValueError, match=r"growth must be a bgn.GrowthSettings, or None for its defaults; got {"):
         BGNRegressor(growth={"patience": 3}).fit(X, y)
 
 

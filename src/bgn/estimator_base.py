@@ -286,14 +286,7 @@ class GrownEstimator(BaseEstimator):
         takes seconds to a minute for regression, up to eight minutes for classification;
         ``python -m benchmarks.accurate`` measures it.
 
-        Parameters
-        ----------
-        **changes
-            Parameters to set otherwise.
-
-        Returns
-        -------
-        estimator
+        `changes` are parameters to set otherwise.
 
         Examples
         --------

@@ -158,14 +158,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         up to three hidden layers of up to 1000 neurons, patience 100, numbers as they come out. Each layer is cut to
         the width that validates best before the next begins, which the text leaves open.
 
-        Parameters
-        ----------
-        **changes
-            Parameters to set otherwise.
-
-        Returns
-        -------
-        BGNRegressor
+        `changes` are parameters to set otherwise.
 
         Examples
         --------
@@ -292,17 +285,10 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         The model: its raw scores are log-odds, its predictions probabilities.
     intercept_ : ndarray, shape (1,) or (classes,)
         The constants, one per score.
-    term_coef_ : ndarray, shape (terms, 1) or (terms, classes)
-        The weights of ``network_.terms``. ``feature_importances_`` has one number per column.
-    n_conditions_ : int
-        The model's size.
-    history_ : History or EnsembleHistory
-        Every step, and the network at every size; losses are mean log losses.
     classes_ : ndarray
         The labels, in order.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only when the columns of X had names.
+    term_coef_, n_conditions_, history_, intervals_, n_features_in_, feature_names_in_
+        As for :class:`bgn.BGNRegressor`; losses are mean log losses.
 
     Examples
     --------

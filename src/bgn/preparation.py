@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
-from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
+from bgn.inputs.file_format import MISSING_VALUES, PLAIN_FORMAT, FileFormat, Numerals
 from bgn.model.schema import Category, Column, Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.require import require
@@ -147,20 +147,13 @@ class Preparation:
         require("pyarrow", extra="parquet")
         from bgn.inputs import training
 
-        form = self.later_format(sep, decimal, thousands, sheet, header)
+        form = self.later_format(FileFormat(sep, decimal, thousands, sheet, header=header))
         return training.apply(self, data, replace(form, date_format=self.date_format))
 
-    def later_format(
-        self,
-        sep: str | None = None,
-        decimal: str | Mapping[str, str] | None = None,
-        thousands: str | Mapping[str, str] | None = None,
-        sheet: str | None = None,
-        header: bool | None = None,
-    ) -> FileFormat:
-        """Return how a later file is written: as at fit, but for what is told."""
-        header = False if header is None and not self.header else header
-        return FileFormat(sep, decimal, thousands, sheet, missing_values=self.missing_values, header=header)
+    def later_format(self, form: FileFormat = PLAIN_FORMAT) -> FileFormat:
+        """Return how a later file is written: as at fit, but for what `form` says."""
+        header = False if form.header is None and not self.header else form.header
+        return replace(form, missing_values=self.missing_values, header=header)
 
 
 @dataclass(frozen=True, eq=False)

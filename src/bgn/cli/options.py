@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from bgn import datasets, persist
 from bgn.cli.terminal import note
 from bgn.inputs.errors import InputError, listed
-from bgn.inputs.file_format import MISSING_VALUES
+from bgn.inputs.file_format import MISSING_VALUES, FileFormat
 from bgn.inputs.files import OpenedData
 from bgn.model.network import Network
 from bgn.model.schema import category_name
@@ -104,7 +104,7 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         thousands: str | dict[str, str] | None, sheet: str | None, header: bool | None, **options: Any,
     ) -> None:  # fmt: skip
         file = read_model(model, size)
-        form = preparation_of(file).later_format(sep, decimal, thousands, sheet, header)
+        form = preparation_of(file).later_format(FileFormat(sep, decimal, thousands, sheet, header=header))
         command(file=file, data=DataFile(data, form, note), **options)
 
     return size_option(file_options(run))
