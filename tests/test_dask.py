@@ -497,7 +497,7 @@ def test_a_pass_that_takes_too_long(two):
     dX, dy = arrays(X, y, edges=(0, 50, 100))
 
     def slow(part):
-        time.sleep(10)
+        time.sleep(4)
         return part
 
     with (

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,9 +33,6 @@ from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.require import require
 
-# -- What the estimators for Dask collections share: rows that live on the workers of a cluster while a network
-# grows.
-
 
 class OnClusterEstimator(GrownEstimator):
     """An estimator whose rows live on a Dask cluster; `_local` is what it is without."""
@@ -43,6 +40,7 @@ class OnClusterEstimator(GrownEstimator):
     client: Any
     predict: Any
     _local: ClassVar[type[GrownEstimator]]
+    _agreement: Any
 
     @property
     def client_(self) -> Any:
@@ -113,7 +111,8 @@ class OnClusterEstimator(GrownEstimator):
 
     def _lazily(self, method: str, X: Any, like: NDArray[Any]) -> Any:
         """What a method of the plain estimator says of every partition, lazily; `like` is such a reply, of no rows."""
-        X, reduced = self._checked(X), self._reduced()
+        X, reduced = self._checked(X), take_over(self._local(), self)
+        del reduced.history_  # what predicts, and no more, travels with every task
         if hasattr(X, "columns"):
             pandas, index = require("pandas", extra="dask"), X._meta.index[:0]
             meta = pandas.Series(like, index=index) if like.ndim == 1 else pandas.DataFrame(like, index=index)
@@ -123,15 +122,32 @@ class OnClusterEstimator(GrownEstimator):
         chunks = X.chunks[0], (like.shape[1],)
         return X.map_blocks(_applied, reduced, method, like, dtype=like.dtype, chunks=chunks, meta=like)
 
-    def _gathered(self, X: Any, y: Any, sample_weight: Any, target: Any) -> tuple[Any, Any, Any]:
-        """Targets, predictions and weights of the rows of a collection, here."""
-        given = RowArguments(X, y, sample_weight, target, None if target is None else names_of(self)).in_memory()
-        gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Any = None) -> float:
+        """Return what the plain estimator's `score` returns: R^2, or the share of rows whose class is predicted.
+
+        Targets, predictions and weights, a few numbers per row, are gathered here.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+        y : dask array or series, shape (rows,)
+            To be left out with `target`.
+        sample_weight : dask array or series, shape (rows,), optional
+        target : str, optional
+            The column of a dataframe X that holds the targets, instead of `y`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        model = as_it_is(self)
+        given = RowArguments(X, y, sample_weight, target, None if target is None else names_of(model)).in_memory()
+        gather = partial(require("dask", extra="dask").compute, scheduler=model.client)
         # One after the other: arrays and frames in one go Dask warns of.
-        known, predicted, weight = (
-            gather(collection)[0] for collection in (given.y, self.predict(given.X), given.weight)
-        )
-        return known, np.asarray(predicted), weight
+        rows = given.y, model.predict(given.X), given.weight
+        known, predicted, weight = (gather(collection)[0] for collection in rows)
+        return float(model._agreement(known, np.asarray(predicted), weight))
 
     def shap_values(self, X: Any, background: Any, **options: Any) -> Any:
         """Return the SHAP values of every row against a background, lazily; see :func:`bgn.shap_values`.
@@ -198,12 +214,6 @@ class OnClusterEstimator(GrownEstimator):
         validate_data(self, like, reset=reset, skip_check_array=True)
         return X
 
-    def _reduced(self) -> Any:
-        """What predicts, and no more: it travels with every task."""
-        model = take_over(self._local(), self)
-        del model.history_
-        return model
-
     # -- the client stays here -----------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
@@ -219,10 +229,10 @@ class OnClusterEstimator(GrownEstimator):
 
 def _check_surveys(surveys: Sequence[Survey], least: int) -> None:
     """Refuse too few rows, and targets whose squares no float64 can hold."""
-    rows = sum(survey.n_rows for survey in surveys)
-    check_row_count(rows, least)
-    if rows:
-        check_representable([], min(survey.low for survey in surveys), max(survey.high for survey in surveys), None)
+    survey = reduce(Survey.merged, surveys)
+    check_row_count(survey.n_rows, least)
+    if survey.n_rows:
+        check_representable([], survey.low, survey.high, None)
 
 
 def _applied(part: Any, model: Any, method: str, like: NDArray[Any]) -> Any:
@@ -312,27 +322,7 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         check_is_fitted(self)
         return as_it_is(self)._lazily("predict", X, np.empty(0))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Any = None) -> float:
-        """Return the share of the target's variance that the predictions explain, R^2.
-
-        Targets, predictions and weights, a few numbers per row, are gathered here.
-
-        Parameters
-        ----------
-        X : dask array or dataframe, shape (rows, columns)
-        y : dask array or series, shape (rows,)
-            To be left out with `target`.
-        sample_weight : dask array or series, shape (rows,), optional
-        target : str, optional
-            The column of a dataframe X that holds the targets, instead of `y`.
-
-        Returns
-        -------
-        float
-            1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
-        """
-        check_is_fitted(self)
-        return r2(*as_it_is(self)._gathered(X, y, sample_weight, target))
+    _agreement = staticmethod(r2)
 
     def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
         """Ask the workers which values the targets have."""
@@ -427,27 +417,9 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         shape = (0,) if len(model.classes_) == 2 else (0, len(model.classes_))
         return model._lazily("decision_function", X, np.empty(shape))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Any = None) -> float:
-        """Return the share of rows whose class is predicted.
-
-        Parameters
-        ----------
-        X : dask array or dataframe, shape (rows, columns)
-        y : dask array or series, shape (rows,)
-            To be left out with `target`.
-        sample_weight : dask array or series, shape (rows,), optional
-        target : str, optional
-            The column of a dataframe X that holds the labels, instead of `y`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        model = as_it_is(self)
-        known, predicted, weight = model._gathered(X, y, sample_weight, target)
-        classes = Classes(tuple(model.classes_.tolist()))
-        return float(accuracy_score(classes.codes(known), classes.codes(predicted), sample_weight=weight))
+    def _agreement(self, known: Any, predicted: Any, weight: Any) -> float:
+        classes = Classes(tuple(self.classes_.tolist()))
+        return accuracy_score(classes.codes(known), classes.codes(predicted), sample_weight=weight)
 
     def _with_classes(
         self, given: RowArguments, held_out: RowArguments | None

@@ -35,12 +35,12 @@ def tasks():
 @pytest.fixture(scope="module")
 def frame():
     chance = np.random.default_rng(0)
-    words = chance.choice(["Nice", "Lille", "", None], ROWS)
+    cities = chance.choice(["Nice", "Lille", "", None], ROWS)
     return pd.DataFrame(
         {
             "age": np.where(chance.random(ROWS) < 0.2, np.nan, chance.normal(size=ROWS)),
-            "city": words,
-            "kind": pd.Categorical(words, categories=["Nice", "Lille", "", "Rome"]),
+            "city": cities,
+            "kind": pd.Categorical(cities, categories=["Nice", "Lille", "", "Rome"]),
             "size": pd.Categorical(chance.choice(list("SML"), ROWS), categories=["S", "M", "L", "XL"], ordered=True),
             "floor": chance.integers(0, 5, ROWS),
             "owned": chance.choice([True, False], ROWS),
@@ -55,36 +55,36 @@ def matrix(tasks, X, y, schema):
     return np.concatenate([part.columns for part in tasks.results("rows", source._partitions)], axis=1).T
 
 
-@pytest.mark.parametrize("told", ["from_dtype", ["floor"]])
+@pytest.mark.parametrize("reported", ["from_dtype", ["floor"]])
 @pytest.mark.parametrize("unknown", [False, True])
-def test_partitions_give_what_the_frame_gives(tasks, frame, told, unknown):
+def test_partitions_give_what_the_frame_gives(tasks, frame, reported, unknown):
     collection = dd.from_pandas(frame, npartitions=4)
     if unknown:
         collection["kind"] = collection["kind"].cat.as_unknown()
     y = dd.from_pandas(pd.Series(np.arange(float(ROWS)), name="price"), npartitions=4)
-    schema = schema_on_cluster(tasks, collection, told, target="price")
-    assert schema == schema_of(frame, told, target="price")
+    schema = schema_on_cluster(tasks, collection, reported, target="price")
+    assert schema == schema_of(frame, reported, target="price")
     assert np.array_equal(matrix(tasks, collection, y, schema), schema.encode(frame, missing=True), equal_nan=True)
 
 
-def test_arrays_may_have_gaps(tasks):
+def test_arrays_may_have_missing_values(tasks):
     rows = np.array([[1.0, np.nan], [2.0, 7.0], [np.nan, 7.0]], np.float32)
     X, y = da.from_array(rows, chunks=(2, 2)), da.from_array(np.arange(3.0), chunks=2)
     schema = schema_on_cluster(tasks, X)
     assert schema == Schema.of_numbers(2)
-    found = matrix(tasks, X, y, schema)
-    assert found.dtype == np.float32
-    assert np.array_equal(found, rows, equal_nan=True)
+    result = matrix(tasks, X, y, schema)
+    assert result.dtype == np.float32
+    assert np.array_equal(result, rows, equal_nan=True)
     assert schema_on_cluster(tasks, X, [1]).columns[1].categories == (7.0,)
 
 
 def test_what_stays_refused(tasks, frame):
     y = dd.from_pandas(pd.Series(np.arange(float(ROWS))), npartitions=2)
-    words = dd.from_pandas(frame[["city"]], npartitions=2)
+    cities = dd.from_pandas(frame[["city"]], npartitions=2)
     with pytest.raises(ValueError, match=r"column 'city' holds words .*, which categorical_features=None refuses"):
-        schema_on_cluster(tasks, words, None)
+        schema_on_cluster(tasks, cities, None)
     with pytest.raises(ValueError, match=r"Partition \d: X cannot be read as at fit: column 'city' holds words"):
-        matrix(tasks, words, y, Schema.of_numbers(1, ["city"]))
+        matrix(tasks, cities, y, Schema.of_numbers(1, ["city"]))
     endless = dd.from_pandas(frame[["age"]].assign(age=np.inf), npartitions=2)
     with pytest.raises(ValueError, match=r"Partition \d: X has infinity in column 'age'"):
         matrix(tasks, endless, y, schema_of(frame[["age"]]))

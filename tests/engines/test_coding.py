@@ -49,7 +49,7 @@ def test_no_subset_gains_more_than_the_one_chosen(data, categories, weighted):
         codes[None].astype(np.int32), starts, count, values * weight, int(weight.sum()), int((values * weight).sum()),
         0.0, chosen, gains,
     )  # fmt: skip
-    subsets = (np.array(each)[codes] for each in product([False, True], repeat=categories))
+    subsets = (np.array(one)[codes] for one in product([False, True], repeat=categories))
     best = max(gain(yes, values.astype(float), weight) for yes in subsets)
     assert gains[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
     if gains[0] > 0:
@@ -58,7 +58,7 @@ def test_no_subset_gains_more_than_the_one_chosen(data, categories, weighted):
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_no_cut_with_gaps_on_either_side_gains_more(data):
+def test_no_cut_with_missing_values_on_either_side_gains_more(data):
     rows = data.draw(st.integers(3, 25))
     cells = st.one_of(st.just(np.nan), st.integers(-3, 3).map(float), st.floats(-1e3, 1e3))
     x = np.array(data.draw(st.lists(cells, min_size=rows, max_size=rows)))
@@ -69,18 +69,18 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
     engine = MemoryEngine(Part(columns, loss.targets.steps(y), None, loss), loss)
     lines = SingleLines(bins_of(engine, coding), coding, engine, NO_CONSTRAINTS).lines
     cuts = [cut for cut in engine.cuts([CutRequest(EMPTY, line) for line in lines]) if cut is not None]
-    found = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
+    result = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
     tried = [missing]
     for threshold in np.unique(x[~missing]):
         with np.errstate(invalid="ignore"):
             tried += [x >= threshold, (x >= threshold) | missing]
-    assert found == pytest.approx(max(gain(yes, y, np.ones(rows)) for yes in tried), rel=1e-6, abs=1e-9)
+    assert result == pytest.approx(max(gain(yes, y, np.ones(rows)) for yes in tried), rel=1e-6, abs=1e-9)
     for cut in cuts:  # the same rows answer yes in the table's words
-        told = coding.rule(cut.rule, engine.seen())
+        reported = coding.rule(cut.rule, engine.seen())
         z = np.empty(rows)
         line = line_of(columns, cut.rule.projection)
         z = (line[0][line[1]] * line[2][:, None]).sum(axis=0)
-        assert (told.holds(x[:, None]) == (z >= cut.rule.threshold)).all()
+        assert (reported.holds(x[:, None]) == (z >= cut.rule.threshold)).all()
 
 
 CODING = Coding(
@@ -90,7 +90,7 @@ ENGINES_COLUMNS = 6  # the marks of columns 0 and 2 come last
 
 
 @st.composite
-def questions(draw):
+def rules(draw):
     columns = sorted(draw(st.lists(st.integers(0, ENGINES_COLUMNS - 1), min_size=1, max_size=2, unique=True)))
     coefficients = []
     for j in columns:
@@ -101,9 +101,9 @@ def questions(draw):
     return Oblique(Projection(tuple(columns), tuple(coefficients)), draw(st.sampled_from([0.25, 0.75, 1.25, 2.75])))
 
 
-@given(questions(), st.integers(0, 2**32 - 1))
+@given(rules(), st.integers(0, 2**32 - 1))
 @settings(max_examples=200, deadline=None)
-def test_a_question_in_the_table_s_words_is_answered_alike(asked, seed):
+def test_a_rule_of_the_table_is_answered_alike(requested, seed):
     rng = np.random.default_rng(seed)
     raw = np.stack([
         rng.choice([-1.0, 0.0, 0.5, 2.0, np.nan], 60), rng.choice([0.0, 1.0, 2.0, np.nan], 60),
@@ -113,11 +113,15 @@ def test_a_question_in_the_table_s_words_is_answered_alike(asked, seed):
     assert np.isfinite(columns).all()
     assert len(columns) == ENGINES_COLUMNS
     seen = [(float(column.min()), float(column.max()), True) for column in columns]
-    line = line_of(columns, asked.projection)
-    answers = (line[0][line[1]] * line[2][:, None]).sum(axis=0) >= asked.threshold
-    if len(asked.projection.columns) == 1 and asked.projection.columns[0] >= 4 and asked.threshold > 1:
+    line = line_of(columns, requested.projection)
+    answers = (line[0][line[1]] * line[2][:, None]).sum(axis=0) >= requested.threshold
+    if len(requested.projection.columns) == 1 and requested.projection.columns[0] >= 4 and requested.threshold > 1:
         return  # asks for nothing
-    told = CODING.rule(asked, seen)
-    if len(told.projection.columns) == 1 and len(asked.projection.columns) == 2 and answers.all() | ~answers.any():
+    reported = CODING.rule(requested, seen)
+    if (
+        len(reported.projection.columns) == 1
+        and len(requested.projection.columns) == 2
+        and answers.all() | ~answers.any()
+    ):
         return  # no cut
-    assert (told.holds(raw.T) == answers).all()
+    assert (reported.holds(raw.T) == answers).all()

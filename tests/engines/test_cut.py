@@ -25,9 +25,9 @@ def assert_best_cut(engine, direction, weight=None):
     if best is None:
         assert cut is None
         return
-    gain, n, s, below, above = best
+    gain, n, s, below, upper = best
     assert (cut.gain, cut.silent, cut.silent_sum) == (gain, n, s)
-    assert below < cut.rule.threshold <= above
+    assert below < cut.rule.threshold <= upper
     assert cut.fired == engine.total - n
 
 
@@ -75,15 +75,15 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
-    question = [CutRequest(EMPTY, Projection((0, 1), (1.0, -1.7))), CutRequest(EMPTY, Projection((2,), (1.0,)))]
+    requests = [CutRequest(EMPTY, Projection((0, 1), (1.0, -1.7))), CutRequest(EMPTY, Projection((2,), (1.0,)))]
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
-    neuron = Oblique(Projection((0, 2), (1.0, 0.3)), 0.1)
+    rule = Oblique(Projection((0, 2), (1.0, 0.3)), 0.1)
     answers = []
     for threads in (1, 2, 7, 23):
         engine = engine_of(X, y, threads=threads)
-        cuts = list(engine.cuts(question))
-        put = engine.put(0, neuron)
+        cuts = list(engine.cuts(requests))
+        put = engine.put(0, rule)
         squared = engine.settle(Output(np.array([12345], np.int64), -77))
         answers.append(
             (
@@ -97,14 +97,14 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
 
 @given(tables(), st.floats(-4, 4), st.floats(0.1, 4))
 @settings(max_examples=100, deadline=None)
-def test_a_window_bounds_the_cut(table, low, width):
+def test_a_window_bounds_the_cut(table, low, size):
     X, y, _ = table
     engine = engine_of(X, y)
-    free, kept = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
+    free, kept = engine.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + size))])
     if kept is not None:
         # The rows next to the cut are neighbours of the window, and nothing inside it does better.
         assert kept.gain <= free.gain
-        inside = np.unique(X[(X[:, 0] > low + 0.01) & (X[:, 0] < low + width), 0])
+        inside = np.unique(X[(X[:, 0] > low + 0.01) & (X[:, 0] < low + size), 0])
         for threshold in inside[1:]:  # cuts between two projections of the window
             fires = X[:, 0] >= threshold
             if 0 < fires.sum() < len(y):
@@ -120,13 +120,13 @@ def test_rows_outside_a_window_are_added_up_alike(rows, size, start, ties, seed)
     columns[:, : rows // 9] *= 1e200
     line = columns, np.array([1, 0]), np.array([1.0, -0.4])
     leftover = rng.integers(-(2**40), 2**40, rows), rng.integers(0, 256, rows).astype(np.uint8), 3, 5, -7
-    found = []
+    result = []
     for bounded in (False, True):
         cells, sums = np.zeros(rows, np.uint16), kernels.empty_cells(size)
         span, place = (min(start, rows), rows), (-0.5, size * 1.0, bounded)
         kernels.fill_cells(line, leftover, np.empty(0, np.int64), place, span, cells, sums)
-        found.append((cells, *sums))
-    (cells, count, sums, extent), (cells_too, count_too, sums_too, extent_too) = found
+        result.append((cells, *sums))
+    (cells, count, sums, extent), (cells_too, count_too, sums_too, extent_too) = result
     for one, other in (
         (cells, cells_too), (count, count_too), (sums[:, 0], sums_too[:, 0]), (sums[1:-1], sums_too[1:-1]),
         (extent[1:-1], extent_too[1:-1]), (extent[0, 1], extent_too[0, 1]), (extent[-1, 0], extent_too[-1, 0]),
@@ -136,12 +136,12 @@ def test_rows_outside_a_window_are_added_up_alike(rows, size, start, ties, seed)
 
 @given(st.integers(1, 5000), st.integers(1, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
-def test_rows_where_two_neurons_fire_are_counted(rows, width, start, left, seed):
-    codes = np.random.default_rng(seed).integers(0, 256, (-(-width // 8), rows)).astype(np.uint8)
-    start, stop, slot = min(start, rows), max(rows - left, min(start, rows)), seed % width
-    counts = np.ones(width, np.int64)
-    both_fire(codes, codes[slot >> 3], slot & 7, width, start, stop, counts)
-    answers = np.unpackbits(codes, axis=0, bitorder="little")[:width, start:stop].astype(int)
+def test_rows_where_two_rules_fire_are_counted(rows, size, start, left, seed):
+    codes = np.random.default_rng(seed).integers(0, 256, (-(-size // 8), rows)).astype(np.uint8)
+    start, stop, slot = min(start, rows), max(rows - left, min(start, rows)), seed % size
+    counts = np.ones(size, np.int64)
+    both_fire(codes, codes[slot >> 3], slot & 7, size, start, stop, counts)
+    answers = np.unpackbits(codes, axis=0, bitorder="little")[:size, start:stop].astype(int)
     assert counts.tolist() == (1 + (answers * answers[slot]).sum(axis=1)).tolist()
 
 
@@ -169,48 +169,52 @@ def test_grid_is_fine_and_safe(y):
         np.testing.assert_allclose(back, y / half, atol=2.0**-35)
 
 
-def layer(rows, width, weighted, rng):
+def layer(rows, size, weighted, rng):
     """Rows of few values, and the answers of neurons that part them."""
     X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
     engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
-    neurons = [Oblique(Projection((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
-    for slot, neuron in enumerate(neurons):
-        engine.put(slot, neuron)
-    return engine, neurons, weight
+    rules = [Oblique(Projection((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (size, 2)) + 0.5]
+    for slot, rule in enumerate(rules):
+        engine.put(slot, rule)
+    return engine, rules, weight
 
 
 @given(st.integers(1, 60), st.integers(0, 20), st.integers(1, 3), st.booleans(), st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
-def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, seed):
+def test_regions_are_the_rows_that_answer_alike(rows, size, threads, weighted, seed):
     rng = np.random.default_rng(seed)
-    engine, neurons, weight = layer(rows, width, weighted, rng)
+    engine, rules, weight = layer(rows, size, weighted, rng)
     with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
-        for module, name in [(shared_rows, "_ROWS_FOR_SHARING"), (shared_rows, "_ROWS_FOR_THREADS"), (parts, "_CAPACITY")]:
+        for module, name in [
+            (shared_rows, "_ROWS_FOR_SHARING"),
+            (shared_rows, "_ROWS_FOR_THREADS"),
+            (parts, "_CAPACITY"),
+        ]:
             patch.setattr(module, name, 1)
         part = Part(engine.part.columns, engine.part.target, weight, engine.loss, threads)
-        for slot, neuron in enumerate(neurons):
-            part.put(slot, neuron)
-        found = [part.regions(width), part.regions(width), engine.part.regions(width)]
+        for slot, rule in enumerate(rules):
+            part.put(slot, rule)
+        result = [part.regions(size), part.regions(size), engine.part.regions(size)]
     heavy = np.ones(rows, int) if weight is None else weight
-    _, alike = np.unique(part.answers(neurons), axis=1, return_inverse=True)
+    _, alike = np.unique(part.answers(rules), axis=1, return_inverse=True)
     expected = [np.bincount(alike, heavy), np.bincount(alike, heavy * part.target)]
-    for keys, sums in found:
+    for keys, sums in result:
         assert len(np.unique(keys)) == len(keys)
         assert sorted(sums.tolist()) == sorted(np.transpose(expected).astype(int).tolist())
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.booleans(), st.integers(0, 2**32 - 1))
 @settings(max_examples=50, deadline=None)
-def test_correlations_are_residuals_of_the_rows_that_fire(rows, width, weighted, seed):
+def test_correlations_are_residuals_of_the_rows_that_fire(rows, size, weighted, seed):
     rng = np.random.default_rng(seed)
-    engine, neurons, weight = layer(rows, width, weighted, rng)
+    engine, rules, weight = layer(rows, size, weighted, rng)
     heavy = np.ones(rows, int) if weight is None else weight
     for _ in range(2):
-        output = Output(rng.integers(-99, 99, width), int(rng.integers(-99, 99)))
+        output = Output(rng.integers(-99, 99, size), int(rng.integers(-99, 99)))
         engine.settle(output)
-        answers = engine.part.answers(neurons).astype(int)
+        answers = engine.part.answers(rules).astype(int)
         residual = engine.part.target - output.base - output.weights @ answers
-        for slot in rng.integers(0, width, 5).tolist():
+        for slot in rng.integers(0, size, 5).tolist():
             assert engine.correlation(slot) == (heavy * residual)[answers[slot] > 0].sum()
-        neurons[0] = Oblique(Projection((0,), (1.0,)), 1.5)
-        engine.put(0, neurons[0])
+        rules[0] = Oblique(Projection((0,), (1.0,)), 1.5)
+        engine.put(0, rules[0])

@@ -100,8 +100,8 @@ def test_parquet_brings_names(frame, tmp_path):
     np.testing.assert_array_equal(model.predict(tmp_path / "rows"), expected.predict(frame[NAMES]))
     few = BGNRegressor(**QUICK).fit(tmp_path / "rows", target="price", columns=["c", "a"])
     assert few.network_ == BGNRegressor(**QUICK).fit(frame[["c", "a"]], frame["price"]).network_
-    beside = BGNRegressor(**QUICK).fit(tmp_path / "rows", frame["price"], columns=NAMES)
-    assert beside.network_ == BGNRegressor(**QUICK).fit(frame[NAMES], frame["price"]).network_
+    other = BGNRegressor(**QUICK).fit(tmp_path / "rows", frame["price"], columns=NAMES)
+    assert other.network_ == BGNRegressor(**QUICK).fit(frame[NAMES], frame["price"]).network_
 
 
 def test_whole_numbers_booleans_decimals_and_singles(table, tmp_path):
@@ -280,7 +280,7 @@ def test_bad_rows_are_named(given, message, frame, tmp_path):
         model.fit(**given)
 
 
-def test_marks_beside_the_rows_are_passed_over(table, tmp_path):
+def test_marks_among_the_rows_are_passed_over(table, tmp_path):
     X, y = table
     expected = BGNRegressor(**QUICK).fit(X, y).network_
     folder = tmp_path / "rows"
@@ -341,15 +341,18 @@ def test_scratch_files_are_gone_whatever_happens(table, tmp_path, scratch):
         assert not [*scratch.iterdir()]
 
 
-def test_a_full_disk_is_told(scratch, monkeypatch, table, tmp_path):
+def test_a_full_disk_is_named(scratch, monkeypatch, table, tmp_path):
     with (
-        Scratch() as room,
+        Scratch() as scratch_folder,
         pytest.raises(OSError, match=r"not enough room in .*scratch: 1,000,\S+ bytes are needed and"),
     ):
-        room.reserve(10**18)
+        scratch_folder.reserve(10**18)
     if os.path.exists("/dev/full"):
-        with Scratch() as room, pytest.raises(OSError, match=r"it is full. Name another folder with BGN_SCRATCH"):
-            room.write(np.zeros(10**6), "/dev/full")
+        with (
+            Scratch() as scratch_folder,
+            pytest.raises(OSError, match=r"it is full. Name another folder with BGN_SCRATCH"),
+        ):
+            scratch_folder.write(np.zeros(10**6), "/dev/full")
 
 
 @pytest.mark.parametrize("bad", ["gone", "file", "locked", "/sys"])
@@ -424,8 +427,8 @@ def test_what_only_looks_like_scratch_stays(table, tmp_path, scratch):
     BGNRegressor(**QUICK).fit(*table)
     assert {*scratch.iterdir()} == there
     assert (tmp_path / "mine" / "rows").exists()
-    for each in there:
-        each.rmdir() if each.name == "bgn-old" else each.unlink()
+    for one in there:
+        one.rmdir() if one.name == "bgn-old" else one.unlink()
 
 
 def test_a_folder_that_was_taken_for_abandoned_is_made_again(scratch, monkeypatch):
@@ -440,10 +443,10 @@ def test_a_folder_that_was_taken_for_abandoned_is_made_again(scratch, monkeypatc
 
     taken = []
     monkeypatch.setattr(tempfile, "mkstemp", too_late)
-    with Scratch() as room:
-        assert room.folder.exists()
-        assert not room.folder.samefile(scratch)
-        assert f"{room.folder}.lock" not in taken
+    with Scratch() as scratch_folder:
+        assert scratch_folder.folder.exists()
+        assert not scratch_folder.folder.samefile(scratch)
+        assert f"{scratch_folder.folder}.lock" not in taken
 
 
 _MEMORY = """
@@ -488,7 +491,7 @@ def test_400_megabytes_within_150(tmp_path):
     assert len(predicted) == size // 88
 
 
-def test_a_damaged_file_is_named_and_a_home_folder_found(tmp_path, monkeypatch):
+def test_a_damaged_file_is_named_and_a_home_folder_read(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "y"])
     frame.to_parquet(tmp_path / "rows.parquet")

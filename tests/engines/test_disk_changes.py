@@ -71,7 +71,7 @@ def replace(path: Path) -> None:
 
 
 CHANGES = [cut, empty, lengthen, rewrite, replace, os.unlink]
-TOLD = "changed while it was read"
+REPORTED = "changed while it was read"
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -83,14 +83,14 @@ def test_a_file_that_changes_is_named(write: Callable[..., Path], change: Callab
         for _ in range(read):
             next(blocks)
         change(path)
-        with pytest.raises(OSError, match=f"{path.name} {TOLD}: .* Start again"):
+        with pytest.raises(OSError, match=f"{path.name} {REPORTED}: .* Start again"):
             list(blocks)
         write(tmp_path / "rows")
 
 
 def test_a_folder_that_changes_is_named(tmp_path):
     folder = tmp_path / "rows"
-    for change, told in (
+    for change, reported in (
         (lambda: parquet(folder / "5"), "gained the file '5.parquet'"),
         (lambda: os.unlink(folder / "1.parquet"), "lost the file '1.parquet'|1.parquet changed .* no longer be found"),
         (lambda: cut(folder / "0.parquet"), "0.parquet changed while it was read"),
@@ -101,7 +101,7 @@ def test_a_folder_that_changes_is_named(tmp_path):
         blocks = read_blocks(folder)
         next(blocks)
         change()
-        with pytest.raises(OSError, match=told):
+        with pytest.raises(OSError, match=reported):
             list(blocks)
         for file in folder.iterdir():
             file.unlink()
@@ -120,7 +120,7 @@ class Meddling(np.ndarray):
 
 
 @pytest.mark.parametrize("write", [c_order, parquet])
-def test_nothing_is_learnt_or_told_of_a_file_that_changes(write, tmp_path, monkeypatch):
+def test_nothing_is_fitted_or_predicted_from_a_file_that_changes(write, tmp_path, monkeypatch):
     path = write(tmp_path / "rows")
     y = ROWS[:, 0].copy().view(Meddling)
     y.change = lambda: None
@@ -128,7 +128,7 @@ def test_nothing_is_learnt_or_told_of_a_file_that_changes(write, tmp_path, monke
     before = model.network_
     y.change = lambda: cut(path)
     for use in (model.fit, model.score):
-        with pytest.raises(OSError, match=TOLD):
+        with pytest.raises(OSError, match=REPORTED):
             use(path, y)
         write(tmp_path / "rows")
     assert model.network_ is before
@@ -139,18 +139,18 @@ def test_nothing_is_learnt_or_told_of_a_file_that_changes(write, tmp_path, monke
         return predict(self, rows, scores)
 
     monkeypatch.setattr(Network, "predict_encoded", meddling)
-    with pytest.raises(OSError, match=TOLD):
+    with pytest.raises(OSError, match=REPORTED):
         model.predict(path)
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight"])
 def test_targets_and_weights_in_files_are_watched(name, tmp_path):
-    beside = c_order(tmp_path / name, np.ones(90))
-    table = tables.FileTable(c_order(tmp_path / "X"), **{"target" if name == "y" else "weight": beside})
+    other = c_order(tmp_path / name, np.ones(90))
+    table = tables.FileTable(c_order(tmp_path / "X"), **{"target" if name == "y" else "weight": other})
     pieces = table.pieces(8 * 3 * 20)
     next(pieces)
-    cut(beside)
-    with pytest.raises(OSError, match=f"{name}.npy {TOLD}"):
+    cut(other)
+    with pytest.raises(OSError, match=f"{name}.npy {REPORTED}"):
         list(pieces)
 
 
@@ -158,7 +158,7 @@ def test_the_shell_watches_between_passes(tmp_path):
     path = parquet(tmp_path / "rows")
     rows = Streamed(TrainingRequest(DataFile(str(path)).open(), Choices("a", missing="drop"), 0.2, 0))
     rewrite(path)
-    with pytest.raises(OSError, match=TOLD):
+    with pytest.raises(OSError, match=REPORTED):
         next(rows.pieces(1000))
 
 
@@ -192,8 +192,8 @@ def test_a_memory_map_cut_short_is_no_crash(tmp_path):
         [sys.executable, "-c", MAPS, tmp_path / "rows.npy"], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    told = done.stdout.splitlines()
-    assert len(told) == 7
+    reported = done.stdout.splitlines()
+    assert len(reported) == 7
     assert all(
-        "rows.npy changed while it was read: of the 480,128 bytes in use it now has 1,000" in line for line in told
+        "rows.npy changed while it was read: of the 480,128 bytes in use it now has 1,000" in line for line in reported
     )

@@ -18,12 +18,12 @@ ROWS = 100
 @pytest.fixture
 def frame():
     chance = np.random.default_rng(0)
-    words = chance.choice(["Nice", "Lille", "", "é", None], ROWS)
+    cities = chance.choice(["Nice", "Lille", "", "é", None], ROWS)
     return pd.DataFrame(
         {
             "age": np.where(chance.random(ROWS) < 0.2, np.nan, chance.normal(size=ROWS)),
-            "city": words,
-            "kind": pd.Categorical(words, categories=["é", "Nice", "Lille", "", "Rome"]),
+            "city": cities,
+            "kind": pd.Categorical(cities, categories=["é", "Nice", "Lille", "", "Rome"]),
             "size": pd.Categorical(chance.choice(list("SML"), ROWS), categories=["S", "M", "L", "XL"], ordered=True),
             "floor": pd.Categorical(chance.integers(0, 5, ROWS)),
             "owned": pd.array(chance.choice([True, False, None], ROWS), "boolean"),
@@ -72,11 +72,11 @@ def test_a_folder_and_a_known_schema(frame, tmp_path):
         FileTable(tmp_path / "less.pq", schema=schema, missing=True)
 
 
-def test_numbers_told_to_be_categories(frame, tmp_path):
+def test_numbers_declared_as_categories(frame, tmp_path):
     frame[["age", "rooms"]].to_parquet(tmp_path / "x.parquet", row_group_size=9)
     np.save(tmp_path / "x.npy", schema_of(frame[["age", "rooms"]]).encode(frame, missing=True))
-    for name, told in (("x.parquet", ["rooms"]), ("x.npy", [1]), ("x.npy", [False, True])):
-        table = FileTable(tmp_path / name, categorical_features=told, missing=True)
+    for name, reported in (("x.parquet", ["rooms"]), ("x.npy", [1]), ("x.npy", [False, True])):
+        table = FileTable(tmp_path / name, categorical_features=reported, missing=True)
         assert [column.categories for column in table.schema.columns] == [None, (1.0, 2.0)]
         expected = schema_of(frame[["age", "rooms"]], [1]).encode(frame, missing=True)
         assert np.array_equal(matrix(table), expected, equal_nan=True)
@@ -114,7 +114,7 @@ def test_single_precision_stays(tmp_path):
         assert np.array_equal(matrix(table), rows, equal_nan=True)
 
 
-def test_ids_are_no_words_to_learn_from_on_disk_either(tmp_path):
+def test_ids_are_no_categories_on_disk_either(tmp_path):
     x = np.random.default_rng(0).normal(size=200)
     frame = pd.DataFrame({"id": [f"c{k}" for k in range(200)], "x": x, "y": 3.0 * (x > 0.0)})
     frame.to_parquet(tmp_path / "ids.parquet", row_group_size=60)

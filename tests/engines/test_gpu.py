@@ -54,13 +54,13 @@ windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(
 @settings(max_examples=150)
 def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
-    questions = [CutRequest(EMPTY, direction, window), CutRequest(Output(EMPTY.weights, 77), direction)]
+    requests = [CutRequest(EMPTY, direction, window), CutRequest(Output(EMPTY.weights, 77), direction)]
     memory, *devices = tensor_engines(X, y, weight)
-    expected = list(memory.cuts(questions))
+    expected = list(memory.cuts(requests))
     for least, device in product((1, len(y) + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(on_device_engine, "ROWS_FOR_CELLS", least)
-            assert list(device.cuts(questions)) == expected
+            assert list(device.cuts(requests)) == expected
 
 
 @pytest.mark.parametrize("shape", ["normal", "cauchy", "atoms", "exponents", "one far out"])
@@ -79,49 +79,49 @@ def test_cuts_of_many_rows(shape, weighted):
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
     memory, *devices = tensor_engines(X, y, rng.integers(1, 4, rows) if weighted else None)
     directions = Projection((0,), (1.0,)), Projection((0, 1), (0.25, 1.0))
-    questions = [CutRequest(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
-    expected = list(memory.cuts(questions))
+    requests = [CutRequest(EMPTY, one, window) for one in directions for window in (None, (0.5, 1.5))]
+    expected = list(memory.cuts(requests))
     for least, device in product((rows, rows + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(on_device_engine, "ROWS_FOR_CELLS", least)
-            assert list(device.cuts(questions)) == expected
+            assert list(device.cuts(requests)) == expected
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e12), st.sampled_from([1.0, 14.0, 2047.0]))
-def test_the_edge_of_a_cell_is_found_to_the_last_float(low, scale, edge):
+def test_the_edge_of_a_cell_is_exact_to_the_last_float(low, scale, edge):
     z = _reaching(low, scale, edge)
     assert (z - low) * scale >= edge
     assert (math.nextafter(z, -math.inf) - low) * scale < edge
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("width", [3, 17, 40, 70])
-def test_answers_are_stored_moved_and_counted(width, weighted):
-    rng = np.random.default_rng(width)
+@pytest.mark.parametrize("size", [3, 17, 40, 70])
+def test_answers_are_stored_moved_and_counted(size, weighted):
+    rng = np.random.default_rng(size)
     X, y = rng.normal(size=(300, 4)).round(1), rng.normal(size=300)
     engines = tensor_engines(X, y, rng.integers(1, 4, 300) if weighted else None)
-    told = []
+    reported = []
     for engine in engines:
         answers = []
-        for slot in range(width):
+        for slot in range(size):
             answers.append(engine.put(slot, Oblique(Projection((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
             answers.append(engine.overlaps(slot).tolist())
-        answers.append(engine.settle(Output(np.arange(width) * 1000, -5)))
+        answers.append(engine.settle(Output(np.arange(size) * 1000, -5)))
         for weight in (0, 77):  # one neuron is replaced, the others stay as they are
-            weights = np.arange(width) * 1000
+            weights = np.arange(size) * 1000
             weights[1] = weight
             answers.append(engine.put(1, Oblique(Projection((3,), (1.0,)), 0.01 * weight)))
             answers.append(engine.settle(Output(weights, 9)))
-        engine.move(0, width - 1)
-        answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
+        engine.move(0, size - 1)
+        answers += [engine.settle(Output(np.arange(size) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]
         answers += [engine.loss_deviation(), engine.describe().deviation.tolist()]
         below = engine.next_layer(
             [Oblique(Projection((0, 1), (1.0, 0.5)), 0.2), Oblique(Projection((2,), (1.0,)), -9.0)]
         )
         answers += [below.gram(0).tolist(), list(below.cuts([CutRequest(EMPTY, Projection((0,), (1.0,)))]))]
-        told.append(answers)
-    assert all(each == told[0] for each in told)
+        reported.append(answers)
+    assert all(one == reported[0] for one in reported)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.sampled_from([None, "whole", "any"]), st.booleans())
@@ -166,12 +166,12 @@ def test_blocks_answer_like_arrays(seed, rows, weights, narrow):
 def test_predictions_are_those_of_arrays(depth, kind):
     rng = np.random.default_rng(depth)
     X = rng.normal(size=(200, 5)).round(1).astype(kind)
-    widths = [5, 7, 6, 4][: depth + 1]
+    sizes = [5, 7, 6, 4][: depth + 1]
     layers = [
-        Layer(rng.normal(size=(above, below)).round(1) * (rng.random((above, below)) < 0.4), rng.normal(size=above))
-        for below, above in pairwise(widths)
+        Layer(rng.normal(size=(upper, below)).round(1) * (rng.random((upper, below)) < 0.4), rng.normal(size=upper))
+        for below, upper in pairwise(sizes)
     ]
-    network = Network.of_layers(layers, rng.normal(size=widths[-1]), 0.3)
+    network = Network.of_layers(layers, rng.normal(size=sizes[-1]), 0.3)
     assert np.array_equal(gpu.predict(network, on_device(X)).cpu(), network.predict(X))
     assert np.array_equal(gpu.hidden(network, on_device(X), 0).cpu(), network.hidden(X, 0))
 
@@ -239,9 +239,9 @@ def test_shap_values_on_a_gpu():
     model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     expected = shap_values(model, X, X)
     for background in (X, on_device(X)):
-        found = shap_values(model, on_device(X), background)
+        result = shap_values(model, on_device(X), background)
         for name in ("values", "base_value", "term_values", "connection_values", "data"):
-            assert np.array_equal(getattr(found, name), getattr(expected, name))
+            assert np.array_equal(getattr(result, name), getattr(expected, name))
     assert np.array_equal(shap_values(model, X, on_device(X)).values, expected.values)
 
 
@@ -253,7 +253,7 @@ def test_a_model_on_a_gpu(kind):
     model = BGNRegressor(max_terms=3, random_state=0, cv=None)
     expected = model.fit(X, y, weight, eval_set=(X, y)).network_
     for device in ("cuda", "cpu"):
-        more = [torch.from_numpy(each).to(device) for each in (y, weight)]
+        more = [torch.from_numpy(one).to(device) for one in (y, weight)]
         assert model.fit(on_device(X), *more, eval_set=(on_device(X), more[0])).network_ == expected
         assert model.fit(on_device(X), y, weight, eval_set=(X, y)).network_ == expected
     predicted = model.predict(on_device(X))

@@ -1,18 +1,17 @@
-"""Every kind of part, of raw rows and of engine has each request of its protocol, with the same arguments."""
+"""Every kind of part and of raw rows has each request of its protocol, with the same arguments."""
 
 from inspect import isfunction, signature
 
 import pytest
 
 from bgn.engines.disk.engine import OnDisk, PartsOnDisk
-from bgn.engines.memory import MemoryEngine, Part, PartsInMemory
-from bgn.engines.protocol import CellPart, Engine, Parts, RawBlock, RowPart, RowSource
+from bgn.engines.memory import Part, PartsInMemory
+from bgn.engines.protocol import CellPart, Parts, RawBlock, RowPart, RowSource
 from bgn.engines.raw_rows import RawRows, RowsInMemory
-from bgn.engines.reduce import CellEngine
 
 KINDS = [
-    (Part, CellPart), (RawRows, RawBlock), (CellEngine, Engine), (MemoryEngine, Engine), (PartsInMemory, Parts),
-    (PartsOnDisk, Parts), (RowsInMemory, RowSource), (OnDisk, RowSource),
+    (Part, CellPart), (RawRows, RawBlock), (PartsInMemory, Parts), (PartsOnDisk, Parts),
+    (RowsInMemory, RowSource), (OnDisk, RowSource),
 ]  # fmt: skip
 
 
@@ -21,9 +20,9 @@ def missing(kind, protocol):
     requests = {name for base in protocol.__mro__ for name, value in vars(base).items() if isfunction(value)}
     left = {"ask", "for_threads", "close"}  # of which there is one for all
     for name in sorted(name for name in requests - left if not name.startswith("_")):
-        own, asked = getattr(kind, name), getattr(protocol, name)
-        wanted = list(signature(asked).parameters)
-        if own is asked or list(signature(own).parameters)[: len(wanted)] != wanted:
+        own, requested = getattr(kind, name), getattr(protocol, name)
+        wanted = list(signature(requested).parameters)
+        if own is requested or list(signature(own).parameters)[: len(wanted)] != wanted:
             yield name
 
 
@@ -41,10 +40,10 @@ def test_no_request_is_missing_on_a_cluster():
 
 def test_no_request_is_missing_on_a_gpu():
     pytest.importorskip("torch")
-    from bgn.engines.gpu.engine import TensorEngine, TensorPart
+    from bgn.engines.gpu.engine import TensorPart
     from bgn.engines.gpu.tensors import RawTensors, Tensors
 
-    pairs = [(TensorPart, RowPart), (RawTensors, RawBlock), (TensorEngine, Engine), (Tensors, RowSource)]
+    pairs = [(TensorPart, RowPart), (RawTensors, RawBlock), (Tensors, RowSource)]
     assert [name for kind, protocol in pairs for name in missing(kind, protocol)] == []
 
 

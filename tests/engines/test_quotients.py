@@ -18,16 +18,16 @@ def whole(bits):
 )
 def test_covariances_are_rounded_once(columns, total):
     high, low, sums, others = np.array(columns, np.int64).T
-    found = covariances(np.stack([high, low], axis=1), sums, others, total)
-    assert found.tolist() == [(((h << 31) + s) * total - a * b) / total for h, s, a, b in columns]
+    result = covariances(np.stack([high, low], axis=1), sums, others, total)
+    assert result.tolist() == [(((h << 31) + s) * total - a * b) / total for h, s, a, b in columns]
     alone = covariances(np.stack([high, low], axis=1), sums, columns[0][3], total)
     assert alone.tolist() == [(((h << 31) + s) * total - a * columns[0][3]) / total for h, s, a, _ in columns]
 
 
 @given(st.integers(2**52, 2**53 - 1), st.integers(0, 8), st.integers(1, 6000), st.integers(-1, 1), st.booleans())
-def test_quotients_near_the_middle_of_two_floats_go_the_right_way(half, shift, total, beside, negative):
+def test_quotients_near_the_middle_of_two_floats_go_the_right_way(half, shift, total, other, negative):
     sign = -1 if negative else 1
     middle = sign * ((2 * half + 1) << shift)
     limbs = np.array([[middle >> 31, middle & (2**31 - 1)]])
-    found = covariances(limbs, np.array([beside]), 1, total)
-    assert found.tolist() == [(middle * total - beside) / total]
+    result = covariances(limbs, np.array([other]), 1, total)
+    assert result.tolist() == [(middle * total - other) / total]

@@ -31,9 +31,9 @@ def test_a_few_of_many_hashes_are_those_that_sorting_gives(numbers, few, last):
 def test_the_median_of_equal_weights_is_that_of_any(values, weight):
     column = np.array(values, np.float64)
     there = sorted(value for value in values if value == value)
-    found = _median(column, np.full(len(column), weight))
-    assert found == (there[(len(there) - 1) // 2] if there else 0.0)
-    assert not np.signbit(found) or found < 0
+    result = _median(column, np.full(len(column), weight))
+    assert result == (there[(len(there) - 1) // 2] if there else 0.0)
+    assert not np.signbit(result) or result < 0
     doubled = np.concatenate([column, column[:1]])  # the first value in two rows is one row of twice the weight
     heavy = np.full(len(column), weight)
     heavy[:1] *= 2
@@ -45,9 +45,9 @@ def test_the_median_of_equal_weights_is_that_of_any(values, weight):
         lambda n: st.lists(st.lists(st.sampled_from(numbers_there), min_size=n, max_size=n), min_size=1, max_size=5)
     )
 )
-def test_the_different_values_of_columns_are_those_of_each(columns):
+def test_the_different_values_of_columns_are_those_of_one_by_one(columns):
     table = np.array(columns, np.float64).reshape(len(columns), -1)
-    assert [each.tolist() for each in different_values(table)] == [sorted({*column}) for column in columns]
+    assert [one.tolist() for one in different_values(table)] == [sorted({*column}) for column in columns]
 
 
 def made(rows, columns):
@@ -80,18 +80,18 @@ def test_threads_that_share_columns_or_rows_find_the_same_sums(monkeypatch, weig
     columns, y = rng.normal(size=(6, 50)), rng.normal(size=50)
     loss = LOSSES["squared"].over(float(y.min()), float(y.max()), 50)
     weight = rng.integers(1, 4, 50) if weighted else None
-    centre, scale, values = np.zeros(6), np.full(6, 2.0**20), rng.integers(-(2**30), 2**30, 50)
+    center, scale, values = np.zeros(6), np.full(6, 2.0**20), rng.integers(-(2**30), 2**30, 50)
     replies = []
     for threads, by_columns in ((1, 100), (3, 100), (3, 1)):
         monkeypatch.setattr(shared_rows, "_COLUMNS_FOR_SHARING", by_columns)
         part = part_of(columns, loss.targets.steps(y), weight, loss, threads)
         assert part.threads == threads
-        found = (
-            part.column_squares(centre, scale),
-            part._products(centre, scale, values),
-            part.column_sums(centre, scale),
+        result = (
+            part.column_squares(center, scale),
+            part._products(center, scale, values),
+            part.column_sums(center, scale),
         )
-        replies.append([each.tolist() for each in (*found, part.measure().low, part.measure().whole)])
+        replies.append([one.tolist() for one in (*result, part.measure().low, part.measure().whole)])
     assert replies[0] == replies[1] == replies[2]
 
 

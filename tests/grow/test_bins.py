@@ -10,7 +10,7 @@ from bgn.engines.kernels import rows as row_kernels
 from bgn.engines.kernels.rows import linear_fired
 from bgn.engines.memory import MemoryEngine, Part
 from bgn.engines.raw_rows import RowsInMemory
-from bgn.grow import rows as roles
+from bgn.grow import rows as row_sets
 from bgn.grow.directions.pairs import COARSE, Binned, bins_of, codes_of, different_values, largest
 from bgn.grow.losses import Squared
 
@@ -41,7 +41,7 @@ def test_a_row_is_in_the_last_bin_that_starts_at_or_below_it(table, bins):
 
 @given(columns())
 @settings(max_examples=60, deadline=None)
-def test_bins_of_many_columns_are_those_of_each(table):
+def test_bins_of_many_columns_are_those_of_one_by_one(table):
     with np.errstate(over="ignore", invalid="ignore"):
         together = Binned.of(table, different_values(table))
         for k, (column, values) in enumerate(zip(table, different_values(table), strict=True)):
@@ -49,12 +49,12 @@ def test_bins_of_many_columns_are_those_of_each(table):
             for name in ("codes", "centers", "bins", "scale", "reach"):
                 np.testing.assert_array_equal(getattr(together, name)[k], getattr(alone, name)[0])
             assert 0 < together.scale[k] < math.inf
-            centres = [
+            centers = [
                 np.mean((values - values[(len(values) - 1) // 2])[codes_of(values, values, COARSE) == b])
                 for b in range(together.bins[k])
             ]
             if np.abs(values).max() < 1e200 and together.scale[k] > 1e-200:
-                near = np.clip(np.array(centres) / together.scale[k], -3, 3)
+                near = np.clip(np.array(centers) / together.scale[k], -3, 3)
                 np.testing.assert_allclose(together.centers[k, : together.bins[k]], near, rtol=1e-6, atol=1e-6)
 
 
@@ -70,11 +70,11 @@ def test_sums_over_columns_are_whole_numbers_from_the_definition(seed, rows, wei
     rng = np.random.default_rng(seed)
     table, weight = rng.normal(size=(3, rows)), rng.integers(1, 5, rows) if weighted else np.zeros(0, np.int64)
     heavy = weight if weighted else np.ones(rows, np.int64)
-    centre, scale = np.array([0.0, 0.5, -1.0]), np.array([2.0**20, 2.0**26, 1.0])
-    whole = np.rint((table - centre[:, None]) * scale[:, None]).astype(np.int64)
+    center, scale = np.array([0.0, 0.5, -1.0]), np.array([2.0**20, 2.0**26, 1.0])
+    whole = np.rint((table - center[:, None]) * scale[:, None]).astype(np.int64)
     squares, cut = np.zeros((3, 2), np.int64), rows // 3
     for span in ((0, cut), (cut, rows)):
-        row_kernels.column_squares(table, centre, scale, weight, *span, squares)
+        row_kernels.column_squares(table, center, scale, weight, *span, squares)
     for j in range(3):
         assert (int(squares[j, 0]) << 31) + int(squares[j, 1]) == sum(
             int(w) * int(x) ** 2 for w, x in zip(heavy, whole[j], strict=True)
@@ -85,7 +85,7 @@ def test_sums_over_columns_are_whole_numbers_from_the_definition(seed, rows, wei
         linear_fired(table, np.array([2, 0]), place, (codes, bit), weight, *span, fired)
     yes = (codes >> bit) & 1
     clipped = [np.rint(np.clip(table[j], -1.0, 0.75) * 1024.0).astype(np.int64) for j in (2, 0)]
-    assert fired.tolist() == [int((each * heavy * yes).sum()) for each in clipped]
+    assert fired.tolist() == [int((one * heavy * yes).sum()) for one in clipped]
 
 
 def test_bins_are_worked_out_once_for_a_sample():
@@ -99,10 +99,10 @@ def test_bins_are_worked_out_once_for_a_sample():
 def test_tables_of_many_values_have_fewer_folds(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 5)), rng.normal(size=60)
-    few, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
+    few, _ = row_sets.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
     assert (len(few.folds), few.wide) == (5, False)
-    monkeypatch.setattr(roles, "_MANY_VALUES", 299)
-    many, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
+    monkeypatch.setattr(row_sets, "_MANY_VALUES", 299)
+    many, _ = row_sets.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv="auto")
     assert (len(many.folds), many.wide) == (3, True)
-    told, _ = roles.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv=4)
-    assert len(told.folds) == 4
+    reported, _ = row_sets.assign_rows(RowsInMemory(X, y), None, 0.2, 0, cv=4)
+    assert len(reported.folds) == 4

@@ -22,13 +22,13 @@ from tests.growing import table
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("bounds", [(20, None), (None, 40), (10, 45.5)])
-def test_every_width_stays_within(change, bounds):
+def test_every_size_stays_within(change, bounds):
     X, y = houses(150)
     model = BGNRegressor(**QUICK | change, bounds=bounds).fit(X, y)
     low, high = (np.inf * side if end is None else end for side, end in zip((-1, 1), bounds, strict=True))
     assert model.network_.bounds == (low, high)
-    for width in range(len(model.history_.paths[-1])):
-        network = model.history_.network(width)
+    for size in range(len(model.history_.paths[-1])):
+        network = model.history_.network(size)
         predictions = network.predict(X)
         assert predictions.min() >= low
         assert predictions.max() <= high
@@ -38,13 +38,13 @@ def test_every_width_stays_within(change, bounds):
     assert interval.max() <= high
 
 
-def test_widths_are_judged_by_predictions_within():
+def test_sizes_are_evaluated_by_predictions_within():
     X, y = houses(200)
     y = np.maximum(y, np.quantile(y, 0.4))
     model = BGNRegressor(**QUICK | {"digits": None}, bounds=(float(y.min()), None)).fit(X, y)
     rows, targets = model.validation_rows_
-    for width, snapshot in enumerate(model.history_.paths[0]):
-        network = model.history_.network(width)
+    for size, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(size)
         errors = network.predict_encoded(network._rows(rows, encoded=True)) - targets
         assert snapshot.validation_loss == pytest.approx(np.mean(errors**2), rel=1e-6)
 
@@ -62,25 +62,25 @@ def test_the_loss_is_that_of_predictions_within(seed):
     grid = Grid.for_range(-50.0, 50.0, 30)
     loss = BoundedSquares.within(grid, (low, high))
     steps = grid.steps(target)
-    gap = steps - grid.steps(score)
+    diff = steps - grid.steps(score)
     weight = rng.integers(0, 4, 30) if rng.random() < 0.5 else np.empty(0, np.int64)
     heavy = weight if len(weight) else np.ones(30)
     want = (heavy * (target - np.clip(score, low, high)) ** 2).sum()
     limbs = np.zeros(4, np.int64)
-    loss.add_limbs(gap, steps, weight, 0, 17, limbs)
-    loss.add_limbs(gap, steps, weight, 17, 30, limbs)
+    loss.add_limbs(diff, steps, weight, 0, 17, limbs)
+    loss.add_limbs(diff, steps, weight, 17, 30, limbs)
     assert loss.in_units(float(loss.total(limbs))) == pytest.approx(want, rel=1e-6, abs=1e-9)
-    each = [int((heavy * part).sum()) for part in loss.limbs(gap, steps)]
-    assert loss.total(np.array(each)) == loss.total(limbs)
-    np.testing.assert_array_equal(loss.residual(gap, steps), np.where((score < low) | (score > high), 0, gap))
+    several = [int((heavy * part).sum()) for part in loss.limbs(diff, steps)]
+    assert loss.total(np.array(several)) == loss.total(limbs)
+    np.testing.assert_array_equal(loss.residual(diff, steps), np.where((score < low) | (score > high), 0, diff))
     powers = np.zeros(1, np.int64)
-    loss.add_powers(gap, steps, weight, 2.0**-44, 0, 30, powers)
-    assert powers[0] == (heavy * loss.powers(gap, steps, 2.0**-44)).sum()
+    loss.add_powers(diff, steps, weight, 2.0**-44, 0, 30, powers)
+    assert powers[0] == (heavy * loss.powers(diff, steps, 2.0**-44)).sum()
     inside = BoundedSquares.within(grid, (-1e3, np.inf))
     same = np.zeros(4, np.int64)
-    Squared(grid).add_limbs(gap, steps, weight, 0, 30, same)
+    Squared(grid).add_limbs(diff, steps, weight, 0, 30, same)
     others = np.zeros(4, np.int64)
-    inside.add_limbs(gap, steps, weight, 0, 30, others)
+    inside.add_limbs(diff, steps, weight, 0, 30, others)
     np.testing.assert_array_equal(same, others)
 
 
@@ -92,13 +92,13 @@ def test_bounds_that_are_kept_anyway_change_nothing():
 
 
 @pytest.mark.parametrize("bounds", [(20, None), (10, 45.5)])
-def test_the_questions_are_those_of_free_growth(bounds):
+def test_the_rules_are_those_of_free_growth(bounds):
     X, y = houses(150)
     settings = QUICK | {"digits": None, "max_linear": 0, "growth": GrowthSettings(3, sweeps=0, patience=None)}
     free, held = BGNRegressor(**settings).fit(X, y), BGNRegressor(**settings, bounds=bounds).fit(X, y)
     assert len(free.history_.paths[0]) == len(held.history_.paths[0])
-    for width in range(len(free.history_.paths[0])):
-        assert held.history_.network(width).changed(bounds=None) == free.history_.network(width)
+    for size in range(len(free.history_.paths[0])):
+        assert held.history_.network(size).changed(bounds=None) == free.history_.network(size)
 
 
 def test_bounds_with_signs_and_lines():
@@ -123,7 +123,7 @@ def test_the_same_network_from_every_engine(engine):
     model = BGNRegressor(**settings, bounds=(5, 20)).fit(X, y)
     other = ENGINES[engine](BGNRegressor(**settings, bounds=(5, 20)), X, y)
     assert other.network_ == model.network_
-    losses = [[each.validation_loss for each in one.history_.paths[0]] for one in (model, other)]
+    losses = [[snapshot.validation_loss for snapshot in one.history_.paths[0]] for one in (model, other)]
     assert losses[0] == losses[1]
 
 

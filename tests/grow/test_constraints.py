@@ -43,35 +43,35 @@ def houses(rows=250, seed=0):
 def proven(model, wanted):
     """Check that every width of a model is proven to move as wanted, and has signs that say why."""
     names = model.network_.names
-    for width in range(len(model.history_.paths[0])):
-        network = model.history_.network(width)
+    for size in range(len(model.history_.paths[0])):
+        network = model.history_.network(size)
         for name, sign in wanted.items():
-            found = bgn.certify(network, [name], max_seconds=60)[name]
-            assert found.direction in WANTED[sign], (width, name, found)
-        rule = Constraints(tuple(wanted.get(name, 0) for name in names))
-        for neuron, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
-            numbers = [(j, c) for j, c in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True)
+            result = bgn.certify(network, [name], max_seconds=60)[name]
+            assert result.direction in WANTED[sign], (size, name, result)
+        constraints = Constraints(tuple(wanted.get(name, 0) for name in names))
+        for rule, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
+            numbers = [(j, c) for j, c in zip(rule.projection.columns, rule.projection.coefficients, strict=True)
                        if not isinstance(c, tuple)]  # fmt: skip
             if numbers:
-                sign = rule.sign(Projection(*zip(*numbers, strict=True)))
+                sign = constraints.sign(Projection(*zip(*numbers, strict=True)))
                 assert sign is not None
                 assert sign * weight >= 0
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7), st.floats(0.01, 30))
 @settings(max_examples=200)
-def test_weights_with_signs_held_are_the_best_of_all_with_these_signs(seed, width, ridge):
+def test_weights_with_signs_held_are_the_best_of_all_with_these_signs(seed, size, ridge):
     rng = np.random.default_rng(seed)
-    answers = rng.choice([-1.0, 1.0], (rng.integers(2, 30), width))
+    answers = rng.choice([-1.0, 1.0], (rng.integers(2, 30), size))
     H = np.column_stack([np.ones(len(answers)), answers])
-    penalty = np.diag([1e-3, *[ridge] * width])
+    penalty = np.diag([1e-3, *[ridge] * size])
     target = rng.normal(size=len(H)).round(1)
     inverse = np.linalg.inv(H.T @ H + penalty)
-    signs = np.array([0, *rng.integers(-1, 2, width)])
-    found = held(inverse @ H.T @ target, inverse, signs)
-    assert (found * signs >= 0).all()
+    signs = np.array([0, *rng.integers(-1, 2, size)])
+    result = held(inverse @ H.T @ target, inverse, signs)
+    assert (result * signs >= 0).all()
     expected = held_by_trying(H, target, penalty, signs)
-    np.testing.assert_allclose(found, expected, atol=1e-8)
+    np.testing.assert_allclose(result, expected, atol=1e-8)
 
 
 def test_weights_that_agree_with_their_signs_are_left_alone():
@@ -101,7 +101,7 @@ def test_signs_that_columns_want(columns, coefficients, sign):
 @pytest.mark.parametrize(
     "change", [{}, {"output": "stagewise"}, {"digits": None}, {"max_features": 3}, {"cv": 3}, SWEPT]
 )
-def test_every_width_is_proven(change):
+def test_every_size_is_proven(change):
     X, y = houses()
     wanted = {"area": 1, "age": 1, "state": -1}
     model = BGNRegressor(**QUICK | change, monotonic_cst=wanted).fit(X, y)
@@ -151,8 +151,8 @@ def test_the_same_network_from_mixed_tables():
         assert fit(BGNRegressor(**settings), X, y).network_ == model.network_
 
 
-def asked_together(model):
-    return {neuron.projection.columns for snapshot in model.history_.paths[0] for neuron in snapshot.rules}
+def columns_read_together(model):
+    return {rule.projection.columns for snapshot in model.history_.paths[0] for rule in snapshot.rules}
 
 
 @pytest.mark.parametrize(
@@ -164,28 +164,28 @@ def asked_together(model):
         ([[3, 4], (0, 1, 2), {0, 3}], [{3, 4}, {0, 1, 2}, {0, 3}]),
     ],
 )
-def test_questions_ask_about_columns_of_one_group(given, allowed):
+def test_rules_read_columns_of_one_group(given, allowed):
     X, y = table(300, 1, 5)
     model = BGNRegressor(**QUICK | {"max_features": 3}, interaction_cst=given).fit(X, y)
-    found = asked_together(model)
-    assert found
-    assert all(any(set(columns) <= group for group in allowed) for columns in found)
+    result = columns_read_together(model)
+    assert result
+    assert all(any(set(columns) <= group for group in allowed) for columns in result)
     free = BGNRegressor(**QUICK | {"max_features": 3}).fit(X, y)
-    assert any(not any(set(columns) <= group for group in allowed) for columns in asked_together(free))
+    assert any(not any(set(columns) <= group for group in allowed) for columns in columns_read_together(free))
 
 
-def test_groups_of_names_with_gaps_and_words():
+def test_groups_of_names_with_missing_values_and_categories():
     X, y = houses()
     model = BGNRegressor(**QUICK, interaction_cst=[{"area", "age"}, {"city"}]).fit(X, y)
     groups = [{0, 1}, {2}, {3}]
-    assert all(any(set(columns) <= group for group in groups) for columns in asked_together(model))
+    assert all(any(set(columns) <= group for group in groups) for columns in columns_read_together(model))
 
 
 def test_three_classes_have_groups_but_no_order():
     X, y = table(200, 0, 5)
     labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
     model = BGNClassifier(**QUICK, interaction_cst="no_interactions").fit(X, labels)
-    assert {len(columns) for columns in asked_together(model)} == {1}
+    assert {len(columns) for columns in columns_read_together(model)} == {1}
     with pytest.raises(ValueError, match="monotonic_cst is for numbers and for two classes; got 3 classes"):
         BGNClassifier(**QUICK, monotonic_cst=[1, 0, 0, 0, 0]).fit(X, labels)
 
@@ -229,7 +229,7 @@ def test_files_keep_what_was_wanted(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
-def test_averages_are_held_as_their_members_are(kind):
+def test_ensembles_are_held_as_their_members_are(kind):
     X, y = houses()
     wanted = {"area": 1, "state": -1}
     target = y if kind is BGNRegressor else y > y.median()
@@ -238,20 +238,20 @@ def test_averages_are_held_as_their_members_are(kind):
     model = kind(**QUICK, ensemble=3, **held).fit(X, target)
     for name, sign in wanted.items():
         assert bgn.certify(model, [name], max_seconds=60)[name].direction in WANTED[sign]
-    assert {len(neuron.projection.columns) for neuron in model.network_.layers[0].neurons} == {1}
+    assert {len(rule.projection.columns) for rule in model.network_.layers[0].neurons} == {1}
     if bounds:
         assert bgn.extremes(model).low >= 20
 
 
 @pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
 @pytest.mark.parametrize("wanted", [{"area": 1, "age": -1}, {"area": -1, "age": 1}])
-def test_slopes_have_the_signs_that_columns_want(kind, wanted):
+def test_linear_terms_have_the_signs_that_columns_want(kind, wanted):
     X, y = houses()
     target = 40 * y.rank(pct=True) + 0.3 * X["area"].fillna(100) - X["age"].fillna(30)
     target = target if kind is BGNRegressor else target > target.median()
     model = kind(**QUICK, max_linear=2, monotonic_cst=wanted).fit(X, target)
-    for width in range(len(model.history_.paths[0])):
-        network = model.history_.network(width)
+    for size in range(len(model.history_.paths[0])):
+        network = model.history_.network(size)
         for name, sign in wanted.items():
             column = network.names.index(name)
             assert sign * linear_coef_of(network)[column, 0] >= 0

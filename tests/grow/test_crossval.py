@@ -24,18 +24,18 @@ def test_every_row_is_held_out_once(seed, rows, folds, weighted):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 3, (rows, 2)).astype(float), rng.integers(0, 2, rows).astype(float)
     weight = rng.integers(1, 4, rows).astype(float) if weighted else None
-    found, _ = assign_rows(RowsInMemory(X, y, weight), None, 0.2, 0, cv=folds)
-    if len(np.unique(np.column_stack([X, y]), axis=0)) == 1 or not found.folds:
+    result, _ = assign_rows(RowsInMemory(X, y, weight), None, 0.2, 0, cv=folds)
+    if len(np.unique(np.column_stack([X, y]), axis=0)) == 1 or not result.folds:
         return
-    assert found.validation is None
-    assert sum(fold.validation.total for fold in found.folds) == found.train.total
-    for fold in found.folds:
-        assert fold.train.total + fold.validation.total == found.train.total
-        learnt, held = (
+    assert result.validation is None
+    assert sum(fold.validation.total for fold in result.folds) == result.train.total
+    for fold in result.folds:
+        assert fold.train.total + fold.validation.total == result.train.total
+        train, held = (
             {(*row, target) for *row, target in np.vstack([rows.part.columns, rows.part.target]).T}
             for rows in (fold.train, fold.validation)
         )
-        assert not learnt & held  # equal rows stay on one side
+        assert not train & held  # equal rows stay on one side
 
 
 def test_losses_are_those_of_networks_that_did_not_see_the_rows():
@@ -48,11 +48,11 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     np.testing.assert_array_equal(np.sum(held, axis=0), 1)
     losses = []
     for out in held:
-        each = BGNRegressor(**setting, digits=None, growth=GrowthSettings(max_replacements=0, patience=None))
-        each.fit(X[~out], y[~out], eval_set=(X[out], y[out]))
-        losses.append([out.sum() * snapshot.validation_loss for snapshot in each.history_.paths[0]])
+        one = BGNRegressor(**setting, digits=None, growth=GrowthSettings(max_replacements=0, patience=None))
+        one.fit(X[~out], y[~out], eval_set=(X[out], y[out]))
+        losses.append([out.sum() * snapshot.validation_loss for snapshot in one.history_.paths[0]])
     expected = np.sum(losses, axis=0) / len(y)
-    np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
+    np.testing.assert_allclose([one.validation_loss for one in model.history_.paths[0]], expected, rtol=1e-3)
     assert model.history_.best_size == int(np.argmin(expected))
     assert model.history_.n_validation == len(y)
     assert model.history_.stopped == "max_terms"
@@ -69,7 +69,7 @@ def test_the_same_bits_wherever_the_rows_live_and_in_any_order(engine, direction
     assert same(model.set_params(n_jobs=3).fit(X[order], y[order], weight[order]).history_, expected)
 
 
-def test_few_rows_are_cross_validated_unless_told_otherwise(tmp_path):
+def test_few_rows_are_cross_validated_by_default(tmp_path):
     X, y = table(90)
     model = BGNRegressor(**QUICK).fit(X, y)
     assert model.history_.cross_validated
@@ -104,14 +104,14 @@ def test_noise_is_answered_by_its_mean():
     assert model.history_.stopped in ("patience", "no gain")  # lines alone, of which there is one per column
 
 
-@pytest.mark.parametrize("told", [{}, {"cv": None}], ids=["folds", "validation rows"])
-def test_linear_terms_among_questions_are_not_shrunk_as_many_steps_are(told):
+@pytest.mark.parametrize("reported", [{}, {"cv": None}], ids=["folds", "validation rows"])
+def test_linear_terms_among_rules_are_not_shrunk_as_many_steps_are(reported):
     """Steps along a line do best with a large penalty; with it a line and a step lost to forty steps."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-2, 2, (300, 4))
         truth = 3 * X[:, 0] + 2 * X[:, 1] + 2.0 * (X[:, 2] > 0.3)
-        model = BGNRegressor(max_terms=20, growth=GrowthSettings(2), random_state=seed, n_jobs=1, **told)
+        model = BGNRegressor(max_terms=20, growth=GrowthSettings(2), random_state=seed, n_jobs=1, **reported)
         network = model.fit(X, truth + 0.1 * rng.normal(size=300)).network_
         assert linear_coef_of(network).ravel()[:2] == pytest.approx([3, 2], abs=0.06)
         assert np.mean((network.predict(X) - truth) ** 2) < 0.01

@@ -82,7 +82,7 @@ def test_copies_and_constants_never_enter_twice():
         assert len(set(direction.columns) & {0, 1, 4}) == 1
 
 
-def test_inner_products_take_no_more_rows_than_columns_were_asked_for():
+def test_inner_products_take_no_more_rows_than_columns_in_use():
     """Of 3,000 columns, all products with each other would be nine million."""
     X = np.random.default_rng(0).normal(size=(40, 3000))
     products = InnerProducts(engine_of(X, X[:, 7] + X[:, 8]))
@@ -133,16 +133,16 @@ def test_solve_small_says_singular():
 
 @given(st.integers(0, 2**31), st.integers(2, 30), st.integers(2, 5), st.sampled_from([1, 2**40]))
 @settings(max_examples=100)
-def test_pairs_of_answers_equal_brute_force(seed, rows, width, size):
+def test_pairs_of_answers_equal_brute_force(seed, rows, n_columns, size):
     rng = np.random.default_rng(seed)
-    columns = rng.choice(np.array([-1, 1], np.int8), (width, rows))
+    columns = rng.choice(np.array([-1, 1], np.int8), (n_columns, rows))
     weight = rng.integers(1, 4, rows)
     values = rng.integers(-5, 6, rows) * weight * size
-    found = AnswerPairs(columns, weight).best(np.arange(width), values, 1)[0]
+    result = AnswerPairs(columns, weight).best(np.arange(n_columns), values, 1)[0]
     best = best_pair(columns, values, weight)
     if best is None or best[0] == 0:
         return
-    (a, b), (_, sign) = found.columns, found.coefficients
+    (a, b), (_, sign) = result.columns, result.coefficients
     chosen = [columns[a], columns[b] * np.int8(sign)]
     gain = best_pair([chosen[0], chosen[1]], values, weight)
     assert float(gain[0]) == pytest.approx(float(best[0]), rel=1e-9)
@@ -176,17 +176,17 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted, signed)
     columns = rng.integers(0, values, (4, rows)) * 0.37
     weight = rng.integers(1, 4, rows) if weighted else np.ones(rows, np.int64)
     table = Binned.of(columns, map(different, columns))
-    asked = Pairs(
+    requested = Pairs(
         table, weight if weighted else np.zeros(0, np.int64), lambda part, number, least: part(slice(0, number)), wanted
     )
     for pairs in (np.array([[0, 1], [1, 3]]), np.array([[1, 3], [0, 2], [0, 1]])):  # some are known by then
         residual = rng.integers(-1000, 1000, rows)
-        told = residual * weight, int(weight.sum()), int((residual * weight).sum())
-        found = asked.best(pairs, *told)
-        near = asked.near(found, *told[1:])
-        for (a, b), gain, angle, turned in zip(pairs, found.gains, found.angles, near, strict=True):
-            centres = table.centers[a, : table.bins[a]], table.centers[b, : table.bins[b]]
-            about = table.codes[[a, b]], centres
+        reported = residual * weight, int(weight.sum()), int((residual * weight).sum())
+        result = requested.best(pairs, *reported)
+        near = requested.near(result, *reported[1:])
+        for (a, b), gain, angle, turned in zip(pairs, result.gains, result.angles, near, strict=True):
+            centers = table.centers[a, : table.bins[a]], table.centers[b, : table.bins[b]]
+            about = table.codes[[a, b]], centers
             all_round = (np.arange(ANGLES) + 0.5) * ANGLE_STEP
             nearby = angle + ANGLE_STEP * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
             best, place = best_angle(*about, all_round, residual, weight, BINS, wanted[[a, b]])
@@ -194,7 +194,7 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted, signed)
             assert turned == nearby[best_angle(*about, nearby, residual, weight, BINS, wanted[[a, b]])[1]]
 
 
-def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
+def test_pairs_beyond_those_kept_are_computed_again(monkeypatch):
     rng = np.random.default_rng(0)
     columns, values = rng.normal(size=(5, 300)), rng.integers(-99, 99, 300)
     pairs = np.array([(a, b) for a in range(5) for b in range(a)])
@@ -204,10 +204,10 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     monkeypatch.setattr("bgn.grow.directions.pairs._KEPT", 3)
     few = Pairs(Binned.of(columns, map(different, columns)), *about)
     for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
-        found = few.best(some, values, 300, int(values.sum()))
+        result = few.best(some, values, 300, int(values.sum()))
         which = [pairs.tolist().index(pair) for pair in some.tolist()]
-        assert found.gains.tolist() == plenty.gains[which].tolist()
-        assert found.angles.tolist() == plenty.angles[which].tolist()
+        assert result.gains.tolist() == plenty.gains[which].tolist()
+        assert result.angles.tolist() == plenty.angles[which].tolist()
 
 
 @pytest.mark.exhaustive
@@ -220,33 +220,33 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     st.sampled_from([0, 1, -1]),
 )
 @settings(max_examples=6)
-def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted, reach, wanted):
+def test_the_score_of_a_direction_is_what_a_refit_gains(seed, rows, size, weighted, reach, wanted):
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(2, rows)).round(1)
     weight = rng.integers(1, 300, rows) if weighted else np.ones(rows, np.int64)
-    answers = rng.choice([-1.0, 1.0], (width, rows))
+    answers = rng.choice([-1.0, 1.0], (size, rows))
     H = np.vstack([np.ones(rows), answers])
-    ridge = 3.0 * np.eye(width + 1)
+    ridge = 3.0 * np.eye(size + 1)
     ridge[0, 0] = 0.0
     inverse = np.linalg.inv((H * weight) @ H.T + ridge)
     residual = rng.integers(-10_000, 10_000, rows)
     codes = np.zeros((3, rows), np.uint8)
-    for slot, each in enumerate(answers):
-        codes[slot >> 3] |= (each > 0).astype(np.uint8) << (slot & 7)
+    for slot, one in enumerate(answers):
+        codes[slot >> 3] |= (one > 0).astype(np.uint8) << (slot & 7)
     z = columns[0] - 0.5 * columns[1]
     out = np.empty((1, 3))
     rate_directions(
         SampledRows(columns, residual, weight if weighted else np.zeros(0, np.int64), codes, BITS),
         Lines(*map(np.array, ([[0, 1]], [[1.0, -0.5]], [2], [[-reach, reach]], [wanted]))),
-        width,
-        Refit(np.arange(width), inverse, float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum()),
+        size,
+        Refit(np.arange(size), inverse, float(weight.sum()), 3.0, np.zeros(size + 1), 1e-3 * weight.sum()),
         out,
     )
     best, seen = 0.0, []
     for low, scale in finer_and_finer(z, weight, -reach, reach, ALONG):
         cells = np.clip((z - low) * scale, 0, ALONG - 1).astype(int)
         expected = refitted_gains(cells, residual, weight, answers, inverse, 3.0)
-        expected = {edge: each for edge, each in expected.items() if each[3] * wanted >= 0}
+        expected = {edge: one for edge, one in expected.items() if one[3] * wanted >= 0}
         worth = 0.3 * max((plain for plain, *_ in expected.values()), default=0.0)
         for edge, (plain, along, left, _) in expected.items():
             if along * wanted < 0:
@@ -268,12 +268,12 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
 
 @pytest.mark.parametrize("max_features", [1, 2])
 @pytest.mark.parametrize(
-    ("levels", "far"), [(5, [999.0]), (20, [9998.0, 9999.0]), (2, [-1e200, 1e200]), (3000, [1e30])]
+    ("n_values", "far"), [(5, [999.0]), (20, [9998.0, 9999.0]), (2, [-1e200, 1e200]), (3000, [1e30])]
 )
-def test_values_far_out_do_not_hide_a_column(levels, far, max_features):
+def test_values_far_out_do_not_hide_a_column(n_values, far, max_features):
     rng = np.random.default_rng(0)
-    X = rng.integers(0, levels, (3000, 3)).astype(float)
-    y = X[:, 0] / levels + 0.2 * (2 * X[:, 1] >= levels) + 0.02 * rng.normal(size=3000)
+    X = rng.integers(0, n_values, (3000, 3)).astype(float)
+    y = X[:, 0] / n_values + 0.2 * (2 * X[:, 1] >= n_values) + 0.02 * rng.normal(size=3000)
     model = BGNRegressor(max_terms=10, max_features=max_features, max_linear=0, random_state=0, cv=None)
     plain = model.fit(X, y).score(X, y)
     X[: len(far), 0] = far

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from bgn.engines.raw_rows import different
-from bgn.grow import rows as roles
+from bgn.grow import rows as row_sets
 from bgn.grow import search as draft
 from bgn.grow.refit import Full
 from bgn.model.term import Oblique, Projection
@@ -27,9 +27,9 @@ def made_up(rows, seed=0):
 def drafts(monkeypatch):
     """Draft on 80 rows, where there are more than 160, and search on 50; so few rows always fit too well."""
     monkeypatch.setattr(draft, "_ABOUT", 100.0)
-    monkeypatch.setattr(roles, "SAMPLE_ROWS", 50)
-    monkeypatch.setattr(roles, "LEAST_DRAFT", 80)
-    monkeypatch.setattr(roles, "DRAFT_ROWS", 1)
+    monkeypatch.setattr(row_sets, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(row_sets, "LEAST_DRAFT", 80)
+    monkeypatch.setattr(row_sets, "DRAFT_ROWS", 1)
     taken, growth = [], draft.DraftedGrowth
 
     class Counted(growth):
@@ -41,7 +41,7 @@ def drafts(monkeypatch):
     return taken
 
 
-neurons = st.builds(
+rules = st.builds(
     lambda columns, other, threshold: Oblique(
         Projection((0, 1), (1.0, other)) if columns else Projection((2,), (1.0,)), threshold
     ),
@@ -49,7 +49,7 @@ neurons = st.builds(
 )  # fmt: skip
 
 
-@given(st.lists(neurons, min_size=1, max_size=4, unique=True), st.lists(neurons, max_size=4, unique=True), st.data())
+@given(st.lists(rules, min_size=1, max_size=4, unique=True), st.lists(rules, max_size=4, unique=True), st.data())
 @settings(max_examples=40)
 def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data):
     """From the definition: ridge least squares on the answers of neurons and lines, whatever was there before."""
@@ -59,25 +59,25 @@ def test_what_is_taken_over_is_refitted_as_least_squares_says(first, then, data)
     lines = [rows.linear_of(0, -1.0, 1.0), rows.linear_of(3, -2.0, 2.5)][: data.draw(st.integers(0, 2))]
     state = rule.start(rows)
     layers = [(tuple(first), ()), (tuple([*then, *first][: max(len(first), len(then))]), tuple(lines))]
-    for asked, ramps in layers:
+    for requested, linear in layers:
         before = state
-        found = rule.take_over(rows, state, asked, ramps, np.zeros(1 + len(asked) + len(ramps)))
-        columns = [np.where(each.holds(X), 1.0, -1.0) for each in asked]
-        for ramp in ramps:
-            between = np.clip(X[:, ramp.column], ramp.low, ramp.high)
-            columns.append(np.rint((between - ramp.center) * ramp.scale) * ramp.unit)
+        result = rule.take_over(rows, state, requested, linear, np.zeros(1 + len(requested) + len(linear)))
+        columns = [np.where(one.holds(X), 1.0, -1.0) for one in requested]
+        for term in linear:
+            between = np.clip(X[:, term.column], term.low, term.high)
+            columns.append(np.rint((between - term.center) * term.scale) * term.unit)
         design = np.column_stack([np.ones(len(y)), *columns])
         heavy = np.ones(len(y)) if weight is None else weight
         gram = (design.T * heavy) @ design + np.diag([0.0] + [1.0] * len(columns))
         weights = np.linalg.lstsq(gram, (design.T * heavy) @ y, rcond=None)[0]
         wanted = np.average((y - design @ weights) ** 2, weights=heavy)
         was = rows.loss.mean(before.loss, rows.total)
-        if found is None:  # nothing has changed
+        if result is None:  # nothing has changed
             assert wanted >= was * (1 - 1e-6)
             assert rows.settle(before.output) == before.loss
             return
-        state = found
-        assert state.rules == asked
+        state = result
+        assert state.rules == requested
         assert rows.loss.mean(state.loss, rows.total) == pytest.approx(wanted, rel=1e-5, abs=1e-9)
         output, grid = state.output, rows.loss.grid
         steps = np.concatenate([[output.base], output.weights, output.linear_coef])
@@ -129,10 +129,10 @@ def test_every_snapshot_says_what_its_network_does(drafts, linear):
     ).fit(X, y)
     path = model.history_.paths[0]
     assert sum(drafts) >= 8
-    assert [len(each.rules) + len(each.linear) for each in path] == [*range(9)]
-    for width in range(1, 9):
-        network = model.history_.network(width)
-        assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(path[width].train_loss)
+    assert [len(one.rules) + len(one.linear) for one in path] == [*range(9)]
+    for size in range(1, 9):
+        network = model.history_.network(size)
+        assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(path[size].train_loss)
     losses = [record.train_loss for record in model.history_.records]
     assert all(after < before for before, after in pairwise(losses))
     assert [record.n_terms for record in model.history_.records] == [*range(1, 9)]
@@ -143,18 +143,18 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
     """All rows search for themselves, from the layer that they took over last."""
     X, y = made_up(400)
     y = np.digitize(y, [-0.5, 0.5]) if classes else y
-    kept, asked = Full.take_over, []
+    kept, requested = Full.take_over, []
 
-    def for_three(self, rows, state, neurons, *parts):
-        asked.append(len(neurons))
-        return kept(self, rows, state, neurons, *parts) if len(neurons) <= 3 else None
+    def for_three(self, rows, state, rules, *parts):
+        requested.append(len(rules))
+        return kept(self, rows, state, rules, *parts) if len(rules) <= 3 else None
 
     monkeypatch.setattr(Full, "take_over", for_three)
     kind = BGNClassifier if classes else BGNRegressor
     setting = {"max_terms": 7, "max_linear": 0, "growth": GrowthSettings(2, sweeps=0), "shrinkage": 1.0}
     model = kind(**setting, validation_fraction=0, random_state=0).fit(X, y)
-    assert max(asked) == 4  # after which they are not asked again
-    assert [len(each.rules) for each in model.history_.paths[0]] == [*range(8)]
+    assert max(requested) == 4  # after which they are not asked again
+    assert [len(one.rules) for one in model.history_.paths[0]] == [*range(8)]
     assert {"replacement", "addition"} == {record.kind for record in model.history_.records[3:]}
     losses = [record.train_loss for record in model.history_.records]
     assert all(after < before for before, after in pairwise(losses))
@@ -162,31 +162,35 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
 
 def test_all_rows_go_on_where_a_draft_fits_too_well(drafts, monkeypatch):
     """A rule without noise is learnt from all rows, not asked again and again at the threshold of a part of them."""
-    for place, name, value in ((draft, "_ABOUT", 1.25), (roles, "SAMPLE_ROWS", 1000), (roles, "LEAST_DRAFT", 1500)):
+    for place, name, value in (
+        (draft, "_ABOUT", 1.25),
+        (row_sets, "SAMPLE_ROWS", 1000),
+        (row_sets, "LEAST_DRAFT", 1500),
+    ):
         monkeypatch.setattr(place, name, value)
     X = np.random.default_rng(4).normal(size=(4000, 3))
     y = 10.0 * (X[:, 0] > 0.301237) + np.where(X[:, 1] > 0, 0.0, 1e-3)
     setting = {"max_terms": 6, "max_linear": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
     setting["growth"] = GrowthSettings(sweeps=0)
     losses = []
-    for most in (roles.MOST_DRAFTED, 0):
-        monkeypatch.setattr(roles, "MOST_DRAFTED", most)
+    for most in (row_sets.MOST_DRAFTED, 0):
+        monkeypatch.setattr(row_sets, "MOST_DRAFTED", most)
         path = BGNRegressor(**setting, validation_fraction=0).fit(X, y).history_.paths[0]
-        losses.append([each.train_loss for each in path])
+        losses.append([one.train_loss for one in path])
     assert any(drafts)
     assert losses[0][1] > 100 * losses[0][-1]
     assert losses[0][-1] < 2 * losses[1][-1]
 
 
-def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(drafts, monkeypatch):
+def test_a_rule_is_taken_over_alone_where_the_whole_layer_does_not_help(drafts, monkeypatch):
     X, y = made_up(400)
     kept, refused = Full.take_over, []
 
-    def nested(self, rows, state, neurons, *parts):
-        if len(neurons) == 4 and neurons[:3] != state.rules:
-            refused.append(neurons)
+    def nested(self, rows, state, rules, *parts):
+        if len(rules) == 4 and rules[:3] != state.rules:
+            refused.append(rules)
             return None
-        return kept(self, rows, state, neurons, *parts)
+        return kept(self, rows, state, rules, *parts)
 
     monkeypatch.setattr(Full, "take_over", nested)
     setting = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(5, sweeps=0), "shrinkage": 1.0}
@@ -210,21 +214,21 @@ def test_signs_hold(drafts):
 
 
 def test_few_rows_and_wide_tables_are_not_drafted(monkeypatch):
-    assert roles._draft_rows(50, 10) == roles.LEAST_DRAFT
-    assert roles._draft_rows(1000, 10) == 1000 * roles.DRAFT_ROWS
-    assert roles._draft_rows(0, 10) == 0
-    assert roles._draft_rows(50, roles.MOST_DRAFTED // roles.LEAST_DRAFT + 1) == 0
+    assert row_sets._draft_rows(50, 10) == row_sets.LEAST_DRAFT
+    assert row_sets._draft_rows(1000, 10) == 1000 * row_sets.DRAFT_ROWS
+    assert row_sets._draft_rows(0, 10) == 0
+    assert row_sets._draft_rows(50, row_sets.MOST_DRAFTED // row_sets.LEAST_DRAFT + 1) == 0
     X, y = made_up(300)
-    monkeypatch.setattr(roles, "LEAST_DRAFT", 120)
-    monkeypatch.setattr(roles, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(row_sets, "LEAST_DRAFT", 120)
+    monkeypatch.setattr(row_sets, "SAMPLE_ROWS", 50)
     monkeypatch.setattr("bgn.grow.search.DraftedGrowth", None)
     BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, y)  # 240 rows learn
     for setting in ({"output": "stagewise"}, {"direction": "debiased"}):
-        monkeypatch.setattr(roles, "LEAST_DRAFT", 80)
+        monkeypatch.setattr(row_sets, "LEAST_DRAFT", 80)
         BGNRegressor(max_terms=2, cv=None, random_state=0, **setting).fit(X, y)
 
 
-def test_what_is_found_stays_where_somebody_interrupts(drafts, monkeypatch):
+def test_what_has_grown_stays_where_somebody_interrupts(drafts, monkeypatch):
     X, y = made_up(400)
     advance = draft.Draft.advance
 
@@ -248,7 +252,7 @@ def test_drafts_end_in_time(drafts):
 
 
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 12))
-def test_the_smallest_hashes_are_found_however_often_they_repeat(values, most):
+def test_the_smallest_hashes_are_those_however_often_they_repeat(values, most):
     from bgn.engines.raw_rows import RawRows
 
     hashes = np.array(values, np.uint64)

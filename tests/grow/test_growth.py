@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 
 import bgn.engines.memory as shared_rows
 import bgn.grow.rows as grow_rows
-import bgn.grow.search as grow_tries
+import bgn.grow.search as grow_search
 from bgn import BGNRegressor, GrowthSettings, theory
 from bgn.engines.protocol import CutRequest, Output
 from bgn.grow.refit import Full, Stagewise
@@ -61,7 +61,7 @@ def test_propositions_1_and_2(seed, rows, ties):
     assert (pair[0] + pair[1]) * (pair[0] - pair[1]) == pytest.approx(drop, rel=1e-6)
 
 
-def test_first_neuron_is_the_papers():
+def test_first_rule_is_the_papers():
     X, y = table(400)
     model = BGNRegressor.as_in_paper(max_terms=1, max_layers=1, validation_fraction=0.0, random_state=0).fit(X, y)
     weights, threshold, up, base = literal_neuron(X, y)
@@ -161,7 +161,7 @@ def test_a_few_rows_many_times_all_learn(engine):
     assert not np.isnan(fewer.history_.records[-1].validation_mse)
 
 
-def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeypatch):
+def test_growth_on_a_sample_does_not_stall_on_rules_already_there(monkeypatch):
     monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 1000)
     rng = np.random.default_rng(0)
     X = rng.integers(0, [30, 7, 18], size=(3000, 3)).astype(float)
@@ -176,18 +176,18 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
     assert (gains < 1e-3 * np.array(errors[1:])).sum() <= 5, gains
 
 
-def test_history_gives_every_width():
+def test_history_gives_every_size():
     X, y = load_diabetes(return_X_y=True)
     limits = {"max_terms": 6, "max_linear": 0, "growth": GrowthSettings(patience=None), "cv": None}
     model = BGNRegressor(**limits, shrinkage=10.0, random_state=0).fit(X, y)
     history = model.history_
     assert history.network(history.best_size) == model.network_
-    for width in range(7):
-        network = history.network(width)
-        assert network.widths == (width,)
-        snapshot = history.paths[0][width]
+    for size in range(7):
+        network = history.network(size)
+        assert network.widths == (size,)
+        snapshot = history.paths[0][size]
         assert np.isfinite(network.predict(X)).all()
-        assert snapshot.train_mse >= history.paths[0][min(width + 1, 6)].train_mse
+        assert snapshot.train_mse >= history.paths[0][min(size + 1, 6)].train_mse
     with pytest.raises(ValueError, match="size must be one that was grown, 0 to 6; got 7"):
         history.network(7)
 
@@ -197,8 +197,8 @@ def test_recorded_errors_are_those_of_the_network(engine):
     held = slice(400, None)
     model = BGNRegressor(max_terms=5, max_linear=0, random_state=0, cv=None)  # lines are summed in small steps
     model = engine(model, X[:400], y[:400], eval_set=(X[held], y[held]))
-    for width, snapshot in enumerate(model.history_.paths[0]):
-        network = model.history_.network(width)
+    for size, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(size)
         assert snapshot.train_mse == pytest.approx(np.mean((network.predict(X[:400]) - y[:400]) ** 2), rel=1e-9)
         assert snapshot.validation_mse == pytest.approx(np.mean((network.predict(X[held]) - y[held]) ** 2), rel=1e-9)
         squared = (network.predict(X[held]) - y[held]) ** 2
@@ -227,7 +227,7 @@ def test_replacement_helps_and_is_capped(engine):
         model = engine(model, X, y)
         errors[attempts] = model.history_.records[-1].train_mse
         replaced = [r.n_terms for r in model.history_.records if r.kind == "replacement"]
-        assert attempts is None or all(replaced.count(width) <= attempts for width in range(11))
+        assert attempts is None or all(replaced.count(size) <= attempts for size in range(11))
     assert errors[None] < errors[0]
     assert errors[2] < errors[0]
 
@@ -263,7 +263,7 @@ def test_progress_bar_shows_errors(capsys):
     assert "validation" in capsys.readouterr().err
 
 
-def test_a_refused_neuron_leaves_no_trace():
+def test_a_refused_rule_leaves_no_trace():
     """Full output rolls back when the plain error does not fall."""
     X, y = table(100)
     engine = engine_of(X, y)
@@ -280,7 +280,7 @@ def test_a_refused_neuron_leaves_no_trace():
 
 
 @pytest.mark.parametrize("rows", [300, 3000])
-def test_columns_of_two_values_are_asked_about_in_plain_words(rows):
+def test_columns_of_two_values_are_read_alone(rows):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (rows, 6)).astype(float)
     y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - np.maximum(X[:, 3], 1 - X[:, 4]) * 2 + X[:, 4] * X[:, 5]
@@ -299,7 +299,7 @@ def test_the_last_of_few_values_is_seen(values, sign):
     assert model.fit(np.column_stack([column, other]), y).network_.layers[0].weights[0, 0] != 0
 
 
-def test_no_question_is_asked_twice():
+def test_no_rule_stands_twice():
     """Under a ridge penalty copies are shrunk less, so growth may ask again; the network says it once."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (500, 4)).astype(float)
@@ -321,8 +321,8 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
     settings = {"max_terms": 8, "max_linear": 0, "shrinkage": 30.0, "random_state": 0, "cv": None}
     settings["growth"] = GrowthSettings(patience=None)
     model = BGNRegressor(direction=direction, **settings).fit(X, y)
-    for width, snapshot in enumerate(model.history_.paths[0]):
-        network = model.history_.network(width)
+    for size, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(size)
         answers = network.hidden(X)
         assert (
             len(np.unique(np.column_stack([network.layers[0].weights, network.layers[0].bias]), axis=0))
@@ -333,7 +333,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
                 [X[:, list(n.projection.columns)] @ n.projection.coefficients >= n.threshold for n in snapshot.rules],
                 axis=1,
             )
-            if width
+            if size
             else np.zeros((60, 0))
         )
         np.testing.assert_allclose(
@@ -341,24 +341,24 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
         )
 
 
-def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
+def test_an_interrupt_between_two_attempts_keeps_what_was_grown(monkeypatch):
     X, y = table(200)
-    tries = []
-    build = grow_tries._finder
+    attempts = []
+    build = grow_search._finder
 
     def finder(*about):
-        tries.append(1)
-        if len(tries) == 3:
+        attempts.append(1)
+        if len(attempts) == 3:
             raise KeyboardInterrupt
         return build(*about)
 
-    monkeypatch.setattr(grow_tries, "_finder", finder)
+    monkeypatch.setattr(grow_search, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
         model = BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths[0] > 0
-    tries.clear()
-    monkeypatch.setattr(grow_tries, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
+    attempts.clear()
+    monkeypatch.setattr(grow_search, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         BGNRegressor(max_terms=3, random_state=0, cv=None).fit(X, y)
 

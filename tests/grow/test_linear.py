@@ -31,7 +31,7 @@ def test_every_engine_grows_the_same_lines(engine):
         assert there.network_ == here.network_
 
 
-def test_classes_grow_lines_where_told():
+def test_classes_grow_lines_on_request():
     X, _ = table(500)
     y = X[:, 0] - 0.1 * X[:, 1]
     for target in (y > 0, np.digitize(y, [-2.0, 2.0])):
@@ -40,26 +40,26 @@ def test_classes_grow_lines_where_told():
         assert (model.predict(X) == target).mean() > 0.8
 
 
-def test_ramps_are_added_up_exactly():
+def test_linear_terms_are_added_up_exactly():
     X, y = table(200)
     weight = np.arange(1, 201) % 3 + 1.0
     rows = assign_rows(RowsInMemory(X, y, weight), None, 0.0, 0)[0].train
     one, other = rows.linear_of(0, -1.0, 2.0), rows.linear_of(1, -20.0, 20.0)
     part = rows.part
 
-    def answers(ramp):
-        low, high, centre, scale = ramp.place
-        return [round((min(max(x, low), high) - centre) * scale) for x in part.columns[ramp.column].tolist()]
+    def answers(term):
+        low, high, center, scale = term.place
+        return [round((min(max(x, low), high) - center) * scale) for x in part.columns[term.column].tolist()]
 
-    heavy = [int(each) for each in part.weight] if len(part.weight) else [1] * part.n_rows
+    heavy = [int(one) for one in part.weight] if len(part.weight) else [1] * part.n_rows
     wholes = answers(one), answers(other)
-    found = rows.linear_products(one, (other,))
+    result = rows.linear_products(one, (other,))
     expected = [
         sum(w * a for w, a in zip(heavy, wholes[0], strict=True)) * one.unit,
         sum(w * a * b for w, a, b in zip(heavy, *wholes, strict=True)) * one.unit * other.unit,
         sum(w * a * a for w, a in zip(heavy, wholes[0], strict=True)) * one.unit * one.unit,
     ]
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert result == pytest.approx(expected, rel=1e-12)
     assert max(map(abs, wholes[0])) <= 2**one.bits
 
 
@@ -69,11 +69,11 @@ def test_lines_alone_are_least_squares_on_clipped_columns():
     model = BGNRegressor(shrinkage=0, digits=None, random_state=0).fit(X, y)
     assert model.network_.widths == (0,)
     network = model.network_
-    slopes = {term.column: coef for term, (coef,) in zip(network.linear, network.linear_coef.tolist(), strict=True)}
-    columns = sorted(slopes)
+    coefs = {term.column: coef for term, (coef,) in zip(network.linear, network.linear_coef.tolist(), strict=True)}
+    columns = sorted(coefs)
     design = np.column_stack([np.ones(300), X[:, columns]])
     expected = np.linalg.lstsq(design, y, rcond=None)[0]
-    assert [model.network_.base, *(slopes[j] for j in columns)] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [model.network_.base, *(coefs[j] for j in columns)] == pytest.approx(expected.tolist(), abs=1e-5)
 
 
 def test_rows_beyond_the_ends_count_as_the_ends():
@@ -90,12 +90,12 @@ def test_rows_beyond_the_ends_count_as_the_ends():
     assert X[:, term.column].max() <= term.high
 
 
-def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
+def test_sizes_count_lines_and_losses_are_those_of_the_network(tmp_path):
     X, y = table(300)
     model = BGNRegressor(max_terms=6, max_linear=3, random_state=0).fit(X, y)
-    for width, snapshot in enumerate(model.history_.paths[0]):
-        network = model.history_.network(width)
-        assert len(snapshot.rules) + len(snapshot.linear) == width
+    for size, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(size)
+        assert len(snapshot.rules) + len(snapshot.linear) == size
         assert len(network.linear) == len(snapshot.linear)
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(snapshot.train_loss, rel=1e-5)
     save(model, tmp_path / "model.json")
@@ -104,7 +104,7 @@ def test_widths_count_lines_and_losses_are_those_of_the_network(tmp_path):
     assert again.with_terms(2).network_ == model.with_terms(2).network_
 
 
-def test_a_gap_counts_as_the_typical_value():
+def test_a_missing_value_counts_as_the_typical_value():
     X, y = table(300)
     X[::7, 0] = np.nan
     model = BGNRegressor(max_terms=4, max_linear=3, random_state=0).fit(X, y)

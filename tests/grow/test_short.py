@@ -23,7 +23,7 @@ def digits_of(value: float) -> int:
 
 @given(tables(), st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6, unique=True))
 @settings(deadline=None)
-def test_a_split_is_what_lies_below_each_threshold(rows, thresholds):
+def test_a_split_is_what_lies_below_every_threshold(rows, thresholds):
     X, y, weight = rows
     thresholds, direction = np.sort(thresholds), Projection((0, 1), (1.0, -0.37))
     engines = [engine_of(X, y, weight)]
@@ -54,16 +54,16 @@ def test_short_thresholds_answer_alike_or_nearly(seed, rows, digits, pair):
     (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
     if cut is None:
         return
-    neuron, otherwise = Shortener(digits, 1.0).rule(engine, None, EMPTY, cut)
+    rule, otherwise = Shortener(digits, 1.0).rule(engine, None, EMPTY, cut)
     z = X[:, 0] + (-0.372 * X[:, 1] if pair else 0.0)
-    moved = np.count_nonzero((z >= neuron.threshold) != (z >= cut.rule.threshold))
+    moved = np.count_nonzero((z >= rule.threshold) != (z >= cut.rule.threshold))
     assert moved <= 0.02 * rows if otherwise else moved == 0
-    assert digits_of(neuron.threshold) <= digits_of(cut.rule.threshold)
+    assert digits_of(rule.threshold) <= digits_of(cut.rule.threshold)
 
 
 @given(st.integers(0, 2**31), st.sampled_from([2.2, 31.7, 484.0]), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, value, first):
+def test_a_number_with_a_category_has_a_short_threshold_for_every_category(seed, value, first):
     """Rows must not tell 0.895 from 0.8949999999999999, which a sum with a far larger number does not."""
     rng = np.random.default_rng(seed)
     city = rng.integers(0, 3, 300).astype(float)
@@ -71,31 +71,31 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
     engine = engine_of(np.column_stack([x, city]), (x + np.where(city < 2, value, 0) > value + 1) + 0.0)
     direction = Projection((0, 1), (1.0, (value, value, 0.0) if first else (0.0, 0.0, -value)))
     (cut,) = engine.cuts([CutRequest(EMPTY, direction)])
-    neuron, _ = Shortener(3, 1.0).rule(engine, None, EMPTY, cut)
+    rule, _ = Shortener(3, 1.0).rule(engine, None, EMPTY, cut)
     rows = np.column_stack([x, city])
-    assert np.count_nonzero(neuron.holds(rows) != cut.rule.holds(rows)) <= 0.02 * len(rows)
-    for added in {*neuron.projection.coefficients[1]}:
-        exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
-        category = neuron.projection.coefficients[1].index(added)
-        beside = np.array([[np.nextafter(exact, -np.inf), category], [exact, category]])
-        assert neuron.holds(beside).tolist() == [False, True]
+    assert np.count_nonzero(rule.holds(rows) != cut.rule.holds(rows)) <= 0.02 * len(rows)
+    for added in {*rule.projection.coefficients[1]}:
+        exact = float(Decimal(repr(rule.threshold)) - Decimal(repr(added)))
+        category = rule.projection.coefficients[1].index(added)
+        other = np.array([[np.nextafter(exact, -np.inf), category], [exact, category]])
+        assert rule.holds(other).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("output", ["full", "stagewise"])
-def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
+def test_growth_stores_short_numbers_and_the_rules_it_chose(output, engine):
     X, y = table(400)
     settings = {"max_terms": 5, "max_layers": 2, "output": output, "random_state": 0, "cv": None}
     model = engine(BGNRegressor(**settings), X, y)
     plain = BGNRegressor(**settings, digits=None).fit(X, y)
-    first, other = (each.history_.paths[0][-1] for each in (model, plain))
-    assert [neuron.projection for neuron in first.rules] == [neuron.projection for neuron in other.rules]
+    first, other = (one.history_.paths[0][-1] for one in (model, plain))
+    assert [rule.projection for rule in first.rules] == [rule.projection for rule in other.rules]
     for path in model.history_.paths:
-        for width in range(len(path)):
-            network = model.history_.network(width, model.history_.paths.index(path))
-            amounts = [*(2 * network.output_weights).tolist(), network.base - network.output_weights.sum()]
-            assert all(round(amount, 4) == pytest.approx(amount, abs=1e-12) for amount in amounts)
-            assert network.addends[2] > 1.0 or width == 0
-            assert all(digits_of(neuron.threshold) <= 5 for layer in network.layers for neuron in layer.neurons)
+        for size in range(len(path)):
+            network = model.history_.network(size, model.history_.paths.index(path))
+            points = [*(2 * network.output_weights).tolist(), network.base - network.output_weights.sum()]
+            assert all(round(point, 4) == pytest.approx(point, abs=1e-12) for point in points)
+            assert network.addends[2] > 1.0 or size == 0
+            assert all(digits_of(rule.threshold) <= 5 for layer in network.layers for rule in layer.neurons)
             assert all(
                 digits_of(c) <= 3 for layer in network.layers for n in layer.neurons for c in n.projection.factors
             )

@@ -24,7 +24,7 @@ def squares(fires, y, ridge):
 
 @given(st.integers(0, 2**31), st.sampled_from([0.05, 0.3, 0.5, 0.8, 0.95]), st.sampled_from([None, 0.0, 3.0]))
 @settings(max_examples=60)
-def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
+def test_a_share_of_the_gain_must_beat_the_old_rule(seed, share, ridge):
     """From the definition: what each of the two lowers the objective by, alone beside the base."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 2))
@@ -36,7 +36,7 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
     old, new = engine.cuts([CutRequest(start.output, line) for line in lines])
     state = rule.admit(engine, start, 0, old)
     left = [squares(cut.rule.holds(X), y, ridge or 0.0) for cut in (old, new)]
-    gained = [float(((y - y.mean()) ** 2).sum()) - each for each in left]
+    gained = [float(((y - y.mean()) ** 2).sum()) - one for one in left]
     if abs(share * gained[1] - gained[0]) < 1e-6 * gained[0] or abs(gained[1] - gained[0]) < 1e-6 * gained[0]:
         return
     after = rule.admit(engine, state, 0, new, share)
@@ -48,7 +48,7 @@ def test_a_share_of_the_gain_must_beat_the_old_neuron(seed, share, ridge):
 
 
 @pytest.mark.parametrize("output", ["full", "stagewise"])
-def test_simplicity_leaves_few_questions_about_several_columns(output):
+def test_simplicity_leaves_few_rules_on_several_columns(output):
     X, y = table(2000)
     settings = {"max_terms": 12, "output": output, "random_state": 0, "cv": None}
 
@@ -56,6 +56,6 @@ def test_simplicity_leaves_few_questions_about_several_columns(output):
         model = BGNRegressor(growth=GrowthSettings(patience=None, simplicity=simplicity), **settings).fit(X, y)
         losses = [record.train_loss for record in model.history_]
         assert all(after < before for before, after in pairwise(losses))
-        return sum(len(neuron.projection.columns) > 1 for neuron in model.history_.network(12).layers[0].neurons)
+        return sum(len(rule.projection.columns) > 1 for rule in model.history_.network(12).layers[0].neurons)
 
     assert pairs(0.0) > pairs(0.3) >= pairs(0.9) == 0

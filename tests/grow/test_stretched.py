@@ -18,7 +18,7 @@ from bgn.grow.rows import assign_rows
 from tests.growing import same
 
 
-def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: bool = False):
+def _row_sets(rng: np.random.Generator, classes: int, rows: int = 60, weighted: bool = False):
     X = rng.integers(-2, 3, (rows, 2)).astype(float)
     y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)]).astype(float)
     weight = rng.integers(1, 5, rows) / 2.0 if weighted else None
@@ -29,27 +29,27 @@ def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: boo
 @settings(max_examples=40)
 def test_a_stretch_is_the_best_of_all_or_one(seed, classes, scale):
     rng = np.random.default_rng(seed)
-    roles = _roles(rng, classes, 120)
+    row_sets = _row_sets(rng, classes, 120)
     shape = () if classes == 2 else (classes,)
     folds = []
-    for fold in roles.folds:
+    for fold in row_sets.folds:
         part, loss = fold.validation.part, fold.validation.loss
         own = 2.0 * part.target - 1.0 if classes == 2 else 2.0 * np.eye(classes)[part.target] - 1.0
-        scores = tuple(scale * width * (own + rng.normal(size=own.shape)) for width in range(3))
+        scores = tuple(scale * size * (own + rng.normal(size=own.shape)) for size in range(3))
         folds.append(FoldScores(part, loss, scores, np.zeros(shape)))
     grid = np.arange(8, 33) / 16
-    for width, stretch in enumerate(stretches(folds, 3)):
-        losses = [sum(fold.total(width, each) for fold in folds) for each in grid]
-        assert stretch == 1.0 or sum(fold.total(width, stretch) for fold in folds) == min(losses)
+    for size, stretch in enumerate(stretches(folds, 3)):
+        losses = [sum(fold.total(size, one) for fold in folds) for one in grid]
+        assert stretch == 1.0 or sum(fold.total(size, stretch) for fold in folds) == min(losses)
 
 
-def test_scores_too_near_to_each_other_are_stretched():
+def test_scores_too_near_to_one_another_are_stretched():
     """Log-odds that are half of the true ones, on many rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 1))
     y = rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0]))
-    roles = assign_rows(RowsInMemory(X, y.astype(float)), None, 0.2, 0, loss=loss_of((0, 1)), cv=5)[0]
-    parts = [(each.validation.part, each.validation.loss) for each in roles.folds]
+    row_sets = assign_rows(RowsInMemory(X, y.astype(float)), None, 0.2, 0, loss=loss_of((0, 1)), cv=5)[0]
+    parts = [(one.validation.part, one.validation.loss) for one in row_sets.folds]
     folds = [FoldScores(part, loss, (part.columns[0],) * 2, 0.0) for part, loss in parts]
     assert stretches(folds, 2)[1] == pytest.approx(2.0, abs=0.15)
 

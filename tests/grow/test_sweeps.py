@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings
-from bgn.grow import rows as roles
+from bgn.grow import rows as row_sets
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
 from bgn.grow.refit import Full
@@ -24,16 +24,16 @@ def made_up(rows, seed=0):
     return X, np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=rows)
 
 
-def sweeper(X, y, width=6, ridge=1.0, seed=0):
+def sweeper(X, y, size=6, ridge=1.0, seed=0):
     engine = engine_of(X, y)
     rows = RowSets(engine, None, engine)
-    limits = LayerSettings(width, 3, None)
+    limits = LayerSettings(size, 3, None)
     return Sweeper(rows, Search(rows, 2), Full(ridge), limits, np.random.default_rng(seed), Monitor(), 0)
 
 
 @given(st.integers(0, 2**31), st.integers(0, 3), st.sampled_from([0.0, 1.0, 20.0]))
 @settings(max_examples=15)
-def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
+def test_a_rule_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     """From the definition: ridge least squares on the answers of the neurons that are left."""
     X, y = made_up(80, seed)
     growth = sweeper(X, y, 4, ridge)
@@ -45,7 +45,7 @@ def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     left.pop()
     growth._take_out(slot)
     assert [*growth.state.rules] == left
-    design = np.column_stack([np.ones(len(y)), *(np.where(each.holds(X), 1.0, -1.0) for each in left)])
+    design = np.column_stack([np.ones(len(y)), *(np.where(one.holds(X), 1.0, -1.0) for one in left)])
     gram = design.T @ design + np.diag([0.0] + [ridge] * len(left))
     weights = np.linalg.lstsq(gram, design.T @ y, rcond=None)[0]
     grid = growth.rows.train.loss.grid
@@ -58,19 +58,19 @@ def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
 
 @given(st.integers(0, 2**31))
 @settings(max_examples=10)
-def test_no_width_gets_worse_and_wider_is_better(seed):
+def test_no_size_gets_worse_and_larger_is_better(seed):
     X, y = made_up(120, seed)
     losses = []
     for sweeps in (0, 2):
         growth = sweeper(X, y, seed=seed)
         growth.plan(sweeps)
-        losses.append([growth.fitter.objective(growth._best[width]) for width in range(len(growth._best))])
+        losses.append([growth.fitter.objective(growth._best[size]) for size in range(len(growth._best))])
     assert len(losses[0]) <= len(losses[1])
     assert all(after <= before for before, after in zip(*losses, strict=False))
     assert all(wider < narrower for narrower, wider in pairwise(losses[1]))
 
 
-def test_all_rows_grow_what_the_sweeps_found():
+def test_all_rows_grow_what_the_sweeps_chose():
     X, y = made_up(150)
     growth = sweeper(X, y, 8)
     plan = growth.plan(2)
@@ -78,27 +78,27 @@ def test_all_rows_grow_what_the_sweeps_found():
     growth = GrowthSettings(sweeps=2, max_replacements=3)
     model = BGNRegressor(max_terms=5, growth=growth, shrinkage=1.0, validation_fraction=0, digits=None)
     path = model.set_params(random_state=0).fit(X, y).history_.paths[0]
-    assert [len(each.rules) for each in path] == [*range(6)]
+    assert [len(one.rules) for one in path] == [*range(6)]
     plain = model.set_params(growth=replace(growth, sweeps=0)).fit(X, y).history_.paths[0]
     assert path[5].train_loss < plain[5].train_loss
     records = model.set_params(growth=replace(growth, sweeps=1)).fit(X, y).history_.records
-    assert [each.n_terms for each in records] == [1, 2, 3, 4, 5]
+    assert [one.n_terms for one in records] == [1, 2, 3, 4, 5]
     assert np.mean((model.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][-1].train_loss)
 
 
-def test_short_numbers_are_judged_as_they_are():
+def test_short_numbers_are_evaluated_as_they_are():
     """What a snapshot says of its training loss is what its network's predictions have."""
     X, y = made_up(300)
     model = BGNRegressor(max_terms=8, growth=GrowthSettings(sweeps=3), validation_fraction=0, random_state=1).fit(X, y)
-    for width in range(1, 9):
-        network = model.history_.network(width)
-        assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][width].train_loss)
+    for size in range(1, 9):
+        network = model.history_.network(size)
+        assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][size].train_loss)
 
 
 @pytest.mark.parametrize("rows", [60, 1000])
 def test_same_bits_wherever_the_rows_live(engine, rows, monkeypatch):
     """Swept on a sample of the rows, and on all of them."""
-    monkeypatch.setattr(roles, "SAMPLE_ROWS", rows)
+    monkeypatch.setattr(row_sets, "SAMPLE_ROWS", rows)
     X, y = made_up(160)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     setting = {
@@ -137,8 +137,8 @@ def test_the_paper_s_settings_have_none():
     assert paper.fit(X, y).network_ == more.fit(X, y).network_
 
 
-def test_few_widths_are_swept_more_often():
-    assert [how_many("auto", width) for width in (1, 5, 10, 20, 21, 1000)] == [60, 12, 6, 3, 1, 1]
+def test_few_sizes_are_swept_more_often():
+    assert [how_many("auto", size) for size in (1, 5, 10, 20, 21, 1000)] == [60, 12, 6, 3, 1, 1]
     assert how_many(7, 1000) == 7
 
 
@@ -146,14 +146,14 @@ def test_time_and_callbacks():
     X, y = made_up(200)
     model = BGNRegressor(max_terms=5, growth=GrowthSettings(sweeps=50), max_seconds=0.0, random_state=0).fit(X, y)
     assert model.history_.stopped == "max_seconds"
-    told = []
+    reported = []
     swept = {"max_terms": 5, "growth": GrowthSettings(sweeps=2), "max_linear": 0, "validation_fraction": 0}
     model = BGNRegressor(**swept, random_state=0)
-    model.set_params(callbacks=lambda record: told.append(record.n_terms)).fit(X, y)
-    assert told == [1, 2, 3, 4, 5]
+    model.set_params(callbacks=lambda record: reported.append(record.n_terms)).fit(X, y)
+    assert reported == [1, 2, 3, 4, 5]
 
 
-def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
+def test_interrupted_sweeps_leave_what_they_chose(monkeypatch):
     X, y = made_up(200)
 
     def interrupted(self, low):

@@ -1,9 +1,9 @@
 """Where rows live, and what growth asks of them.
 
-`protocol.py` has what growth knows: an :class:`~bgn.engines.protocol.Engine`, which holds rows and the answers of the
+`protocol.py` has what growth knows: an :class:`~bgn.engines.reduce.Engine`, which holds rows and the answers of the
 layer being grown, and which replies with sums of integers or exact choices, the same bits wherever the rows are.
 
-How a request travels. Growth calls a method of the engine, such as ``engine.put(slot, rule)``. A `MergedEngine`
+How a request travels. Growth calls a method of the engine, such as ``engine.put(slot, rule)``. The engine
 (`reduce.py`) puts the request of that name (``RowPart.put``) to all its `Parts`, which know where the parts are, and
 merges their replies. In memory, on `disk/` and on a cluster a part is a :class:`~bgn.engines.memory.Part`, which runs
 the loops of `kernels/`; a `gpu/` has its own. Before growth the same way leads to raw rows: a `RowSource` puts

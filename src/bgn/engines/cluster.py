@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, pairwise
+from operator import truth
 from threading import Lock
 from typing import Any
 
@@ -62,11 +63,9 @@ _LOOK = 2.0  # seconds between looks at the cluster
 
 
 class ClusterTasks:
-    """The calls of one fit: tasks with names of their own, on the workers that hold the rows.
-
-    How long to wait is set in Dask's configuration: ``bgn.no-workers`` (one minute) without any worker that runs,
-    ``bgn.longest-pass`` (one hour) for the replies to one request.
-    """
+    """The calls of one fit: tasks with names of their own, on the workers that hold the rows. How long to wait is set
+    in Dask's configuration: ``bgn.no-workers`` (one minute) without any worker that runs, ``bgn.longest-pass`` (one
+    hour) for the replies to one request."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -108,11 +107,9 @@ class ClusterTasks:
         return self._collect(self.client.compute(list(tasks)), what)
 
     def _submit(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Future]:
-        """Start one task per item, where the item is.
-
-        Workers are not named: a task that names one that is gone may wait for ever. The tasks of a pass make a group
-        of their own; a larger one Dask would take for tasks that can run anywhere, and move rows about.
-        """
+        """Start one task per item, where the item is. Workers are not named: a task that names one that is gone may
+        wait for ever. The tasks of a pass make a group of their own; a larger one Dask would take for tasks that can
+        run anywhere, and move rows about."""
         name = self.name(what)
         keys = [(name, k) for k in range(len(items))]
         return self.client.map(partial(_call, function, arguments), items, key=keys, pure=False)
@@ -155,7 +152,11 @@ class ClusterTasks:
             try:
                 return gathering.result(timeout=_LOOK)
             except KilledWorker as error:
-                raise RuntimeError(_killed(error, what)) from error
+                raise RuntimeError(
+                    f"waiting for {what}: the workers that took on the task {error.task!r} died one after the other, "
+                    f"the last at {error.last_worker.address}. Most often they ran out of memory; their logs know. "
+                    f"{_MEMORY}"
+                ) from error
             except MemoryError as error:
                 raise MemoryError(f"a worker ran out of memory while working on {what}. {_MEMORY}") from error
             except (FutureCancelledError, asyncio.CancelledError) as error:
@@ -176,7 +177,6 @@ class ClusterTasks:
                 )
 
     def _workers(self) -> dict[str, Any]:
-        """The workers that the scheduler knows, if it answers."""
         try:
             return self.client.scheduler_info()["workers"] if self.client.status == "running" else {}
         except OSError:
@@ -216,13 +216,6 @@ _MEMORY = (
 )
 
 
-def _killed(error: KilledWorker, what: str) -> str:
-    return (
-        f"waiting for {what}: the workers that took on the task {error.task!r} died one after the other, the last at "
-        f"{error.last_worker.address}. Most often they ran out of memory; their logs know. {_MEMORY}"
-    )
-
-
 class RawRowsOnCluster(RawRows):
     """Raw rows that tell Dask their size; what was worked out about them does not travel."""
 
@@ -258,10 +251,8 @@ _NOTHING_GROWN = Standing()
 
 
 class HeldRows:
-    """A share of the rows on a worker and, as long as it lives there, the part that grows on it.
-
-    Only the rows travel, to another worker or to its disk.
-    """
+    """A share of the rows on a worker and, as long as it lives there, the part that grows on it. Only the rows travel,
+    to another worker or to its disk."""
 
     def __init__(self, columns: NDArray[Any], target: Integers, weight: Integers | None, loss: Loss) -> None:
         self._rows = columns, target, weight, loss
@@ -322,11 +313,8 @@ class PartsOnCluster(Parts[CellPart]):
 
 
 class OnCluster(RowSource):
-    """Rows on a cluster, as a source.
-
-    `partitions` are delayed :class:`RawRowsOnCluster`. They are read when first asked, wherever Dask sees fit, and put
-    together thread by thread; `check` gets what the survey found.
-    """
+    """Rows on a cluster, as a source. `partitions` are delayed :class:`RawRowsOnCluster`. They are read when first
+    asked, wherever Dask sees fit, and put together thread by thread; `check` gets what the survey found."""
 
     def __init__(
         self, tasks: ClusterTasks, partitions: Sequence[Any], weighted: bool, check: Callable[[Sequence[Survey]], None]
@@ -356,15 +344,10 @@ class OnCluster(RowSource):
     def _read(self) -> list[Any]:
         if not self._blocks:
             partitions = self._tasks.compute(self._partitions)
-            self._tasks.replies("reading", _is_there, partitions)
+            self._tasks.replies("reading", truth, partitions)
             self._blocks = self._tasks.hold("join", _join, self._tasks.by_thread(partitions))
             self._tasks.release(partitions)
         return self._blocks
-
-
-def _is_there(rows: RawRowsOnCluster) -> bool:
-    """What a task answers when all it waits for is that another is done."""
-    return True
 
 
 def _join(parts: Sequence[RawRowsOnCluster]) -> RawRowsOnCluster:
@@ -403,9 +386,7 @@ def schema_on_cluster(
     tasks: ClusterTasks, X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None, weight: Any = None
 ) -> Schema:
     """Decide what every column of a collection is; the workers look at those whose type does not tell.
-
-    `categorical_features` is as for :func:`bgn.inputs.kinds.schema_of`. Rows of `weight` 0 tell nothing.
-    """
+    `categorical_features` is as for :func:`bgn.inputs.kinds.schema_of`. Rows of `weight` 0 tell nothing."""
     X = whole_rows(X)
     types = TableKinds.of(no_rows(X), categorical_features)
     if not types.undecided:
@@ -440,12 +421,9 @@ def rows_on_cluster(
     check: Callable[[Sequence[Survey]], None],
     schema: Schema | None = None,
 ) -> OnCluster:
-    """Check what can be checked without reading, and say how every partition is to be read.
-
-    `given` has `X`, `y`, `weight` and, where targets are labels, `classes`.
-
-    With a schema, columns may hold all that it can encode, and missing values; without, they must hold finite numbers.
-    """
+    """Check what can be checked without reading, and say how every partition is to be read. `given` has `X`, `y`,
+    `weight` and, where targets are labels, `classes`. With a schema, columns may hold all that it can encode, and
+    missing values; without, they must hold finite numbers."""
     X, classes = whole_rows(given.X), given.classes
     layout = layout_of(X, numbers=schema is None)
     others = {"y": given.y} if given.weight is None else {"y": given.y, "sample_weight": given.weight}
@@ -520,11 +498,8 @@ def _pieces(wanted: NDArray[Any], there: NDArray[Any]) -> Iterator[tuple[int, in
 
 
 def _delayed(collection: Any) -> list[Any]:
-    """The partitions, one after the other.
-
-    Those of a frame are the ones that its user sees, of which only the columns that matter are read. Dask's own
-    optimiser would put some of them together, more of a few columns than of many.
-    """
+    """The partitions, one after the other. Those of a frame are the ones that its user sees, of which only the columns
+    that matter are read. Dask's own optimiser would put some of them together, more of a few columns than of many."""
     if isinstance(collection, da.Array):
         return list(collection.to_delayed().ravel())
     simplify = getattr(collection, "simplify", lambda: collection)
@@ -578,7 +553,6 @@ def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any
 
 
 def _cut(parts: Sequence[Any], start: int, stop: int) -> Any:
-    """Some rows of a column in several parts."""
     if hasattr(parts[0], "iloc"):
         return require("pandas", extra="dask").concat(parts).iloc[start:stop]
     return np.concatenate(parts)[start:stop]

@@ -43,7 +43,6 @@ class Coding:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns of the table."""
         return len(self.categories)
 
     @property
@@ -131,7 +130,6 @@ class Coding:
         return 0.0 if categories is None else (0.0,) * categories
 
     def _missing_value(self, column: int, coefficient: Coefficient) -> float:
-        """What a missing value counts as beside other columns."""
         if isinstance(coefficient, tuple):
             return coefficient[-1]
         if column >= self.n_columns:

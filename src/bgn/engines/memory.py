@@ -82,7 +82,6 @@ class ThreadPool:
         weakref.finalize(self, _dismiss, self._jobs, self._others)
 
     def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Run `work` on every item; the answers in the order of the items."""
         job = _Job(work, items)
         for _ in range(min(self._others, len(items) - 1)):
             self._jobs.put(job)
@@ -143,10 +142,16 @@ _COLUMNS_FOR_SHARING = 1 << 9
 _PIECES = 4
 _NO_WEIGHT = np.empty(0, np.int64)
 _LINES = 3  # to remember
+_CHUNK = 1 << 18
+_CAPACITY = 1 << 8
+_FEW_REGIONS = 1 << 13
+# A difference; and what to add where a slot, a bit of a row of codes, fires and where it does not.
+Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
+_NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 
 
-class SharedRows:
-    """Rows, and what is asked of their columns (what has no docstring: :class:`~bgn.engines.protocol.RowPart`).
+class Part(CellPart):
+    """Some rows and the answers of the rules of the layer being grown, one slot per rule; see :class:`CellPart`.
 
     Parameters
     ----------
@@ -179,9 +184,19 @@ class SharedRows:
         edges = np.linspace(0, self.n_rows, pieces + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self._lines: list[tuple[Projection, Line]] = []
+        self.codes = np.zeros((1, self.n_rows), np.uint8)
+        self.output = NO_OUTPUT
+        self._start = loss.diff(target)
+        # Differences; the current output's first.
+        self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (self._start, *_NO_SHIFT))]
+        self._residual: tuple[Output, Integers] | None = None  # where it is not the difference
+        self._losses: tuple[Output, Integers] | None = None  # the limbs that came with it
+        self._last: tuple[Output, Leftover] | None = None
+        self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
+        self._correlations: dict[int, list[int]] = {}
+        self._capacity = _CAPACITY  # for regions
 
     def map(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
-        """Run `work` on every item, on the threads there are."""
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [work(item) for item in items]
@@ -231,14 +246,7 @@ class SharedRows:
         return out
 
     def _total(self, values: Integers) -> int:
-        """The weighted sum of `values`, one per row."""
         return int(values @ self.weight if len(self.weight) else values.sum())
-
-    def _column_sums(self, center: Floats, scale: Floats, values: Integers) -> Integers:
-        """Sum of every integer column times `values`."""
-        if self.below is None:
-            return self._by_column(self.n_columns, kernels.column_sums, center, scale, values)
-        return self._signed_sums(values) * signs(center, scale)
 
     def _signed_sums(self, values: Integers) -> Integers:
         """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
@@ -257,11 +265,9 @@ class SharedRows:
         return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
 
     def _column(self, j: int, center: Floats, scale: Floats) -> Integers:
-        """One column as integers."""
         return np.rint((self.columns[j].astype(np.float64) - center[j]) * scale[j]).astype(np.int64)
 
     def _products(self, center: Floats, scale: Floats, other: Integers) -> Integers:
-        """Limbs of every integer column times another."""
         return self._by_column((self.n_columns, 2), kernels.column_products, center, scale, other, self.weight)
 
     def line(self, projection: Projection) -> Line:
@@ -275,7 +281,6 @@ class SharedRows:
         return line
 
     def answers(self, rules: Sequence[Oblique]) -> NDArray[np.int8]:
-        """The +-1 answers of `rules`, one row per rule."""
         columns = np.empty((len(rules), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
         for row, rule in zip(columns, rules, strict=True):
@@ -283,33 +288,10 @@ class SharedRows:
             row[:] = np.where(z >= rule.threshold, 1, -1)
         return columns
 
-
-def signs(center: Floats, scale: Floats) -> Integers:
-    """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
-    return np.where(center == 0.0, scale, 0.0).astype(np.int64)
-
-
-def extremes_of(column: NDArray[Any]) -> tuple[float, float, bool]:
-    """The least and the greatest value of a column, and whether all are whole numbers."""
-    if len(column) == 0:
-        return np.inf, -np.inf, True
-    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())
-
-
-class LinearRows(SharedRows):
-    """Rows and their linear terms (what has no docstring: :class:`~bgn.engines.protocol.RowPart`)."""
-
-    output: Output
-    residual: Callable[[Output], Integers]
-    fired_sums: Callable[[Integers, int], Integers]
-    codes: NDArray[np.uint8]
-
     def _linear_values(self, linear_term: LinearTerm) -> Integers:
-        """The whole numbers of a linear term, one per row."""
         return self._fill(kernels.fill_linear, self.columns, linear_term.column, np.array(linear_term.place))
 
     def _descended(self, start: Integers, output: Output) -> Integers:
-        """Differences less what the linear terms of an output add."""
         if not output.linear:
             return start
         return self._fill(kernels.descend, start, self.columns, *places(output.linear), output.rates)
@@ -334,45 +316,12 @@ class LinearRows(SharedRows):
         return self._sum(len(linear), kernels.linear_fired, self.columns, *places(linear), fires, self.weight)
 
     def _residuals(self) -> Sequence[Any]:
-        """The current residual, once per output."""
         return [self.residual(self.output)]
 
     def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
         residuals = self._residuals()
         wholes = [self._linear_values(linear_term) for linear_term in linear]
         return np.array([[self._limbs_of(own, residual) for residual in residuals] for own in wholes], np.int64)
-
-
-_CHUNK = 1 << 18
-_CAPACITY = 1 << 8
-_FEW_REGIONS = 1 << 13
-# A difference; and what to add where a slot, a bit of a row of codes, fires and where it does not.
-Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
-_NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
-
-
-class Part(LinearRows, CellPart):
-    """Some rows and the answers of the rules of the layer being grown, one slot per rule.
-
-    What has no docstring is a request of :class:`~bgn.engines.protocol.CellPart`.
-    """
-
-    def __init__(
-        self, columns: NDArray[Any], target: Integers, weight: Integers | None, loss: Loss, threads: int = 1,
-        below: NDArray[np.uint8] | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(columns, target, weight, loss, threads, below)
-        self.codes = np.zeros((1, self.n_rows), np.uint8)
-        self.output = NO_OUTPUT
-        self._start = loss.diff(target)
-        # Differences; the current output's first.
-        self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (self._start, *_NO_SHIFT))]
-        self._residual: tuple[Output, Integers] | None = None  # where it is not the difference
-        self._losses: tuple[Output, Integers] | None = None  # the limbs that came with it
-        self._last: tuple[Output, Leftover] | None = None
-        self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
-        self._correlations: dict[int, list[int]] = {}
-        self._capacity = _CAPACITY  # for regions
 
     def measure(self) -> Measures:
         n = min(self.n_rows, PROBES)
@@ -487,7 +436,6 @@ class Part(LinearRows, CellPart):
         return counts
 
     def _drop_residual(self, slot: int) -> None:
-        """Forget the residual if it depends on the answers in a slot."""
         if self._residual is not None and self._residual[0].weights[slot : slot + 1].any():
             self._residual = None
 
@@ -511,7 +459,6 @@ class Part(LinearRows, CellPart):
         self._drop_residual(target)
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
         if self.loss.quadratic:
             return self._diff(output)
         known = self._residual
@@ -608,9 +555,8 @@ class Part(LinearRows, CellPart):
         return self._correlations[group][slot & 7]
 
     def pulls(self, n_rules: int) -> Integers:
-        residual = self.residual(self.output)
-        values = residual * self.weight if len(self.weight) else residual
-        return np.append(values.sum(), self.fired_sums(values, n_rules))[:, None]
+        heavy = map(self._heavy, self._residuals())
+        return np.stack([np.append(values.sum(), self.fired_sums(values, n_rules)) for values in heavy], axis=1)
 
     def overlaps(self, slot: int, n_rules: int) -> Integers:
         if len(self.weight):
@@ -629,7 +575,9 @@ class Part(LinearRows, CellPart):
             values = self._fired(slot)
         else:
             values = self.weight if len(self.weight) else np.ones(self.n_rows, np.int64)
-        return self._column_sums(center, scale, values)
+        if self.below is None:
+            return self._by_column(self.n_columns, kernels.column_sums, center, scale, values)
+        return self._signed_sums(values) * signs(center, scale)
 
     def products(self, output: Output, center: Floats, scale: Floats, shift: int) -> Integers:
         return self._products(center, scale, self.residual(output) >> shift)
@@ -653,22 +601,31 @@ class Part(LinearRows, CellPart):
         self._capacity = max(_CAPACITY, 4 * len(regions[0]))
         return regions
 
-    @property
-    def _sums_per_region(self) -> int:
-        """Weight and target sum."""
-        return 2
-
     def _regions(self, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
         """The regions of a span of rows; more room where there is too little, up to one place per row."""
         capacity, n_regions = self._capacity, -1
+        # Weight and target sum; of several classes the weights of each, in more columns than two.
+        n_sums = 2 if self.loss.outputs == 1 else max(3, self.loss.outputs)
         while n_regions < 0:
             capacity = min(capacity, span[1] - span[0])
             place_of = np.full(2 << capacity.bit_length(), -1, np.int32)
-            names, sums = np.empty(capacity, np.uint64), np.empty((capacity, self._sums_per_region), np.int64)
+            names, sums = np.empty(capacity, np.uint64), np.empty((capacity, n_sums), np.int64)
             place = place_of, names, sums
             n_regions = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             capacity *= 4
         return names[:n_regions].copy(), sums[:n_regions].copy()
+
+
+def signs(center: Floats, scale: Floats) -> Integers:
+    """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
+    return np.where(center == 0.0, scale, 0.0).astype(np.int64)
+
+
+def extremes_of(column: NDArray[Any]) -> tuple[float, float, bool]:
+    """The least and the greatest value of a column, and whether all are whole numbers."""
+    if len(column) == 0:
+        return np.inf, -np.inf, True
+    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())
 
 
 class ClassPart(Part):
@@ -718,26 +675,13 @@ class ClassPart(Part):
         super().forget()
         self._answers_known += 1
 
-    def pulls(self, n_rules: int) -> Integers:
-        sums = []
-        for residual in self.residuals(self.output):
-            values = residual * self.weight if len(self.weight) else residual
-            sums.append(np.append(values.sum(), self.fired_sums(values, n_rules)))
-        return np.stack(sums, axis=1)
-
     def _residuals(self) -> Sequence[Any]:
         return [*self.residuals(self.output)]
-
-    @property
-    def _sums_per_region(self) -> int:
-        """The weight of every class, in more columns than two."""
-        return max(3, self.loss.outputs)
 
     _answers_known = 0  # how often answers have changed
 
 
 def one_of(output: Output, k: int) -> Output:
-    """One of several outputs, of none too."""
     return output.of(k) if output.weights.ndim > 1 else output
 
 
@@ -787,7 +731,6 @@ class MemoryEngine(CellEngine):
             yield from super().cuts([request])
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
     def next_layer(self, rules: Sequence[Oblique]) -> MemoryEngine:

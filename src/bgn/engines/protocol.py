@@ -1,9 +1,9 @@
 """What growth asks of the rows, wherever they live, and how the rule reaches them.
 
-An :class:`Engine` holds rows (columns, targets as whole steps of a :class:`Grid`, whole weights) and the answers of the
-rules of the layer being grown, one slot per rule. Every answer it gives is a sum of integers or an exact choice, so
-all engines, on any number of threads or blocks, give the same bits: the bits of an integer are divided so that no sum
-over rows can pass 2**61, and depend only on the total weight.
+An :class:`~bgn.engines.reduce.Engine` holds rows (columns, targets as whole steps of a :class:`Grid`, whole weights)
+and the answers of the rules of the layer being grown, one slot per rule. Every reply is a sum of integers or an exact
+choice, so all engines, on any number of threads or blocks, give the same bits: the bits of an integer are divided so
+that no sum over rows can pass 2**61, and depend only on the total weight.
 
 Inside an engine a request is a method of one of the protocols below, such as ``RowPart.put``. It is put to all parts
 of an engine at once (``parts.ask(RowPart.put, slot, rule)``), wherever they live: a part that lacks the method, or
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
@@ -25,7 +25,7 @@ from bgn.model.term import Oblique, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
-    from bgn.engines.reduce import CellSums, Regions, RowsInCells, Sieve
+    from bgn.engines.reduce import CellSums, Engine, Regions, RowsInCells, Sieve
     from bgn.inputs.splits import Hashes, Inside
 
 
@@ -76,10 +76,8 @@ LINEAR_BITS = 20
 
 @dataclass(frozen=True)
 class LinearTerm:
-    """A column between two ends as whole numbers, ``rint((x - center) * scale)``: at most ``2**bits`` either way.
-
-    What it answers, beside the +-1 of rules, is such a number times `unit`; rows beyond an end answer as it does.
-    """
+    """A column between two ends as whole numbers, ``rint((x - center) * scale)``: at most ``2**bits`` either way. What
+    it answers, beside the +-1 of rules, is such a number times `unit`; rows beyond an end answer as it does."""
 
     column: int
     low: float
@@ -89,7 +87,6 @@ class LinearTerm:
 
     @property
     def center(self) -> float:
-        """Halfway between the ends."""
         return self.low / 2 + self.high / 2
 
     @property
@@ -130,11 +127,9 @@ _NO_COEF = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Output:
-    """Outputs in whole steps: ``prediction = base + sum(weights * answers) + sum(linear_coef * linear)``.
-
-    With several outputs, weights have one column and the base has one entry for each. A residual then is one number per
-    row all the same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``.
-    """
+    """Outputs in whole steps: ``prediction = base + sum(weights * answers) + sum(linear_coef * linear)``. With several
+    outputs, weights have one column and the base has one entry for each. A residual then is one number per row all the
+    same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``."""
 
     weights: Integers
     base: Any
@@ -143,7 +138,6 @@ class Output:
     linear_coef: Integers = field(default_factory=lambda: _NO_COEF)
 
     def same(self, other: Output) -> bool:
-        """True when both leave the same residual."""
         return self is other or (self.contrast == other.contrast and self.same_scores(other))
 
     def same_scores(self, other: Output) -> bool:
@@ -161,7 +155,6 @@ class Output:
         return self.linear_coef.astype(np.float64) * np.array([term.unit for term in self.linear], np.float64)
 
     def of(self, k: int) -> Output:
-        """One of several outputs."""
         linear_coef = self.linear_coef[:, k] if self.linear else _NO_COEF
         return Output(self.weights[:, k], int(self.base[k]), (), self.linear, linear_coef)
 
@@ -185,10 +178,8 @@ class Output:
         return replace(self, weights=weights, contrast=()), weight
 
     def change_to(self, other: Output) -> tuple[int, int, int] | None:
-        """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not.
-
-        A rule that has no weight here counts as one of weight zero. None where more than one weight differs.
-        """
+        """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not. A
+        rule that has no weight here counts as one of weight zero. None where more than one weight differs."""
         n_rules = len(self.weights)
         if not self.same_linear(other) or not n_rules <= len(other.weights) <= n_rules + 1:
             return None
@@ -207,10 +198,8 @@ NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 @dataclass(frozen=True)
 class CutRequest:
-    """Where to cut a direction's projection, given the residual that `output` leaves.
-
-    With a `window` (low, high) only cuts between projections in it compete.
-    """
+    """Where to cut a direction's projection, given the residual that `output` leaves. With a `window` (low, high) only
+    cuts between projections in it compete."""
 
     output: Output
     projection: Projection
@@ -219,11 +208,9 @@ class CutRequest:
 
 @dataclass(frozen=True)
 class Cut:
-    """The best cut of a projection: what fires and what does not, in weight and residual sum.
-
-    `gain` is the drop of the mean squared residual, in squared steps, that this cut allows. `lower` and `upper` are the
-    projections next to it.
-    """
+    """The best cut of a projection: what fires and what does not, in weight and residual sum. `gain` is the drop of the
+    mean squared residual, in squared steps, that this cut allows. `lower` and `upper` are the projections next to
+    it."""
 
     rule: Oblique
     gain: float
@@ -262,12 +249,10 @@ class Measures:
 
 
 class Loss(Protocol):
-    """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.losses` has every one there is.
-
-    Targets and scores are whole steps of grids. Of every row a *difference* is kept: a number that depends on its
-    target alone, less its score. Residual and loss are functions of difference and target; those below take arrays and
-    tensors and give the same bits for both.
-    """
+    """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.losses` has every one there is. Targets
+    and scores are whole steps of grids. Of every row a *difference* is kept: a number that depends on its target alone,
+    less its score. Residual and loss are functions of difference and target; those below take arrays and tensors and
+    give the same bits for both."""
 
     def __hash__(self) -> int: ...
 
@@ -335,10 +320,8 @@ class Loss(Protocol):
         """Standard deviation of the losses: from the sum of powers, the largest difference, and the sum of losses."""
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
-        """By how much the best score for each group of rows lowers their loss from that of score zero.
-
-        Times `unit`, and rounded to whole numbers.
-        """
+        """By how much the best score for each group of rows lowers their loss from that of score zero. Times `unit`,
+        and rounded to whole numbers."""
 
     def mean(self, total: int, weight: int) -> float:
         """A sum of losses as the mean that people see."""
@@ -348,87 +331,6 @@ class Loss(Protocol):
 
     def scale(self, mean: float) -> float:
         """How far scores may be expected to lie apart, given the mean loss of the best constant."""
-
-
-class Engine(Protocol):
-    """What growth asks. Sums are over the engine's rows, each counted with its weight."""
-
-    total: int
-    target_sum: int
-    n_columns: int
-    loss: Loss
-
-    def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
-        """Answer each rule with its best cut, perhaps only when it is wanted; None where there is none."""
-
-    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
-        """For each of some thresholds, what lies below it, and, for a sum of columns, how near the nearest row is.
-
-        What lies below is weight and sum of the residual that `output` leaves.
-        """
-
-    def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
-        """Store a rule's answers; weight and target sum of the rows where it fires, and if any answer is new."""
-
-    def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
-
-    def settle(self, output: Output) -> int:
-        """Make `output` the current one; the sum of the losses."""
-
-    def total_loss(self, output: Output) -> int:
-        """The sum of the losses of `output`; the current one stays."""
-
-    def residual_sum(self) -> int:
-        """The current residual summed over all rows."""
-
-    def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
-
-    def pulls(self) -> Floats:
-        """The current residual summed over all rows, then times the +-1 answers of every slot; a column per output."""
-
-    def overlaps(self, slot: int) -> Integers:
-        """For every slot, the weight of the rows where both it and `slot` fire."""
-
-    def linear_of(self, column: int, low: float, high: float) -> LinearTerm | None:
-        """A column between two ends, its answers of about unit spread; None where float64 cannot tell them apart."""
-
-    def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm]) -> Floats:
-        """A linear term's answers times one, times the answers of every slot, times other terms', and squared."""
-
-    def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Floats:
-        """The answers of linear terms summed over the rows where a slot fires."""
-
-    def linear_pulls(self, linear: Sequence[LinearTerm]) -> Floats:
-        """The current residual times the answers of linear terms; a column per output."""
-
-    def describe(self) -> Columns:
-        """Integer columns and their moments."""
-
-    def seen(self) -> list[tuple[float, float, bool]]:
-        """The least and greatest value of every column, and whether all are whole numbers."""
-
-    def lost(self) -> list[int]:
-        """The columns that vary by too little for :meth:`describe` to see."""
-
-    def products(self, output: Output) -> Floats:
-        """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
-
-    def gram(self, column: int) -> Floats:
-        """Covariances of one column with all, in integer units, times the total weight."""
-
-    def cross(self, slot: int) -> Floats:
-        """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
-
-    def bound(self) -> float:
-        """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
-
-    def loss_deviation(self) -> float:
-        """Standard deviation of the rows' losses."""
-
-    def next_layer(self, rules: Sequence[Oblique]) -> Engine:
-        """The same rows with the +-1 answers of `rules` for columns."""
 
 
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
@@ -461,7 +363,6 @@ class Request(Generic[Receiver, Reply]):
 
     @property
     def name(self) -> str:
-        """Name of the method."""
         return self.method.__name__
 
     def put_to(self, one: Receiver) -> Reply:
@@ -486,10 +387,8 @@ class Askable(ABC, Generic[Kind]):
 
 
 class RowPart(Protocol):
-    """Some rows and the answers of the rules of the layer being grown, one slot per rule.
-
-    Every answer is integers that add up over parts, or extremes.
-    """
+    """Some rows and the answers of the rules of the layer being grown, one slot per rule. Every answer is integers that
+    add up over parts, or extremes."""
 
     def measure(self) -> Measures:
         """Sums and extremes."""
@@ -519,17 +418,15 @@ class RowPart(Protocol):
         """The current residual summed over the rows where a slot fires."""
 
     def pulls(self, n_rules: int) -> Integers:
-        """The current residual summed over all rows, then over those where each of the first slots fires.
-
-        One column per output.
-        """
+        """The current residual summed over all rows, then over those where each of the first slots fires. One column
+        per output."""
 
     def overlaps(self, slot: int, n_rules: int) -> Integers:
         """For each of the first `n_rules` slots, the weight of the rows where both it and `slot` fire."""
 
     def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm], n_rules: int) -> Integers:
-        """Sum of a linear term's whole numbers over all rows, then where each of the first slots fires; then limbs of its
-        products with other linear terms and itself."""
+        """Sum of a linear term's whole numbers over all rows, then where each of the first slots fires; then limbs of
+        its products with other linear terms and itself."""
 
     def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Integers:
         """Sum of the whole numbers of each linear term over the rows where a slot fires."""
@@ -600,11 +497,8 @@ class Parts(Askable[Kind]):
 
 
 class RowSource(Askable[RawBlock]):
-    """Raw rows in blocks.
-
-    A source may check its rows when it is first asked; one that holds all rows in memory makes a
-    :class:`~bgn.engines.memory.MemoryEngine`.
-    """
+    """Raw rows in blocks. A source may check its rows when it is first asked; one that holds all rows in memory makes a
+    :class:`~bgn.engines.memory.MemoryEngine`."""
 
     weighted: bool
     kept: bool = False  # whether more engines will be asked for, so that raw rows are needed still

@@ -36,7 +36,6 @@ def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: in
 
 
 def different(hashes: Hashes) -> Hashes:
-    """Each hash once, in order."""
     ordered = np.sort(hashes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
@@ -68,15 +67,19 @@ class Survey:
     counts: Integers
     missing: NDArray[np.bool_]
 
+    def merged(self, other: Survey) -> Survey:
+        return Survey(
+            self.n_rows + other.n_rows, self.total + other.total, min(self.low, other.low), max(self.high, other.high),
+            self.counts + other.counts, self.missing | other.missing,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of every row.
-
-    Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose hash is at most `edge`
-    validate; of the others those below `limit` are the sample. `coding` turns the table's columns to the engine's.
-    Rows that validate have a loss of their own, `validation_loss`, if there is one; its grids are those of `loss`.
-    """
+    """What becomes of every row. Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose
+    hash is at most `edge` validate; of the others those below `limit` are the sample. `coding` turns the table's
+    columns to the engine's. Rows that validate have a loss of their own, `validation_loss`, if there is one; its grids
+    are those of `loss`."""
 
     seed: int
     exponent: int | None
@@ -102,10 +105,8 @@ class Sample:
 
 
 class RawRows(RawBlock):
-    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights.
-
-    Arrays here, tensors in :class:`bgn.engines.gpu.tensors.RawTensors`, which says what it does otherwise.
-    """
+    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights. Arrays here,
+    tensors in :class:`bgn.engines.gpu.tensors.RawTensors`, which says what it does otherwise."""
 
     def __init__(self, columns: Any, target: Any, weight: Any = None, threads: int = 1) -> None:
         self.columns, self.target, self.weight, self.threads = columns, target, weight, threads
@@ -203,7 +204,6 @@ class RawRows(RawBlock):
     # -- what depends on where the rows are ------------------------------------------------------------------
 
     def hashes(self, seed: int) -> Any:
-        """A hash of every row's content."""
         return row_hashes(self.columns, self.target, seed, self.threads)
 
     def _hash(self, value: int) -> Any:
@@ -211,14 +211,12 @@ class RawRows(RawBlock):
         return np.uint64(value)
 
     def _whole_weight(self, exponent: int) -> Any:
-        """The weights times ``2**exponent``, rounded."""
         return np.rint(np.ldexp(self.weight, exponent)).astype(np.int64)
 
     def _histogram(self, rows: _HashedRows) -> Integers:
         return histogram(rows.hashes, rows.weight)
 
     def _missing(self, columns: Any) -> NDArray[np.bool_]:
-        """Which columns have missing values."""
         missing = np.zeros(len(columns), dtype=bool)
         for start in range(0, columns.shape[1], _ROWS_AT_ONCE):  # rows of many columns lie together
             missing |= np.isnan(columns[:, start : start + _ROWS_AT_ONCE]).any(axis=1)
@@ -236,10 +234,8 @@ class _HashedRows:
 
 
 def weight_exponent(source: RowSource) -> int:
-    """The power of two that makes row weights whole once they are rounded.
-
-    Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
-    """
+    """The power of two that makes row weights whole once they are rounded. Whole numbers stay as they are. Others are
+    rounded to a grid of which their total has about 2**30 steps."""
     weights = source.ask(RawBlock.weights)
     check_reach(max(part.largest for part in weights))
     if all(part.whole for part in weights) and sum(part.total for part in weights) <= 2**31:
@@ -262,7 +258,6 @@ class RowsInMemory(OneBlock):
         return type(self)(rows.columns.T, rows.target, rows.weight, threads)
 
     def hashes(self, seed: int) -> Hashes:
-        """A hash of every row's content."""
         return np.asarray(self._rows.known_hashes(seed))
 
     def that_count(self) -> NDArray[np.int64]:
@@ -270,7 +265,6 @@ class RowsInMemory(OneBlock):
         return np.flatnonzero(np.ones(len(self._rows.target)) if self._rows.weight is None else self._rows.weight)
 
     def encoded(self, chosen: NDArray[Any]) -> Floats:
-        """Some of the rows as a network reads them."""
         return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:

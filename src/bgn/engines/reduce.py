@@ -1,6 +1,6 @@
 """From the replies of many parts to one exact answer: sums, covariances, regions, and the best cut.
 
-A :class:`MergedEngine` puts every request to all its parts and adds up what they reply; where they live is up to
+An :class:`Engine` puts every request to all its parts and adds up what they reply; where they live is up to
 :class:`~bgn.engines.protocol.Parts`: rows in memory, blocks on disk, a cluster's workers. A :class:`CellEngine` finds
 cuts without sorting all rows: a :class:`Sieve` sorts them into cells along a direction, parts add up what a cut needs
 to know of every cell, these sums merge, and together they leave a few cells where the best cut may hide
@@ -29,7 +29,6 @@ from bgn.engines.protocol import (
     Columns,
     Cut,
     CutRequest,
-    Engine,
     Floats,
     Integers,
     LinearTerm,
@@ -144,11 +143,9 @@ class Finer:
 
 @dataclass(frozen=True, eq=False)
 class Sieve:
-    """Which cell a row falls in, given the residual that `output` leaves.
-
-    Cell ``floor((z - low) * scale)``, clamped to 0 .. size - 1; then, level by level, a finer one inside it. Where it
-    is `bounded`, no cut is looked for inside the first and the last cell.
-    """
+    """Which cell a row falls in, given the residual that `output` leaves. Cell ``floor((z - low) * scale)``, clamped to
+    0 .. size - 1; then, level by level, a finer one inside it. Where it is `bounded`, no cut is looked for inside the
+    first and the last cell."""
 
     output: Output
     projection: Projection
@@ -160,11 +157,9 @@ class Sieve:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells of the last level."""
         return self.finer[-1].size * (int(self.finer[-1].family.max()) + 1) if self.finer else self.size
 
     def same(self, other: Sieve) -> bool:
-        """True when both sort rows into the same affine cells."""
         return (self.projection, self.low, self.scale, self.size, self.bounded) == (
             other.projection, other.low, other.scale, other.size, other.bounded
         )  # fmt: skip
@@ -185,13 +180,7 @@ class PrunedCells:
     prefix: Integers
 
     @property
-    def weight_inside(self) -> int:
-        """Weight of the rows in surviving cells; at least their number."""
-        return int(self.cells[0][self.survives > 0].sum())
-
-    @property
     def chosen(self) -> Integers:
-        """Numbers of the surviving cells."""
         return np.flatnonzero(self.survives)
 
     def finer(self) -> Finer:
@@ -215,11 +204,9 @@ def merge(parts: Sequence[CellSums]) -> CellSums:
 def prune(
     cells: CellSums, rows: int, total: int, best: Best = NO_CUT, starts: Integers | None = None, bounded: bool = False
 ) -> PrunedCells:
-    """The best cut at an edge between cells, and the cells that may hide a better one.
-
-    `starts` holds weight and residual sum before each family of cells. When `bounded`, nothing is looked for
-    inside the first and the last cell.
-    """
+    """The best cut at an edge between cells, and the cells that may hide a better one. `starts` holds weight and
+    residual sum before each family of cells. When `bounded`, nothing is looked for inside the first and the last
+    cell."""
     size = len(cells[0])
     survives, prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
     starts = _NOTHING_BEFORE if starts is None else starts
@@ -248,7 +235,6 @@ def _split(rows: RowsInCells, pruned: PrunedCells, weight: int, total: int) -> t
 
 
 def joined_rows(parts: Sequence[RowsInCells]) -> RowsInCells:
-    """Rows of several parts, as one."""
     if len(parts) == 1:
         return parts[0]
     z, values, heavy, cells = zip(*parts, strict=True)
@@ -262,10 +248,8 @@ def chosen_rows(rows: RowsInCells, which: NDArray[Any]) -> RowsInCells:
 
 
 def line_of(columns: NDArray[Any], projection: Projection) -> Line:
-    """What kernels need to project rows: columns, index and coefficients.
-
-    Of a projection with categories the columns are what each of its own adds.
-    """
+    """What kernels need to project rows: columns, index and coefficients. Of a projection with categories the columns
+    are what each of its own adds."""
     if projection.numeric:
         return columns, *projection.arrays
     terms = np.empty((len(projection.columns), columns.shape[1]))
@@ -285,8 +269,10 @@ _EVERYWHERE = (-math.inf, math.inf)
 PartKind = TypeVar("PartKind", bound=RowPart)
 
 
-class MergedEngine(Engine, ABC, Generic[PartKind]):
-    """Rows in parts, as one; how cuts are found depends on the kind of part."""
+class Engine(ABC, Generic[PartKind]):
+    """What growth asks: rows in parts, as one. Sums are over all rows, each counted with its weight. How cuts are found
+    depends on the kind of part. Of every column `seen` has the least and greatest value, and whether all are whole
+    numbers."""
 
     def __init__(self, parts: Parts[PartKind], loss: Loss) -> None:
         self.parts, self.loss = parts, loss
@@ -316,11 +302,14 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         self, method: Callable[Concatenate[PartKind, Arguments], Reply], *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Reply:  # fmt: skip
-        """What all parts reply, added up."""
         first, *others = self.parts.ask(method, *arguments, **named)
         return sum(others, first)  # type: ignore[call-overload]
 
     # -- cuts ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
+        """Answer each request with its best cut, perhaps only when it is wanted; None where there is none."""
 
     def _cut(self, direction: Projection, total: int, best: Best) -> Cut | None:
         gain, silent, silent_sum, lower, upper = best
@@ -368,6 +357,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return request if wide else replace(request, window=None)
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        """Weight and residual below each of some thresholds; for a sum of columns, how near the nearest row is."""
         sums, nearest = zip(*self.parts.ask(RowPart.split, output, projection, thresholds), strict=True)
         return np.sum(sums, axis=0), np.min(nearest, axis=0)
 
@@ -377,6 +367,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, rule: Oblique) -> tuple[int, int, bool]:
+        """Store a rule's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         self._products = None
         fired, target_sum, changed = self._sum(RowPart.put, slot, rule).tolist()
         self._fired[slot] = fired
@@ -394,6 +385,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return self._whole_fit
 
     def total_loss(self, output: Output) -> int:
+        """The sum of the losses of `output`; the current one stays."""
         return self.loss.total(self._sum(RowPart.limbs, output))
 
     def loss_deviation(self) -> float:
@@ -409,9 +401,11 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return int(self._sum(RowPart.residual_sum, self.output, 0))
 
     def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
         return int(self._sum(RowPart.correlation, slot))
 
     def pulls(self) -> Floats:
+        """The current residual summed over all rows, then times the +-1 answers of every slot; a column per output."""
         total, *fired = self._sum(RowPart.pulls, len(self.output.weights)).astype(np.float64)
         sums = np.array([total, *(2 * value - total for value in fired)])
         return sums if self.loss.outputs > 1 else sums[:, 0]
@@ -423,6 +417,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     # -- linear terms ---------------------------------------------------------------------------------------------
 
     def linear_of(self, column: int, low: float, high: float) -> LinearTerm | None:
+        """A column between two ends, its answers of about unit scale; None where float64 cannot tell them apart."""
         about = self.describe()
         bits, half = min(LINEAR_BITS, 60 - self.total.bit_length()), high / 2 - low / 2
         deviation = about.deviation[column] / about.scale[column]
@@ -431,6 +426,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return LinearTerm(column, low, high, bits, math.ldexp(half / deviation, -bits))
 
     def linear_products(self, linear_term: LinearTerm, others: Sequence[LinearTerm]) -> Floats:
+        """A term's answers times one, times the answers of every slot, times other terms', and its own squared."""
         n_rules = len(self.output.weights)
         sums = self._sum(RowPart.linear_products, linear_term, others, n_rules)
         total, fired = int(sums[0]), sums[1 : 1 + n_rules]
@@ -443,11 +439,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return np.array([total * linear_term.unit, *signed, *both])
 
     def linear_fired(self, linear: Sequence[LinearTerm], slot: int) -> Floats:
+        """The answers of linear terms summed over the rows where a slot fires."""
         if not linear:
             return np.zeros(0)
         return self._sum(RowPart.linear_fired, linear, slot) * np.array([term.unit for term in linear])
 
     def linear_pulls(self, linear: Sequence[LinearTerm]) -> Floats:
+        """The current residual times the answers of linear terms; a column per output."""
         if not linear:
             return np.zeros((0, self.loss.outputs) if self.loss.outputs > 1 else 0)
         limbs = self._sum(RowPart.linear_pulls, linear)
@@ -464,6 +462,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return self._columns
 
     def lost(self) -> list[int]:
+        """The columns that vary by too little for :meth:`describe` to see."""
         _, half, scale = self._places()
         return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
 
@@ -493,6 +492,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return self._products[1]
 
     def gram(self, column: int) -> Floats:
+        """Covariances of one column with all, in integer units, times the total weight."""
         if column not in self._gram:
             about = self.describe()
             limbs = self._sum(RowPart.gram, column, about.center, about.scale)
@@ -502,6 +502,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return self._gram[column]
 
     def cross(self, slot: int) -> Floats:
+        """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
         about, fired = self.describe(), self._fired[slot]
         sums = self._sum(RowPart.column_sums, about.center, about.scale, slot)
         return 2 * covariances(np.stack([np.zeros_like(sums), sums], axis=1), about.sums, fired, self.total)
@@ -509,6 +510,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def bound(self) -> float:
+        """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
         everything = self._zero_loss
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)
@@ -518,17 +520,20 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def _explained(self, shift: int) -> int:
         """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""
 
+    @abstractmethod
+    def next_layer(self, rules: Sequence[Oblique]) -> Engine[PartKind]:
+        """The same rows with the +-1 answers of `rules` for columns."""
+
 
 # Surviving cells are split where their rows are, until they hold no more weight than this.
 ROWS_TO_FETCH = 1 << 20
 _MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
 
 
-class CellEngine(MergedEngine[CellPart]):
+class CellEngine(Engine[CellPart]):
     """Rows in parts that sort themselves into cells; see :mod:`bgn.engines.reduce`."""
 
     def cuts(self, requests: Sequence[CutRequest]) -> Iterable[Cut | None]:
-        """Answer each rule with its best cut; None where there is none."""
         requests = [*map(self._without_narrow_window, requests)]
         places = [k for k, request in enumerate(requests) if self.can_project(request.projection)]
         sieves = [self._sieve(requests[k]) for k in places]
@@ -551,7 +556,12 @@ class CellEngine(MergedEngine[CellPart]):
         best = [cells.best for cells in pruned]
         open_ = [k for k, cells in enumerate(pruned) if cells.survivors]
         for k in open_:
-            while self._too_many(pruned[k]):
+            # Too many rows to fetch, in cells that are few enough to split.
+            while (
+                self.total > ROWS_TO_FETCH
+                and pruned[k].survivors <= _MOST_TO_SPLIT
+                and pruned[k].cells[0][pruned[k].survives > 0].sum() > ROWS_TO_FETCH
+            ):
                 sieves[k], pruned[k] = self._split(sieves[k], pruned[k], totals[k])
             best[k] = pruned[k].best
         open_ = [k for k in open_ if pruned[k].survivors]
@@ -562,14 +572,7 @@ class CellEngine(MergedEngine[CellPart]):
                 best[k] = best_inside(joined_rows(rows), pruned[k], self.total, totals[k])
         return best
 
-    def _too_many(self, pruned: PrunedCells) -> bool:
-        """True when the surviving cells hold too many rows to fetch, and are few enough to split."""
-        if self.total <= ROWS_TO_FETCH or pruned.survivors > _MOST_TO_SPLIT:
-            return False
-        return pruned.weight_inside > ROWS_TO_FETCH
-
     def _split(self, sieve: Sieve, pruned: PrunedCells, total: int) -> tuple[Sieve, PrunedCells]:
-        """Split the surviving cells where their rows are."""
         finer = sieve.inside(pruned)
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
@@ -578,7 +581,6 @@ class CellEngine(MergedEngine[CellPart]):
         return CellEngine(self.parts.next_layer(rules), self.loss)
 
     def _explained(self, shift: int) -> int:
-        """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""
         _, sums = merge_regions(self.parts.ask(CellPart.regions, len(self.output.weights)))
         weight, target_sum = sums.astype(np.float64).T if self.loss.outputs == 1 else (sums.sum(1) * 1.0, sums * 1.0)
         return int(self.loss.explained(weight, target_sum, 2.0**-shift).astype(np.int64).sum())

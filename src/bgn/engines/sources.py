@@ -51,7 +51,6 @@ class RowArguments:
 
     @property
     def target_name(self) -> str | None:
-        """What the target is called, where it has a name."""
         if isinstance(self.target, str) or self.name is not None:
             return self.name or str(self.target)
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
@@ -136,10 +135,8 @@ def target_blocks(given: RowArguments) -> Iterator[Any]:
 def source_of(
     estimator: Any, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
 ) -> tuple[RowSource, Schema]:
-    """Return rows, checked and of one length, as the source of an engine; also what their columns are.
-
-    Without a schema the columns are decided on, and the estimator takes note of them; with one they are known again.
-    """
+    """Return rows, checked and of one length, as the source of an engine; also what their columns are. Without a schema
+    the columns are decided on, and the estimator takes note of them; with one they are known again."""
     if on_gpu(given.X):
         return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
@@ -187,10 +184,8 @@ def that_count(weight: Any) -> NDArray[np.bool_] | None:
 
 def _is_mixed(X: Any) -> bool:
     """True for an array that may hold more than numbers, and for a table that is none of arrays."""
-    return type(X).__module__.partition(".")[0] == "pyarrow" or _is_mixed_array(X)
-
-
-def _is_mixed_array(X: Any) -> bool:
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        return True
     if labels_of(X) is not None:
         return False
     try:
@@ -200,7 +195,6 @@ def _is_mixed_array(X: Any) -> bool:
 
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
-    """Rows on a GPU, checked where they are."""
     from bgn.engines.gpu import tensors
     from bgn.model import gpu
 
@@ -218,10 +212,8 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
 
 
 def rows_in_memory(estimator: Any, X: Any) -> Floats:
-    """A table in memory, with the columns that a fitted estimator knows, as its network reads it.
-
-    Levels that were not there at fit count as missing, and a warning says which.
-    """
+    """A table in memory, with the columns that a fitted estimator knows, as its network reads it. Levels that were not
+    there at fit count as missing, and a warning says which."""
     X, schema = dense(to_array(X)), estimator.network_.schema
     if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
         X = frames.pick_known_columns(X, names_of(estimator) or ())

@@ -52,11 +52,9 @@ class Constraints:
 
     @cached_property
     def signed(self) -> bool:
-        """Whether some column wants a sign."""
         return any(self.monotone)
 
     def of(self, column: int) -> int:
-        """What an engine's column wants."""
         return self.monotone[column] if column < len(self.monotone) else 0
 
     def of_all(self, columns: Sequence[int]) -> Integers:

@@ -7,21 +7,20 @@ other: they grow side by side where rows are in memory, one after the other else
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from bgn.grow.history import History, LossesAtSize, Monitor, Record
+from bgn.grow.history import History, LossesAtSize, Monitor, Record, Steps
 from bgn.grow.network import GrowthRows, grow_network
 from bgn.model.ensemble import mean_of
 from bgn.model.network import Network
 from bgn.model.schema import Schema
-from bgn.tabular import Columns, Tabular
 
 _REASONS = ("interrupted", "callback", "max_seconds")
 # Linear terms are worse from so many standard errors of the difference on; the best of many settings seems better.
@@ -29,7 +28,7 @@ _SURE = 4.0
 
 
 @dataclass(frozen=True, repr=False)
-class EnsembleHistory(Tabular):
+class EnsembleHistory(Steps):
     """The growth of several networks whose mean was taken.
 
     Attributes
@@ -39,7 +38,7 @@ class EnsembleHistory(Tabular):
     best_layer : int
         The last layer (index) of the deepest network.
     best_size : int
-        Most rules that a network may have in its last layer: the chosen width of the widest, unless a smaller one
+        Most rules that a network may have in its last layer: the chosen size of the widest, unless a smaller one
         was asked for.
     stopped : str
         Why growth ended: of all networks, or of the one that grew when it was stopped.
@@ -63,23 +62,13 @@ class EnsembleHistory(Tabular):
 
     @classmethod
     def of(cls, members: Sequence[History], stopped: str = "", select: str = "best") -> EnsembleHistory:
-        """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
+        """The history of some networks at the sizes they chose; `stopped` says why there are no more, if so."""
         members = _linear_or_not(members, select)
         layer, size = (max(getattr(member, name) for member in members) for name in ("best_layer", "best_size"))
         schema = _known_to_all([member.schema for member in members])
         reasons = list(dict.fromkeys(member.stopped for member in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
         return cls(tuple(member.with_schema(schema) for member in members), layer, size, stopped)
-
-    def _columns(self) -> Columns:
-        names = [field.name for field in fields(Record)]
-        return {name: [getattr(record, name) for record in self.records] for name in names}
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -108,12 +97,12 @@ class EnsembleHistory(Tabular):
 
     @property
     def cross_validated(self) -> bool:
-        """Whether the widths were chosen by cross-validation."""
+        """Whether the sizes were chosen by cross-validation."""
         return all(member.cross_validated for member in self.members)
 
     @cached_property
     def paths(self) -> tuple[tuple[LossesAtSize, ...], ...]:
-        """For the last layer, the mean losses of the networks at every width; each on its own rows."""
+        """For the last layer, the mean losses of the networks at every size; each on its own rows."""
         paths = [member.paths[member.best_layer][: member.best_size + 1] for member in self.members]
         losses = []
         for size in range(max(map(len, paths))):
@@ -127,8 +116,8 @@ class EnsembleHistory(Tabular):
 
         Parameters
         ----------
-        width : int, optional
-            Most rules; a network that chose fewer keeps those. The chosen widths by default.
+        size : int, optional
+            Most rules; a network that chose fewer keeps those. The chosen sizes by default.
         layer : int, optional
             The last one, which is the default.
 
@@ -154,10 +143,8 @@ class EnsembleHistory(Tabular):
 
 def _linear_or_not(members: Sequence[History], select: str) -> list[History]:
     """The networks as they are; all of linear terms alone, if these validate better; or every second of these, if they
-    are worse by less than noise, to one network at least.
-
-    All networks together tell that better than each by itself: they leave out different rows.
-    """
+    are worse by less than noise, to one network at least. All networks together tell that better than each by itself:
+    they leave out different rows."""
     known = [member.linear_alone for member in members if member.linear_alone is not None]
     if len(known) == len(members):
         count, worse = len(known), [alone.worse for alone in known]
@@ -220,7 +207,6 @@ class _Members:
         self.together = min(len(rows.seeds), rows.threads) if concurrent and not monitor.callbacks else 1
 
     def in_turn(self) -> list[History | None]:
-        """Grow one after the other."""
         histories: list[History | None] = []
         for number in range(len(self._seeds)):
             for source in self._sources:
@@ -233,7 +219,6 @@ class _Members:
         return histories
 
     def side_by_side(self) -> list[History | None]:
-        """Grow as many at a time as there are threads."""
         threads, rows = self._rows.threads // self.together, self._rows
 
         def grown(number: int) -> History | None:

@@ -1,4 +1,4 @@
-"""What happened while a network grew: a frozen record per step, and the network at every width."""
+"""What happened while a network grew: a frozen record per step, and the network at every size."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Record(_MeanLosses):
 
 @dataclass(frozen=True)
 class LossesAtSize(_MeanLosses):
-    """How well networks did at one width, on average."""
+    """How well networks did at one size, on average."""
 
     train_loss: float
     validation_loss: float
@@ -90,7 +90,7 @@ class LossesAtSize(_MeanLosses):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(_MeanLosses):
-    """A layer at one width: enough to make the network, and how well it did. A linear term counts as a rule does."""
+    """A layer at one size: enough to make the network, and how well it did. A linear term counts as a rule does."""
 
     rules: tuple[Oblique, ...]
     output_weights: NDArray[np.float64]
@@ -102,10 +102,8 @@ class Snapshot(_MeanLosses):
     linear_coef: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def distinct(self) -> Snapshot:
-        """The same with rules that ask the same rule as one, their output weights added up.
-
-        Growth may ask again: under a ridge penalty, what several share is shrunk less.
-        """
+        """The same with equal rules as one, their output weights added up. Growth may ask again: under a ridge penalty,
+        what several share is shrunk less."""
         places = {rule: k for k, rule in enumerate(dict.fromkeys(self.rules))}
         if len(places) == len(self.rules):
             return self
@@ -113,12 +111,6 @@ class Snapshot(_MeanLosses):
         weights = np.zeros((len(places), *self.output_weights.shape[1:]))
         np.add.at(weights, [places[rule] for rule in self.rules], values.reshape(self.output_weights.shape))
         return replace(self, rules=tuple(places), output_weights=weights / over)
-
-    def with_missing(self, schema: Schema) -> Snapshot:
-        """The same with missing values under its lines as a schema has them."""
-        return replace(
-            self, linear=tuple(replace(one, missing=schema.columns[one.column].typical) for one in self.linear)
-        )
 
     def layer(self, n_inputs: int) -> Layer:
         """The rules as a hidden layer."""
@@ -128,9 +120,7 @@ class Snapshot(_MeanLosses):
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
     """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
-
-    Predictions have one column per width, and a third axis where there are several classes.
-    """
+    Predictions have one column per size, and a third axis where there are several classes."""
 
     predictions: NDArray[np.float64]
     targets: NDArray[np.float64]
@@ -149,24 +139,40 @@ class LinearAlone:
     noise: float
 
 
+class Steps(Tabular):
+    """What the histories of one network and of several have in common: a sequence of records."""
+
+    records: Any
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(Record)]
+        return {name: [getattr(record, name) for record in self.records] for name in names}
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
 @dataclass(frozen=True, repr=False)
-class History(Tabular):
-    """The growth of a network, step by step and width by width.
+class History(Steps):
+    """The growth of a network, step by step and size by size.
 
     Attributes
     ----------
     records : tuple of Record
         Every addition and every accepted replacement, in order.
     paths : tuple of tuple of Snapshot
-        For each hidden layer, the layer at every width it had: entry 0 is the base alone.
+        For each hidden layer, the layer at every size it had: entry 0 is the base alone.
     best_layer, best_size : int
-        The layer (index) and width that were chosen.
+        The layer (index) and size that were chosen.
     stopped : str
         Why growth ended.
     shrinkage : float
         The ridge penalty that the chosen layer was grown with.
     n_validation : int
-        Total weight of the validation rows: all of them where the widths were cross-validated.
+        Total weight of the validation rows: all of them where the sizes were cross-validated.
     schema : Schema
         The columns, and what is predicted.
     link : str
@@ -207,31 +213,21 @@ class History(Tabular):
     bounds: tuple[float, float] | None = None
     linear_alone: LinearAlone | None = None
 
-    def _columns(self) -> Columns:
-        names = [field.name for field in fields(Record)]
-        return {name: [getattr(record, name) for record in self.records] for name in names}
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
     @property
     def cross_validated(self) -> bool:
-        """Whether the validation losses of the widths come from cross-validation: no step has one of its own."""
+        """Whether the validation losses of the sizes come from cross-validation: no step has one of its own."""
         known = not math.isnan(self.paths[0][0].validation_loss)
         return known and bool(self.records) and all(math.isnan(record.validation_loss) for record in self.records)
 
     def network(self, size: int | None = None, layer: int | None = None) -> Network:
-        """Return the network as it was when a layer had the given width.
+        """Return the network as it was when a layer had the given size.
 
         Where there was a ridge penalty, rules that ask the same rule are one in it.
 
         Parameters
         ----------
-        width : int, optional
-            Any width on the path; the chosen one by default.
+        size : int, optional
+            Any size on the path; the chosen one by default.
         layer : int, optional
             Index of the last hidden layer; the chosen one by default.
 
@@ -270,7 +266,12 @@ class History(Tabular):
 
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns, and what their missing values count as."""
-        paths = tuple(tuple(snapshot.with_missing(schema) for snapshot in path) for path in self.paths)
+
+        def known(snapshot: Snapshot) -> Snapshot:
+            linear = (replace(term, missing=schema.columns[term.column].typical) for term in snapshot.linear)
+            return replace(snapshot, linear=tuple(linear))
+
+        paths = tuple(tuple(map(known, path)) for path in self.paths)
         return replace(self, schema=schema, paths=paths)
 
     def __repr__(self) -> str:
@@ -282,7 +283,7 @@ class History(Tabular):
 
 
 def choose_size(path: Sequence[Snapshot | LossesAtSize], select: str, n_validation: int) -> int:
-    """The width that validated best, or the smallest within one standard error of it."""
+    """The size that validated best, or the smallest within one standard error of it."""
     best = min(range(len(path)), key=lambda size: path[size].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):
         return best

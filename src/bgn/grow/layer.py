@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -13,8 +14,10 @@ from bgn.engines.coding import n_columns_read
 from bgn.engines.memory import ClassPart
 from bgn.engines.protocol import CONTRAST, Cut, CutRequest, Floats, Grid, Integers, LinearTerm, Output
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
+from bgn.grow.directions.lasso import Lasso
 from bgn.grow.directions.pairs import bins_of
-from bgn.grow.directions.protocol import DirectionFinder, Others
+from bgn.grow.directions.protocol import Others
+from bgn.grow.directions.search import Search
 from bgn.grow.history import Monitor as Monitor
 from bgn.grow.history import OutOfFold, Record, Snapshot, choose_size
 from bgn.grow.out_of_fold import stretched
@@ -25,6 +28,7 @@ from bgn.model.numbers import EXACT, written
 from bgn.model.term import Linear, Oblique
 
 _AT_A_TIME = 3
+DirectionFinder = Lasso | Search
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
 _AS_GOOD = 0.1
 _OF_WHAT_IS_LEFT = 0.5  # and by this share of what is left, where nearly all is explained
@@ -42,13 +46,13 @@ class LayerSettings:
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
     max_linear: int = 0
-    least_gain: float = 1.0  # a rule is asked instead of a linear term where it gains so many times as much
-    stretch: tuple[float, ...] = ()  # how far scores are stretched at every width, not at all where nothing is said
+    linear_factor: float = 1.0  # a rule is asked instead of a linear term where it gains so many times as much
+    stretch: tuple[float, ...] = ()  # how far scores are stretched at every size, not at all where nothing is said
 
 
 @dataclass(frozen=True)
 class LayerPath:
-    """A grown layer: its snapshot at every width, the steps, and why it stopped."""
+    """A grown layer: its snapshot at every size, the steps, and why it stopped."""
 
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
@@ -79,7 +83,7 @@ class LayerGrowth:
         self._keep()
 
     def grow(self) -> LayerPath:
-        """Add rules until nothing is gained, patience or width is spent, or somebody says stop."""
+        """Add rules until nothing is gained, patience or size is spent, or somebody says stop."""
         reason = "max_terms"
         try:
             while self.state.size < self.settings.max_terms and not self.monitor.out_of_time():
@@ -88,7 +92,10 @@ class LayerGrowth:
                     break
                 self._replace()
                 self._keep()
-                if self._impatient():
+                patience, size = self.settings.patience, self.state.size
+                if patience is None or self.rows.validation is None:
+                    continue
+                if size - choose_size(self.path, "best", 0) >= patience:
                     reason = "patience"
                     break
         except KeyboardInterrupt:
@@ -99,21 +106,17 @@ class LayerGrowth:
 
     def _add(self) -> bool:
         """Add the rule that gains most, or a linear term where that gains more."""
-        linear_term, least_gain = self._best_linear()
-        if math.isinf(self.settings.least_gain):
+        candidates = self._linear_candidates.candidates(self.state)
+        gains = [self.fitter.linear_gain(self.rows.train, self.state, term) for term in candidates]
+        best = int(np.argmax(gains)) if gains else 0
+        linear_term, least_gain = None, 0.0
+        if gains and gains[best] > 0.0:
+            linear_term, least_gain = candidates[best], self.settings.linear_factor * gains[best]
+        if math.isinf(self.settings.linear_factor):
             return linear_term is not None and self._add_linear(linear_term)
         if self._add_rule(least_gain):
             return True
         return linear_term is not None and (self._add_linear(linear_term) or self._add_rule())
-
-    def _best_linear(self) -> tuple[LinearTerm | None, float]:
-        """The linear term that gains most, and what a rule must gain to be preferred."""
-        rows, candidates = self.rows.train, self._linear_candidates.candidates(self.state)
-        gains = [self.fitter.linear_gain(rows, self.state, linear_term) for linear_term in candidates]
-        best = int(np.argmax(gains)) if gains else 0
-        if not gains or gains[best] <= 0.0:
-            return None, 0.0
-        return candidates[best], self.settings.least_gain * gains[best]
 
     def _add_linear(self, linear_term: LinearTerm) -> bool:
         state = self.fitter.admit_linear(self.rows.train, self.state, linear_term)
@@ -136,49 +139,39 @@ class LayerGrowth:
                 continue
             if self.monitor.out_of_time():
                 return
-            if self._replace_one(self.fitter.without(self.state, slot), slot):
+            # Only the most promising are tried, one for classes, where each is dear: more take time and bring little.
+            requests = self._worth_trying(self.fitter.without(self.state, slot), slot)
+            requests = requests[: 2 if self.rows.train.loss.quadratic else 1]
+            if self._accept_first(slot, requests, "replacement"):
                 failed.clear()
             else:
                 failed.add(slot)
 
     def _add_rule(self, least_gain: float = 0.0) -> bool:
-        """Look for one more rule, and take the first that helps.
-
-        A few rules are put at a time. When the first few do not help, the next are tried, because growth ends where
-        nothing is gained, unless one must gain more than `least_gain`.
-        """
+        """Look for one more rule, and take the first that helps. A few rules are put at a time. When the first few do
+        not help, the next are tried, because growth ends where nothing is gained, unless one must gain more than
+        `least_gain`."""
         slot = self.state.n_rules
         requests = self._worth_trying(self.state.output, slot)
         for start in range(0, len(requests), _AT_A_TIME):
             some = requests[start : start + _AT_A_TIME]
-            pairs = zip(self.rows.train.cuts(some), some, strict=True)
-            if any(
-                cut is not None and self._accept(slot, cut, "addition", request.output, least_gain)
-                for cut, request in pairs
-            ):
+            if self._accept_first(slot, some, "addition", least_gain):
                 return True
             if least_gain > 0.0:
                 return False
         return False
 
-    def _replace_one(self, output: Output, slot: int) -> bool:
-        """Replace the rule in a slot if that helps, given the residual that `output` leaves without it.
-
-        Only the most promising rules are tried, two for numbers and one for classes, where each is dear: further
-        ones take time and bring hardly anything.
-        """
-        some = self._worth_trying(output, slot)[: 2 if self.rows.train.loss.quadratic else 1]
-        pairs = zip(self.rows.train.cuts(some), some, strict=True)
-        return any(cut is not None and self._accept(slot, cut, "replacement", request.output) for cut, request in pairs)
+    def _accept_first(self, slot: int, requests: Sequence[CutRequest], kind: str, least_gain: float = 0.0) -> bool:
+        pairs = zip(self.rows.train.cuts(requests), requests, strict=True)
+        return any(
+            cut is not None and self._accept(slot, cut, kind, request.output, least_gain) for cut, request in pairs
+        )
 
     def _worth_trying(self, output: Output, slot: int) -> list[CutRequest]:
         """Rules for a slot, the most promising first."""
         others = self.fitter.others(self.rows.train, self.state, slot)
-        return proposals(self.rows, self.finder, output, others, self._weights_of(slot))
-
-    def _weights_of(self, slot: int) -> Integers | None:
-        """The output weights of the rule that is taken out of a slot; None for a new one."""
-        return None if slot == self.state.n_rules else self.state.output.weights[slot]
+        taken_out = None if slot == self.state.n_rules else self.state.output.weights[slot]
+        return proposals(self.rows, self.finder, output, others, taken_out)
 
     def _accept(self, slot: int, cut: Cut, kind: str, output: Output, least_gain: float = 0.0) -> bool:
         """Put the rule in its slot if the training loss falls; tell everybody."""
@@ -243,7 +236,6 @@ class LayerGrowth:
         return self.settings.max_terms + 1 + slot
 
     def _follow(self, slot: int | None) -> None:
-        """Bring the other rows up to date."""
         for rows in self.rows.followers:
             if slot is not None:
                 rows.put(slot, (self._short_rules if rows is self.rows.validation else self.state.rules)[slot])
@@ -279,20 +271,14 @@ class LayerGrowth:
             snapshot = self._shortened(base, weights, linear_coef)
         if self._short is not None:
             noise = self._noise(snapshot)
+            signs, linear = self.settings.constraints.signs(self.state.rules, self.state.linear), self.state.linear
+            inverse = self.fitter.inverse(self.state)
             for more in range(_MOST_MORE + 1):
-                snapshot = self._shortened(*self._in_short(self._short, more, base, weights, linear_coef))
+                short = self._short.short_outputs(base, weights, inverse, more, signs, linear, linear_coef)
+                snapshot = self._shortened(*short)
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
-
-    def _in_short(
-        self, short: Shortener, more: int, base: Any, weights: Floats, linear_coef: Floats
-    ) -> tuple[Any, Floats, Floats]:
-        """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
-        signs = self.settings.constraints.signs(self.state.rules, self.state.linear)
-        return short.short_outputs(
-            base, weights, self.fitter.inverse(self.state), more, signs, self.state.linear, linear_coef
-        )
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""
@@ -319,12 +305,6 @@ class LayerGrowth:
         linear_part = linear_terms(self.state.linear, self.rows), linear_coef
         return Snapshot(tuple(self._short_rules), weights, base, mean, validated, deviation, *linear_part)
 
-    def _impatient(self) -> bool:
-        """True when the validation loss has not fallen for `patience` additions."""
-        if self.settings.patience is None or self.rows.validation is None:
-            return False
-        return self.state.size - choose_size(self.path, "best", 0) >= self.settings.patience
-
 
 # -- Rules for several outputs: which contrast of their residuals to look at.
 
@@ -334,10 +314,8 @@ _HALF = 1 << (CONTRAST - 1)
 def proposals(
     rows: RowSets, finder: DirectionFinder, output: Output, others: Others, taken_out: Integers | None
 ) -> list[CutRequest]:
-    """Rules worth asking of the residual that `output` leaves, for one output or several.
-
-    A rule that takes the place of another is sought where that one's output weights point (`taken_out`).
-    """
+    """Rules worth asking of the residual that `output` leaves, for one output or several. A rule that takes the place
+    of another is sought where that one's output weights point (`taken_out`)."""
     several = rows.train.loss.outputs
     if several == 1:
         return [*finder.propose(output, others)]
@@ -456,7 +434,6 @@ def in_units(grid: Grid, output: Output) -> tuple[Any, Floats, Floats]:
 
 
 def in_steps(grid: Grid, linear: tuple[LinearTerm, ...], base: Any, weights: Floats, linear_coef: Floats) -> Output:
-    """The output of these numbers in whole steps."""
     if linear:
         base = base + (linear_coef * _per_output([linear_term.center for linear_term in linear], linear_coef)).sum(
             axis=0
@@ -475,7 +452,6 @@ def _per_output(values: list[float], linear_coef: Floats) -> Floats:
 
 
 def linear_terms(linear: tuple[LinearTerm, ...], rows: RowSets) -> tuple[Linear, ...]:
-    """Linear terms as a network has them."""
     typical = None if rows.coding is None else rows.coding.typical
     return tuple(
         Linear(term.column, term.low, term.high, None if typical is None else typical[term.column]) for term in linear

@@ -1,5 +1,5 @@
-"""What growth makes small: one small class per loss, each a :class:`bgn.engines.protocol.Loss`; those of classes stand
-in :mod:`bgn.grow.losses`.
+"""What growth makes small: one small class per loss, each a :class:`bgn.engines.protocol.Loss`, which says what each
+method does.
 
 A loss turns the whole-number target and score of a row into a whole-number residual, bounds how fast that falls as the
 score rises, and adds itself up exactly, so that every engine agrees to the bit. Growth, history, engines and outputs
@@ -37,6 +37,8 @@ class _Classes:
     grid: Grid
     outputs: int
     quadratic: ClassVar[bool] = False
+    _table: ClassVar[Callable[[], Integers]]
+    _kernels: ClassVar[tuple[Any, Any]]  # for residuals, and for sums of losses and of their powers
 
     @classmethod
     def over(cls, low: float, high: float, total_weight: int) -> Self:
@@ -48,7 +50,6 @@ class _Classes:
 
     @property
     def targets(self) -> Grid:
-        """Targets are numbers of classes."""
         return Grid(0.0, 0, self.outputs.bit_length())
 
     @property
@@ -65,16 +66,25 @@ class _Classes:
         return (-diff).clip(-self._limit, self._limit) << self._shift
 
     def _losses(self, diff: Any, target: Any) -> Any:
-        """The log loss of every row, fine."""
         raise NotImplementedError
 
+    def fill_residual(
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+    ) -> None:
+        about = type(self)._table(), self._limit, self._shift
+        self._kernels[0](diff, target, weight, about, start, stop, out, limbs)
+
     def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
-        """The log losses in two limbs."""
         loss = self._losses(diff, target)
         return loss >> LIMB, loss & _LOW_BITS, 0 * loss, 0 * loss
 
+    def add_limbs(
+        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        about = type(self)._table(), self._limit, self._shift, 0.0
+        self._kernels[1](diff, target, weight, about, start, stop, out)
+
     def total(self, limbs: Integers) -> int:
-        """Twice the sum of the log losses, in squared steps."""
         total = (int(limbs[0]) << LIMB) + int(limbs[1])
         return total << (2 * self.grid.exponent + 1 - FINE)
 
@@ -83,32 +93,33 @@ class _Classes:
         return (min(largest, float(self._limit)) * 2.0 ** (1 - self.grid.exponent) + self.outputs) * 2.0**FINE
 
     def powers(self, diff: Any, target: Any, unit: float) -> Any:
-        """Squared log losses as shares of the largest."""
         diff = diff if isinstance(diff, np.ndarray) else diff.long()
         share = (self._floats(self._losses(diff, target)) / self._most(1.0 / unit)).clip(0.0, 1.0)
         return (share * share * 1073741824.0).round()
+
+    def add_powers(
+        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        about = type(self)._table(), self._limit, self._shift, self._most(1.0 / unit)
+        self._kernels[1](diff, target, weight, about, start, stop, out)
 
     @staticmethod
     def _floats(values: Any) -> Any:
         return values.astype(np.float64) if isinstance(values, np.ndarray) else values.double()
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
-        """Standard deviation of the losses, in squared steps."""
         scale = self._most(1.0 / (1.0 / largest)) * 2.0 ** (2 * self.grid.exponent + 1 - FINE)
         mean = total / weight / scale
         return scale * math.sqrt(max(powers / 2**30 / weight - mean * mean, 0.0))
 
     def mean(self, total: int, weight: int) -> float:
-        """The mean log loss."""
-        return math.ldexp(total / weight, -2 * self.grid.exponent - 1)
+        return self.in_units(total / weight)
 
     def in_units(self, value: float) -> float:
-        """A log loss as people see it."""
         return math.ldexp(value, -2 * self.grid.exponent - 1)
 
     def scale(self, mean: float) -> float:
-        """Log-odds are of the order of one."""
-        return 1.0
+        return 1.0  # log-odds are of the order of one
 
     @staticmethod
     def _logarithms(shares: Floats) -> Floats:
@@ -127,13 +138,13 @@ class Logistic(_Classes):
     name: ClassVar[str] = "logistic"
     link: ClassVar[str] = "logistic"
     curvature: ClassVar[float] = 0.25
+    _table = staticmethod(fixed_point.logistic_table)
+    _kernels = (fixed_point.logistic_residuals, fixed_point.logistic_sums)
 
     def diff(self, target: Any) -> Any:
-        """Zero."""
         return 0 * target
 
     def start(self, residual: Any) -> Floats:
-        """The log-odds of the share of class 1."""
         beyond = residual / 2.0**self.grid.exponent
         yes, no = self._logarithms(np.array([0.5 + beyond, 0.5 - beyond]))
         return np.asarray((yes - no) * 2.0**self.grid.exponent)
@@ -149,27 +160,6 @@ class Logistic(_Classes):
         half = (1 << self._shift) >> 1
         lacks = (fixed_point.logistic(self._margin(diff, target)) + half) >> self._shift
         return lacks * (2 * target - 1)
-
-    def fill_residual(
-        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
-    ) -> None:
-        """Write the residuals of some rows, and add up their losses."""
-        about = fixed_point.logistic_table(), self._limit, self._shift
-        fixed_point.logistic_residuals(diff, target, weight, about, start, stop, out, limbs)
-
-    def add_limbs(
-        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
-    ) -> None:
-        """Add the limbs of some rows, times their weights, to `out`."""
-        table = fixed_point.logistic_table()
-        fixed_point.logistic_losses(diff, target, weight, table, self._limit, self._shift, start, stop, out)
-
-    def add_powers(
-        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
-    ) -> None:
-        """Add the squared log losses of some rows, times their weights, to `out`."""
-        about = fixed_point.logistic_table(), self._limit, self._shift, self._most(1.0 / unit)
-        fixed_point.logistic_powers(diff, target, weight, about, start, stop, out)
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """What the share of class 1 in each group saves beside even odds: the rest is the entropy."""
@@ -188,21 +178,20 @@ class Softmax(_Classes):
     name: ClassVar[str] = "softmax"
     link: ClassVar[str] = "softmax"
     curvature: ClassVar[float] = 0.5
+    _table = staticmethod(fixed_point.exponential_table)
+    _kernels = (fixed_point.softmax_residuals, fixed_point.softmax_sums)
 
     @classmethod
     def over(cls, low: float, high: float, total_weight: int) -> Self:
-        """The loss of classes 0 to `high`, even if these are two."""
         return cls(super().over(low, high, total_weight).grid, int(high) + 1)
 
     def diff(self, target: Any) -> Any:
-        """Zero for every class."""
         zeros = 0 * target
         if isinstance(zeros, np.ndarray):
             return np.zeros((self.outputs, *zeros.shape), np.int64)
         return zeros.new_zeros((self.outputs, *zeros.shape))
 
     def start(self, residual: Any) -> Floats:
-        """The logarithms of the shares of the classes, which add up to zero."""
         logs = self._logarithms(1.0 / self.outputs + np.asarray(residual) / 2.0**self.grid.exponent)
         return np.asarray((logs - logs.sum() / self.outputs) * 2.0**self.grid.exponent)
 
@@ -226,43 +215,15 @@ class Softmax(_Classes):
         step = float(1 << self.grid.exponent)
         near = (self._floats(shares) * (step / self._floats(shares.sum(0)))).round()
         near = near.astype(np.int64) if isinstance(diff, np.ndarray) else near.long()
-        number = self._numbers(target)
-        return (number == target[None]) * (1 << self.grid.exponent) - near
-
-    def _numbers(self, target: Any) -> Any:
-        """The number of every class, in a column."""
-        numbers = np.arange(self.outputs)
-        return numbers[:, None] if isinstance(target, np.ndarray) else target.new_tensor(numbers)[:, None]
-
-    def fill_residual(
-        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
-    ) -> None:
-        """Write the residuals of some rows, and add up their losses."""
-        about = fixed_point.exponential_table(), self._limit, self._shift
-        fixed_point.softmax_residuals(diff, target, weight, about, start, stop, out, limbs)
-
-    def add_limbs(
-        self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
-    ) -> None:
-        """Add the limbs of some rows, times their weights, to `out`."""
-        table = fixed_point.exponential_table()
-        fixed_point.softmax_losses(diff, target, weight, table, self._limit, self._shift, start, stop, out)
-
-    def add_powers(
-        self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
-    ) -> None:
-        """Add the squared log losses of some rows, times their weights, to `out`."""
-        about = fixed_point.exponential_table(), self._limit, self._shift, self._most(1.0 / unit)
-        fixed_point.softmax_powers(diff, target, weight, about, start, stop, out)
+        numbers: Any = np.arange(self.outputs)
+        numbers = numbers if isinstance(target, np.ndarray) else target.new_tensor(numbers)
+        return (numbers[:, None] == target[None]) * (1 << self.grid.exponent) - near
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """What the shares of the classes in each group save beside even odds; `target_sum` has one column per class."""
         saved = sum(fixed_point.entropy_part(target_sum[..., k], weight) for k in range(self.outputs))
         evens = float(fixed_point.logarithm(np.array([float(self.outputs)]))[0])
         return self._explained(saved + weight * evens, unit)
-
-
-_LOW = (1 << kernels.LIMB) - 1
 
 
 @dataclass(frozen=True)
@@ -283,48 +244,40 @@ class Squared:
 
     @property
     def targets(self) -> Grid:
-        """Targets are on the scores' grid."""
         return self.grid
 
     def diff(self, target: Any) -> Any:
-        """The targets themselves."""
         return target
 
     def residual(self, diff: Any, target: Any) -> Any:
-        """The differences themselves."""
         return diff
 
     def start(self, residual: Any) -> Floats:
-        """The mean itself."""
         return np.asarray(residual, np.float64)
 
     def fill_residual(
         self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:
-        """Write the residuals of some rows, and add up their losses."""
         out[start:stop] = self.residual(diff[start:stop], target[start:stop])
         self.add_limbs(diff, target, weight, start, stop, limbs)
 
     def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The squares of the differences, clipped to what can be added up."""
         diff = diff.clip(-self.grid.limit, self.grid.limit)
-        high, low = diff >> kernels.LIMB, diff & _LOW
+        high, low = diff >> LIMB, diff & _LOW_BITS
         squared = low * low
-        return high * high, high * low, squared >> kernels.LIMB, squared & _LOW
+        return high * high, high * low, squared >> LIMB, squared & _LOW_BITS
 
     def add_limbs(
         self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
-        """Add the limbs of some rows, times their weights, to `out`."""
         kernels.squares(diff, weight, self.grid.limit, start, stop, out)
 
     def total(self, limbs: Integers) -> int:
-        """The sum of squares, in squared steps."""
         high, middle, low, last = (int(limb) for limb in limbs)
-        return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last
+        return (high << 2 * LIMB) + (middle << LIMB + 1) + (low << LIMB) + last
 
     def powers(self, diff: Any, target: Any, unit: float) -> Any:
-        """Fourth powers."""
         share = abs(diff * unit).clip(0.0, 1.0)
         share = share * share
         return (share * share * 1073741824.0).round()
@@ -332,20 +285,16 @@ class Squared:
     def add_powers(
         self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
-        """Add the fourth powers of some rows, times their weights, to `out`."""
         kernels.fourth_powers(diff, weight, unit, start, stop, out)
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
-        """Standard deviation of the squares, in squared steps."""
         mean = total / weight
         return math.sqrt(max(powers / 2**30 / weight * float(largest**4) - mean * mean, 0.0))
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
-        """The squared sum of each group by its weight."""
         return (target_sum * target_sum / weight * unit).round()
 
     def mean(self, total: int, weight: int) -> float:
-        """The mean squared error in the target's units."""
         mantissa, exponent = math.frexp(total / weight)
         try:
             return math.ldexp(mantissa, exponent - 2 * self.grid.exponent)
@@ -353,20 +302,16 @@ class Squared:
             return math.inf
 
     def in_units(self, value: float) -> float:
-        """Squared steps in the target's units."""
         return math.ldexp(value, -2 * self.grid.exponent)
 
     def scale(self, mean: float) -> float:
-        """The standard deviation of the targets."""
         return math.sqrt(mean)
 
 
 @dataclass(frozen=True)
 class BoundedSquares(Squared):
-    """The squared error of predictions, scores held to bounds: what rows apart are judged by.
-
-    `low` and `high` are whole steps. Beyond them the loss no longer depends on the score, and the residual is zero.
-    """
+    """The squared error of predictions, scores held to bounds: what validation rows are evaluated by. `low` and `high`
+    are whole steps. Beyond them the loss no longer depends on the score, and the residual is zero."""
 
     low: int
     high: int
@@ -380,38 +325,32 @@ class BoundedSquares(Squared):
         return cls(grid, low, high)
 
     def _held(self, diff: Any, target: Any) -> Any:
-        """The targets less the predictions."""
         return diff.clip(target - self.high, target - self.low)
 
     def residual(self, diff: Any, target: Any) -> Any:
-        """The differences, zero where the score lies beyond the bounds."""
         return diff * (self._held(diff, target) == diff)
 
     def limbs(self, diff: Any, target: Any) -> tuple[Any, Any, Any, Any]:
-        """The squares of the errors."""
         return super().limbs(self._held(diff, target), target)
 
     def add_limbs(
         self, diff: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
-        """Add the limbs of some rows, times their weights, to `out`."""
         held, weight = self._held(diff[start:stop], target[start:stop]), weight[start:stop]
         super().add_limbs(held, held, weight, 0, stop - start, out)
 
     def powers(self, diff: Any, target: Any, unit: float) -> Any:
-        """Fourth powers of the errors."""
         return super().powers(self._held(diff, target), target, unit)
 
     def add_powers(
         self, diff: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
-        """Add the fourth powers of some rows' errors, times their weights, to `out`."""
         held, weight = self._held(diff[start:stop], target[start:stop]), weight[start:stop]
         super().add_powers(held, held, weight, unit, 0, stop - start, out)
 
 
 def held_to(loss: Loss, bounds: tuple[float, float] | None) -> Loss:
-    """What rows apart are judged by, where rows learn by this loss: predictions are held to bounds, if there are."""
+    """What validation rows are evaluated by, where rows train by this loss: predictions within bounds, if any."""
     return loss if bounds is None else BoundedSquares.within(loss.grid, bounds)
 
 

@@ -154,7 +154,7 @@ _SURE = 2.0
 
 @dataclass(frozen=True)
 class _CrossValidated:
-    """A setting and its mean loss, with the deviation of the rows' losses, at every width; the folds' own losses."""
+    """A setting and its mean loss, with the deviation of the rows' losses, at every size; the folds' own losses."""
 
     settings: SearchSettings
     penalty: int  # its place among those that compete
@@ -169,11 +169,10 @@ class _CrossValidated:
 
     @property
     def at_best(self) -> tuple[float, ...]:
-        """The folds' losses at the best width."""
+        """The folds' losses at the best size."""
         return self.folds[self.losses.index(min(self.losses))]
 
     def noise(self, rows: RowSets) -> float:
-        """The standard error of the least loss."""
         return noise_of(rows.train, rows.unit, min(self.losses)[1])
 
     def difference_error(self, other: _CrossValidated) -> float:

@@ -1,7 +1,7 @@
 """What layers that were grown without some rows say of them, and how far their scores are to be stretched.
 
 A ridge penalty finds rules well and leaves scores too near to each other. What the folds left out tells by how
-much: the stretch that makes the loss on these rows least, width by width, in sixteenths. Losses are compared in whole
+much: the stretch that makes the loss on these rows least, size by size, in sixteenths. Losses are compared in whole
 numbers, so that they come out the same everywhere.
 """
 
@@ -34,7 +34,7 @@ def stretched(value: Any, center: Any, stretch: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """The scores of a fold's layer at every width, for the rows it was grown without."""
+    """The scores of a fold's layer at every size, for the rows it was grown without."""
 
     part: Part
     loss: Loss
@@ -51,11 +51,10 @@ class FoldScores:
         return cls(part, rows.validation.loss, scores, path[0].base)
 
     def at(self, size: int, stretch: float) -> Floats:
-        """The scores at a width, the last one for more, stretched."""
         return np.asarray(stretched(self.scores[min(size, len(self.scores) - 1)], self.center, stretch))
 
     def total(self, size: int, stretch: float) -> int:
-        """The loss at a width, stretched, in whole steps."""
+        """The loss at a size, stretched, in whole steps."""
         grid, target, weight = self.loss.grid, self.part.target, self.part.weight
         steps = np.rint(np.ldexp(self.at(size, stretch) - grid.center, grid.exponent)).astype(np.int64)
         limbs = self.loss.limbs(self.loss.diff(target) - steps.T, target)
@@ -63,7 +62,6 @@ class FoldScores:
 
 
 def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> Floats:
-    """The scores of a layer, added up one after the other."""
     scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
     for rule, weight in zip(snapshot.rules, snapshot.output_weights, strict=True):
         if rule not in known:
@@ -75,7 +73,7 @@ def _scores(table: Floats, snapshot: Snapshot, known: dict[Oblique, Floats]) -> 
 
 
 def stretches(folds: Sequence[FoldScores], sizes: int) -> list[float]:
-    """For every width the stretch of the least loss on all rows; 1 unless what all folds but one tell lowers the loss
+    """For every size the stretch of the least loss on all rows; 1 unless what all folds but one tell lowers the loss
     of that one by more than noise, as the folds differ."""
     best, parts, every = [], _PARTS, range(len(folds))
     others = [(fold, [other for other in every if other != fold]) for fold in every]
@@ -95,14 +93,13 @@ def _sure(gains: Sequence[int]) -> bool:
 
 
 class _Losses:
-    """The losses of folds at one width, by stretches, each worked out once."""
+    """The losses of folds at one size, by stretches, each worked out once."""
 
     def __init__(self, folds: Sequence[FoldScores], size: int) -> None:
         self._folds, self._size = folds, size
         self._known: dict[tuple[int, int], int] = {}
 
     def at(self, fold: int, parts: int) -> int:
-        """The loss of one fold."""
         if (fold, parts) not in self._known:
             self._known[fold, parts] = self._folds[fold].total(self._size, parts / _PARTS)
         return self._known[fold, parts]
@@ -119,7 +116,7 @@ class _Losses:
 
 
 def out_of_fold(folds: Sequence[FoldScores], stretch: Sequence[float], bounds: tuple[float, float] | None) -> OutOfFold:
-    """What every fold's layer, at every width, predicts of the rows it was grown without, within bounds."""
+    """What every fold's layer, at every size, predicts of the rows it was grown without, within bounds."""
     predictions, targets = [], []
     for fold in folds:
         link = LINKS[fold.loss.link]

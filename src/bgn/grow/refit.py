@@ -7,11 +7,12 @@ fell" is a comparison of integers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Engine, Floats, Integers, LinearTerm, Output
+from bgn.engines.protocol import Cut, Floats, Integers, LinearTerm, Output
+from bgn.engines.reduce import Engine
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
 from bgn.model.term import Oblique
@@ -28,7 +29,6 @@ _LARGEST = 12
 
 
 def placed(state: State, slot: int, rule: Oblique) -> tuple[Oblique, ...]:
-    """The state's rules with one in a slot."""
     return (*state.rules[:slot], rule, *state.rules[slot + 1 :])
 
 
@@ -44,18 +44,15 @@ def base_alone(rows: Engine) -> tuple[int, State]:
 
 
 class Full:
-    """All output weights refitted after every change, with a ridge penalty on all but the base.
-
-    For squares that is least squares, in one step. For another loss, whose curvature is bounded, steps that lower it
-    (Boehning and Lindsay 1988): ``weights += inverse @ (H'residual - ridge * weights) / curvature``.
-    """
+    """All output weights refitted after every change, with a ridge penalty on all but the base. For squares that is
+    least squares, in one step. For another loss, whose curvature is bounded, steps that lower it (Boehning and Lindsay
+    1988): ``weights += inverse @ (H'residual - ridge * weights) / curvature``."""
 
     def __init__(self, ridge: float) -> None:
         self._ridge = ridge
         self._last: tuple[Fit, int, WithoutOne] | None = None
 
     def start(self, rows: Engine) -> State:
-        """The base alone."""
         total, state = base_alone(rows)
         fit = Fit(
             state.rules, state.output, state.loss,
@@ -85,7 +82,6 @@ class Full:
         return Others(rows.total, self._share(rows), inverse, rest.keep[1 : len(inverse)] - 1, self._ridge)
 
     def inverse(self, state: State) -> Floats:
-        """The one that refits need."""
         assert isinstance(state, Fit)
         return state.inverse
 
@@ -121,7 +117,10 @@ class Full:
     def admit(
         self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Try the rule in a spare slot; keep it if the penalised and the plain training loss both fall."""
+        """Try the cut's rule in a spare slot; keep it if the penalised and the plain training loss both fall.
+
+        This `share` of what it gains must be more than all that the rule in the slot does, and more than `least_gain`.
+        """
         assert isinstance(state, Fit)
         spare = state.n_rules
         (column, target), rest = self._measure(rows, state, spare, cut.rule), self._rest(state, slot)
@@ -178,7 +177,6 @@ class Full:
         return column, pull, own if own > 1e-9 * column[-1] else 0.0
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a rule gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
     def _held(
@@ -221,10 +219,8 @@ class Full:
     def _accepted(
         self, rows: Engine, state: Fit, fit: Fit, slot: int, least_gain: float, linear: tuple[LinearTerm, ...]
     ) -> State | None:
-        """Round to whole steps and ask the rows; put everything back if the loss did not fall.
-
-        Where one refit is not exact, it must fall by more than `least_gain`.
-        """
+        """Round to whole steps and ask the rows; put everything back if the loss did not fall. Where one refit is not
+        exact, it must fall by more than `least_gain`."""
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         if slot < (spare := state.n_rules):
@@ -250,11 +246,9 @@ class Full:
         self, rows: Engine, state: State, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...],
         start: Floats | None = None,
     ) -> State | None:  # fmt: skip
-        """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
-
-        Its linear terms begin with those of the state. A loss that takes steps starts from `start`, or from the weights
-        there are.
-        """
+        """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall. Its
+        linear terms begin with those of the state. A loss that takes steps starts from `start`, or from the weights
+        there are."""
         assert isinstance(state, Fit)
         exact, fit = rows.loss.quadratic, taken_over(rows, state, rules, linear, self._share(rows))
         if fit is not None:
@@ -274,19 +268,16 @@ class Full:
         return None
 
     def objective(self, fit: State) -> float:
-        """The loss with its penalty."""
         assert isinstance(fit, Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
 
     def _refitted(
         self, rows: Engine, fit: Fit, than: State | None = None, thoroughly: bool = False, before: float | None = None
     ) -> Fit:
-        """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's.
-
-        Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
-        help, where the bound alone says. With a state to be better `than`, one that will not be is given up early. What
-        is gained counts from `before`, from the fit unless told.
-        """
+        """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's. Each
+        goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not help,
+        where the bound alone says. With a state to be better `than`, one that will not be is given up early. What is
+        gained counts from `before`, from the fit unless told."""
         last = self.objective(fit)
         before = last if before is None else before
         wanted = None if than is None else self.objective(than)
@@ -339,15 +330,13 @@ def rounded_output(weights: Floats, linear: tuple[LinearTerm, ...] = ()) -> Outp
     return Output(steps[1:last], steps[0] if steps.ndim > 1 else int(steps[0]), (), linear, steps[last:])
 
 
-# -- What growth asks of a strategy for output weights, and a layer while it grows.
+# -- A layer while it grows.
 
 
 @dataclass(frozen=True)
 class State:
-    """A layer while it grows: its rules, their output, and the sum of losses it leaves.
-
-    `same_answers` tells that the last step changed nothing but output weights.
-    """
+    """A layer while it grows: its rules, their output, and the sum of losses it leaves. `same_answers` tells that the
+    last step changed nothing but output weights."""
 
     rules: tuple[Oblique, ...]
     output: Output
@@ -356,7 +345,6 @@ class State:
 
     @property
     def n_rules(self) -> int:
-        """Number of rules."""
         return len(self.rules)
 
     @property
@@ -366,45 +354,7 @@ class State:
 
     @property
     def size(self) -> int:
-        """Number of terms, rules and linear terms."""
         return self.n_rules + len(self.linear)
-
-
-class OutputFitter(Protocol):
-    """What a strategy must do. `slot` is where the rule goes: the width for an addition."""
-
-    def start(self, rows: Engine) -> State:
-        """The base alone."""
-        ...
-
-    def without(self, state: State, slot: int) -> Output:
-        """The output when the rule in `slot` is taken out: its weight is zero."""
-        ...
-
-    def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """What the rules but the one in `slot` explain."""
-        ...
-
-    def admit(
-        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
-    ) -> State | None:
-        """Put the cut's rule in `slot` if the training loss falls strictly; None if it does not.
-
-        This `share` of what it gains must be more than all that the rule in the slot does, and more than `least_gain`.
-        """
-        ...
-
-    def linear_gain(self, rows: Engine, state: State, linear_term: LinearTerm) -> float:
-        """By how much a linear term would lower the penalised training loss; the current output is the state's."""
-        ...
-
-    def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
-        """Add a linear term, if the training loss falls strictly; None if it does not."""
-        ...
-
-    def inverse(self, state: State) -> Floats | None:
-        """The inverse of the rules' products, the constant's first, where they are refitted together."""
-        ...
 
 
 # -- A layer with its outputs fitted: what a refit needs to know, with a rule less, or with other rules.
@@ -412,10 +362,8 @@ class OutputFitter(Protocol):
 
 @dataclass(frozen=True)
 class Fit(State):
-    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is.
-
-    The constant comes first, then the rules, then the linear terms.
-    """
+    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is. The constant
+    comes first, then the rules, then the linear terms."""
 
     weights: Floats
     inverse: Floats
@@ -435,7 +383,6 @@ class WithoutOne:
 
     @classmethod
     def of(cls, state: Fit, slot: int) -> WithoutOne:
-        """Take the rule out, if there is one."""
         if slot == state.n_rules:
             return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
         k = slot + 1
@@ -454,10 +401,8 @@ def changed(old: tuple[Oblique, ...], new: tuple[Oblique, ...]) -> list[int]:
 def taken_over(
     rows: Engine, state: Fit, rules: tuple[Oblique, ...], linear: tuple[LinearTerm, ...], ridge: float
 ) -> Fit | None:
-    """The state with other rules in their slots, and more linear terms; None where one answers as others together.
-
-    What is new has no weight yet.
-    """
+    """The state with other rules in their slots, and more linear terms; None where one answers as others together. What
+    is new has no weight yet."""
     layer = _Layer(rows, state, rules, linear)
     lines = layer.add_linear()
     new = changed(state.rules, rules)
@@ -508,7 +453,6 @@ class _Layer:
         return [*places]
 
     def put(self, slots: list[int]) -> None:
-        """Put new rules in their slots, and measure them."""
         rows, products, total, n_rules = self._rows, self.products, float(self._rows.total), self._first - 1
         for slot in slots:
             fired, target_sum, _ = rows.put(slot, self._rules[slot])
@@ -544,7 +488,6 @@ def taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
 
 
 def among(matrix: Floats, which: Integers) -> Floats:
-    """Some rows of a matrix and the same columns."""
     return np.asarray(matrix[which[:, None], which])
 
 
@@ -590,11 +533,9 @@ _MOST_PIVOTS = 8
 
 
 class Signed(Full):
-    """Like :class:`~bgn.grow.refit.Full`, but that no output weight gets a sign that `constraints` rule out.
-
-    For squares a fit keeps the weights of the refit without signs, from which those with them follow. For other losses
-    every step is followed by one to the nearest weights with these signs.
-    """
+    """Like :class:`~bgn.grow.refit.Full`, but that no output weight gets a sign that `constraints` rule out. For
+    squares a fit keeps the weights of the refit without signs, from which those with them follow. For other losses
+    every step is followed by one to the nearest weights with these signs."""
 
     def __init__(self, ridge: float, constraints: Constraints) -> None:
         super().__init__(ridge)
@@ -613,7 +554,6 @@ class Signed(Full):
         return rounded_output(self._held(state.rules, inverse, rest.weights, state.linear), state.linear)
 
     def objective(self, fit: State) -> float:
-        """The loss with the penalty on the weights in use."""
         weights = np.append(fit.output.weights, fit.output.linear_coef).astype(np.float64)
         return fit.loss + self._ridge * float((weights * weights).sum())
 
@@ -633,7 +573,6 @@ class Signed(Full):
         return float((fit.target * self._held(fit.rules, fit.inverse, fit.weights, linear)).sum())
 
     def _enough(self, gained: float, gone: float) -> bool:
-        """Whether a rule gains enough is told once the signs are held."""
         return True
 
     def _accepted(
@@ -722,7 +661,6 @@ class Stagewise:
         self._rate, self._constraints = learning_rate, constraints
 
     def start(self, rows: Engine) -> State:
-        """The mean alone."""
         if not rows.loss.quadratic:
             raise ValueError("output='stagewise' is for squared errors alone; use output='full'.")
         _, state = base_alone(rows)
@@ -742,7 +680,6 @@ class Stagewise:
     def admit(
         self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, least_gain: float = 0.0
     ) -> State | None:
-        """Give the rule the means of its two sides."""
         assert isinstance(state, _Steps)
         step = self.step(rows, state, slot, cut, share)
         if step is None:
@@ -765,11 +702,9 @@ class Stagewise:
         return 0.0
 
     def admit_linear(self, rows: Engine, state: State, linear_term: LinearTerm) -> State | None:
-        """None, ever."""
         return None
 
     def inverse(self, state: State) -> None:
-        """No rule makes up for another."""
         return
 
     def step(self, rows: Engine, state: State, slot: int, cut: Cut, share: float) -> tuple[int, int] | None:
@@ -780,15 +715,13 @@ class Stagewise:
         if (self._constraints.sign(cut.rule.projection) or 0) * weight < 0:
             return None
         total = cut.fired_sum + cut.silent_sum
-        released = self._released(rows, state, slot, total) if slot < state.n_rules else 0
+        released = 0
+        if slot < state.n_rules:  # by how much the squared sum rises without the rule that is there
+            old, old_offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
+            fired_sum = rows.correlation(slot) + (old + old_offset) * fired
+            released = _drop(rows.total, old, old_offset, fired, fired_sum, total)
         gained = _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
         return (weight, offset) if gained > released and share * gained > released else None
-
-    def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
-        """By how much the squared sum rises when the rule in `slot` is taken out; `total`: residual sum then."""
-        weight, offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
-        released = rows.correlation(slot) + (weight + offset) * fired
-        return _drop(rows.total, weight, offset, fired, released, total)
 
 
 def _drop(rows: int, weight: int, offset: int, fired: int, fired_sum: int, total: int) -> int:
@@ -796,3 +729,6 @@ def _drop(rows: int, weight: int, offset: int, fired: int, fired_sum: int, total
     up, down = weight + offset, offset - weight
     silent, silent_sum = rows - fired, total - fired_sum
     return 2 * up * fired_sum - up * up * fired + 2 * down * silent_sum - down * down * silent
+
+
+OutputFitter = Full | Stagewise

@@ -16,7 +16,8 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, CutRequest, Engine, Floats, Integers, LinearTerm, Output
+from bgn.engines.protocol import NO_OUTPUT, Cut, CutRequest, Floats, Integers, LinearTerm, Output
+from bgn.engines.reduce import Engine
 from bgn.model.numbers import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.term import Oblique, Projection
 
@@ -35,10 +36,8 @@ _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share 
 
 @dataclass(frozen=True)
 class Shortener:
-    """How short numbers are: `digits` of coefficients, and of amounts as far as the targets' `scale` goes.
-
-    `coding` tells what the columns of the rows are.
-    """
+    """How short numbers are: `digits` of coefficients, and of amounts as far as the targets' `scale` goes. `coding`
+    tells what the columns of the rows are."""
 
     digits: int
     scale: float
@@ -52,13 +51,11 @@ class Shortener:
     def rule(
         self, rows: Engine, sample: Engine | None, output: Output, cut: Cut, most: float = math.inf
     ) -> tuple[Oblique, bool]:
-        """The cut's rule in short numbers, and whether it answers some rows otherwise.
-
-        Long coefficients are shortened where that costs little of the gain, and the sum is cut anew.
-        A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
-        is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away. No more
-        weight of rows than `most` may be answered otherwise.
-        """
+        """The cut's rule in short numbers, and whether it answers some rows otherwise. Long coefficients are shortened
+        where that costs little of the gain, and the sum is cut anew. A threshold between the cut's neighbours answers
+        no row otherwise. Where that takes many digits, the shortest is taken among the cuts nearby that gain nearly as
+        much; a sample of the rows tells which are far away. No more weight of rows than `most` may be answered
+        otherwise."""
         said = self._said(rows, output, cut, most)
         anew, cut = said is not None, said or cut
         threshold, tolerance, first = self._between(rows, cut)
@@ -122,8 +119,7 @@ class Shortener:
 
     def _between(self, rows: Engine, cut: Cut) -> tuple[float, float, bool]:
         """The shortest threshold next to a cut that asks floats what it asks decimals, what roundings amount to, and
-        whether there is no shorter one that does not.
-        """
+        whether there is no shorter one that does not."""
         line = self._numbers(cut.rule.projection)
         tolerance = _ROUNDINGS * _reach(rows, line) if len(line.columns) > 1 else 0.0
         if not cut.lower + tolerance < cut.upper - tolerance:
@@ -135,7 +131,6 @@ class Shortener:
 
     @cached_property
     def _ordered(self) -> frozenset[int]:
-        """The ordered categories."""
         return frozenset() if self.coding is None else frozenset(np.flatnonzero(self.coding.ordered).tolist())
 
     def _numbers(self, line: Projection) -> Projection:
@@ -149,11 +144,9 @@ class Shortener:
         linear: Sequence[LinearTerm] = (), linear_coef: Floats | None = None,
     ) -> tuple[Any, Floats, Floats]:  # fmt: skip
         """Base, output weights and linear coefficients of few digits: what a rule adds, and a line from end to end.
-
         They have `more` digits than usual. One after the other is rounded, linear terms first. With the `inverse` of
         their products, base first and linear terms last, the others make up for it as far as they can, where they are
-        not too many, and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
-        """
+        not too many, and as their `signs` let them, 0 for either. Several outputs are rounded each by itself."""
         linear_coef = np.zeros((0, *weights.shape[1:])) if linear_coef is None else linear_coef
         if weights.ndim > 1:
             numbers = zip(base.tolist(), weights.T, linear_coef.T, strict=True)
@@ -194,10 +187,8 @@ class Shortener:
 
 def _moved(rows: Engine, output: Output, cut: Cut) -> Cut | None:
     """The cut of a number beside a column whose categories add what they did, less what the one adds whose threshold is
-    nearest to zero; None where these add nothing already, or there is no such cut.
-
-    A sum then rounds less than the number itself has digits for: its thresholds are decimals of few digits.
-    """
+    nearest to zero; None where these add nothing already, or there is no such cut. A sum then rounds less than the
+    number itself has digits for: its thresholds are decimals of few digits."""
     line, threshold = cut.rule.projection, cut.rule.threshold
     place = next((k for k, coefficient in enumerate(line.coefficients) if isinstance(coefficient, tuple)), None)
     if place is None or len(line.columns) != 2 or line.coefficients[1 - place] != 1.0:
@@ -239,8 +230,7 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, f
 
 def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
     """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
-    level, written down, would ask.
-    """
+    level, written down, would ask."""
     if len(line.columns) != 2:
         return True
     seen = rows.seen()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.coding import Coding, coding_of, rare_categories
 from bgn.engines.memory import MemoryEngine, ThreadPool, part_of
-from bgn.engines.protocol import Engine, Integers, Loss, RawBlock, RowSource
-from bgn.engines.raw_rows import Plan, Sample, weight_exponent
+from bgn.engines.protocol import Integers, Loss, RawBlock, RowSource
+from bgn.engines.raw_rows import Plan, Sample, Survey, weight_exponent
+from bgn.engines.reduce import Engine
 from bgn.grow.losses import LOSSES, held_to
 from bgn.inputs.splits import Hashes, find_edge
 from bgn.model.schema import Column, Schema
@@ -96,14 +98,12 @@ def assign_rows(
     bounds: tuple[float, float] | None = None,
     drafted: int = 0,
 ) -> tuple[RowSets, int]:
-    """Give every row its role by its content; also returns the power of two that row weights were scaled by.
-
-    `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
-    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
-    are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
-    where there is no `evaluation`. Sources that are `kept` can be asked again. Rows that validate are judged by
-    predictions within `bounds`. Of very many rows a part is set up to draft layers of `drafted` rules on.
-    """
+    """Give every row its role by its content; also returns the power of two that row weights were scaled by. `threads`
+    search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets and the
+    weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows are set
+    apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only where there
+    is no `evaluation`. Sources that are `kept` can be asked again. Rows that validate are judged by predictions within
+    `bounds`. Of very many rows a part is set up to draft layers of `drafted` rules on."""
     plan, scaled, has_missing, cv = _plan(
         source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv,
         drafted,
@@ -118,7 +118,10 @@ def assign_rows(
     plan = replace(plan, coding=coding, validation_loss=held_to(plan.loss, bounds))
     train = source.engine(plan, False)
     left_out = source.engine(plan, True) if plan.edge is not None else None
-    reach = _together_seen(train.seen(), left_out.seen()) if always and left_out is not None else None
+    reach: Reach | None = None
+    if always and left_out is not None:
+        both = zip(train.seen(), left_out.seen(), strict=True)
+        reach = [(min(a[0], b[0]), max(a[1], b[1]), a[2] and b[2]) for a, b in both]
     validation = left_out
     if evaluation is not None:
         validation = evaluation.engine(Plan(seed, None, plan.loss_of(True), coding=plan.coding), False)
@@ -132,11 +135,6 @@ def assign_rows(
     return RowSets(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft, rare), scaled
 
 
-def _together_seen(one: Reach, other: Reach) -> Reach:
-    """What is seen in either of two sets of rows."""
-    return [(min(a[0], b[0]), max(a[1], b[1]), a[2] and b[2]) for a, b in zip(one, other, strict=True)]
-
-
 def _plan(
     source: RowSource, evaluation: RowSource | None, alone: bool, validation_fraction: float, seed: int,
     loss: Callable[[float, float, int], Loss], cv: Folding, drafted: int,
@@ -144,22 +142,25 @@ def _plan(
     """What becomes of every row; the power of two that weights are scaled by; columns with missing values; folds."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
-    total = sum(survey.total for survey in surveys)
-    if exponent == 0 and total == sum(survey.n_rows for survey in surveys):
+    survey = reduce(Survey.merged, surveys)
+    total, counts, n_columns = survey.total, survey.counts, len(survey.missing)
+    if exponent == 0 and total == survey.n_rows:
         exponent = None  # all weights are one
     if total == 0:
         raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
     everything = surveys if evaluation is None else [*surveys, *evaluation.ask(RawBlock.survey, seed, None)]
-    low, high = min(survey.low for survey in everything), max(survey.high for survey in everything)
+    low, high = min(one.low for one in everything), max(one.high for one in everything)
     plan = Plan(seed, exponent, loss(low, high, total))
-    counts = np.sum([survey.counts for survey in surveys], axis=0)
     rows = total / 2 ** (exponent or 0)
     alone = alone and not _few_and_often(counts, rows)
-    folds = _folding(cv, rows, len(surveys[0].missing), validation_fraction) if alone else None
+    folds = cv if alone else None
+    if alone and isinstance(cv, str):
+        many = rows * n_columns > _MANY_VALUES
+        folds = (_FOLDS_OF_MANY if many else _AUTO_FOLDS) if validation_fraction > 0 and rows <= FEW_ROWS else None
     if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
-    draft, most = _draft_rows(drafted, len(surveys[0].missing)), SAMPLE_ROWS
+    draft, most = _draft_rows(drafted, n_columns), SAMPLE_ROWS
     answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, max(most, DRAFTED_FROM * draft) + 1)
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > most:
@@ -167,21 +168,13 @@ def _plan(
         plan = replace(plan, limit=int(smallest[most]))
         if folds is not None:
             raise ValueError(f"cv must be None, or 'auto', where more than {SAMPLE_ROWS} rows are different.")
-    return plan, exponent or 0, np.any([survey.missing for survey in surveys], axis=0), folds
+    return plan, exponent or 0, survey.missing, folds
 
 
 def _draft_rows(rules: int, columns: int) -> int:
     """How many rows draft a layer of so many rules: none where there are too many columns."""
     rows = max(LEAST_DRAFT, DRAFT_ROWS * rules)
     return rows if rules and rows * columns <= MOST_DRAFTED else 0
-
-
-def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float) -> Folding:
-    """How rows are folded, if they are."""
-    if isinstance(cv, str):
-        folds = _FOLDS_OF_MANY if rows * columns > _MANY_VALUES else _AUTO_FOLDS
-        return folds if validation_fraction > 0 and rows <= FEW_ROWS else None
-    return cv
 
 
 def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float, threads: int) -> tuple[RowSets, ...]:
@@ -229,7 +222,6 @@ def _few_and_often(counts: Integers, rows: float) -> bool:
 
 
 def _together(parts: Sequence[Sample]) -> Sample:
-    """The sample of all blocks, equal rows put together."""
     one = parts[0].hashes
     if len(parts) == 1 and (one[1:] > one[:-1]).all():  # they are
         return replace(parts[0], columns=np.ascontiguousarray(parts[0].columns))
@@ -244,7 +236,6 @@ def _together(parts: Sequence[Sample]) -> Sample:
 
 
 def _engine_of(sample: Sample, plan: Plan, threads: int) -> MemoryEngine:
-    """The sample as an engine in memory."""
     heavy = None if np.all(sample.weight == 1) else sample.weight
     columns = sample.columns if plan.coding is None else plan.coding.columns(sample.columns)
     part = part_of(columns, sample.target, heavy, plan.loss, min(threads, _MOST_SEARCHERS))

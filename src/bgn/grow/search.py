@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, CutRequest, Engine, Floats, LinearTerm, Output
+from bgn.engines.protocol import Cut, CutRequest, Floats, LinearTerm, Output
+from bgn.engines.reduce import Engine
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
-from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.history import Record, Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
@@ -36,7 +36,7 @@ FACTOR_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than rules with it, they are given up.
 _HOPELESS = 1.15
-# At this width an average's networks decide between linear terms among rules and rules alone.
+# At this size an average's networks decide between linear terms among rules and rules alone.
 _EARLY = 32
 
 
@@ -92,7 +92,7 @@ class SearchSettings(GrowthSettings):
     ensemble: int = 1
     max_linear: int | str = 0
     linear_factor: float = 1.0  # what a rule must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
-    stretch: tuple[float, ...] = ()  # of the scores at every width; see there too
+    stretch: tuple[float, ...] = ()  # of the scores at every size; see there too
 
     @property
     def folds(self) -> Any:
@@ -106,7 +106,7 @@ class SearchSettings(GrowthSettings):
 
     @property
     def drafted(self) -> int:
-        """The width of the layers that a part of very many rows may draft."""
+        """The size of the layers that a part of very many rows may draft."""
         return self.max_terms if self.refits else 0
 
     @property
@@ -133,7 +133,6 @@ class Attempt:
 
     @property
     def best(self) -> Snapshot:
-        """At the size of the least loss."""
         return min(self.path.path, key=lambda snapshot: snapshot.criterion)
 
     @property
@@ -145,7 +144,6 @@ def grow_once(
     rows: RowSets, seed: int, monitor: Monitor, layer: int, settings: SearchSettings, penalty: float,
     replacements: int | None,
 ) -> Attempt:  # fmt: skip
-    """Grow one layer with one ridge penalty."""
     wanted = settings.constraints.over(rows.coding)
     limits = LayerSettings(
         settings.max_terms, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
@@ -182,7 +180,6 @@ def grow_once(
 
 
 def lines_alone(settings: SearchSettings) -> SearchSettings:
-    """The same, without rules."""
     return replace(settings, linear_factor=math.inf)
 
 
@@ -238,11 +235,9 @@ class Attempts:
         return sample if fewer else None
 
     def _foreseen(self, penalty: float) -> SearchSettings:
-        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
-
-        What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
-        rules are asked alone.
-        """
+        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows. What is grown
+        there, without replacement, is judged by all rows that validate. Where time is too short to tell, rules are
+        asked alone."""
         sample, validation, (seed, _, layer), watch = (
             self._sampled, self._rows.validation, self._place, watch_for(self._monitor)
         )  # fmt: skip
@@ -269,10 +264,8 @@ class Attempts:
             self.best = attempt
 
     def _with_linear(self, least: float) -> None:
-        """Linear terms beside rules, where they are better by more than a part of the noise.
-
-        Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
-        """
+        """Linear terms beside rules, where they are better by more than a part of the noise. Many steps along a line
+        are to be shrunk, the line that takes their place is not: so the `least` penalty, too."""
         assert self.best is not None
         plain, tried, one = self.best, list[Attempt](), self._settings.ensemble == 1
         for linear_factor in GAIN_FACTORS if one else self._promising(plain):
@@ -318,7 +311,6 @@ class Attempts:
 
     @property
     def noise(self) -> float:
-        """The standard error of the least loss."""
         assert self._rows.validation is not None
         assert self.best is not None
         return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
@@ -336,7 +328,7 @@ def penalties(rows: RowSets, settings: SearchSettings, among_folds: bool = False
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: RowSets, settings: SearchSettings, wanted: Constraints) -> DirectionFinder:
+def _finder(rows: RowSets, settings: SearchSettings, wanted: Constraints) -> Lasso | Search:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
         return Search(rows, most, settings.digits, settings.simplicity, wanted)
@@ -349,7 +341,7 @@ def _fitter(settings: SearchSettings, penalty: float, wanted: Constraints) -> Ou
     return Signed(penalty, wanted) if wanted.signed else Full(penalty)
 
 
-# -- Small layers that are nearly the best of their width: growth goes back down and up again, several times.
+# -- Small layers that are nearly the best of their size: growth goes back down and up again, several times.
 
 # Layers wider than this are grown once, and from here on.
 MOST_SWEPT = 20
@@ -357,7 +349,7 @@ MOST_SWEPT = 20
 _BEYOND = 3
 # Of the time there is left, what they may take.
 _SHARE_OF_TIME = 0.6
-# "auto": so many sweeps, divided by the width; one where layers grow on.
+# "auto": so many sweeps, divided by the size; one where layers grow on.
 _SWEPT_SIZES = 60
 
 
@@ -378,21 +370,20 @@ class Planned:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The rules of a layer at every width, and whether somebody interrupted the search for them."""
+    """The rules of a layer at every size, and whether somebody interrupted the search for them."""
 
     layers: tuple[tuple[Planned, ...], ...]
     interrupted: bool
 
 
 def how_many(sweeps: int | str, max_terms: int) -> int:
-    """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
     return 1 if max_terms > MOST_SWEPT else max(1, _SWEPT_SIZES // max_terms)
 
 
 def highest(max_terms: int) -> int:
-    """The width that sweeps turn back at."""
+    """The size that sweeps turn back at."""
     return min(max_terms, MOST_SWEPT) + _BEYOND
 
 
@@ -420,7 +411,7 @@ class _Shrinkable(LayerGrowth):
 
 
 class Sweeper(_Shrinkable):
-    """Growth up and down a sample of the rows, which remembers the best layer of every width."""
+    """Growth up and down a sample of the rows, which remembers the best layer of every size."""
 
     def __init__(self, *parts: Any) -> None:
         self._planned_rules: dict[Oblique, Planned] = {}
@@ -428,10 +419,8 @@ class Sweeper(_Shrinkable):
         self._best: dict[int, State] = {0: self.state}
 
     def plan(self, sweeps: int) -> SweepPlan:
-        """Grow, then go down and up again so many times; the rules of the best layer of every width.
-
-        The first sweep passes every width, the others the upper half, where there is most to find.
-        """
+        """Grow, then go down and up again so many times; the rules of the best layer of every size. The first sweep
+        passes every size, the others the upper half, where there is most to find."""
         try:
             self._up()
             for number in range(sweeps):
@@ -452,18 +441,15 @@ class Sweeper(_Shrinkable):
 
     def _down(self, low: int) -> None:
         while self.state.n_rules > max(low, 2) and not self.monitor.out_of_time():
-            self._take_out(self._least_useful())
+            # Of a random half of the rules the one that costs least: always the same one would lead back up.
+            costs, some = self.fitter.costs(self.state), self.rng.permutation(self.state.n_rules)
+            some = some[: (self.state.n_rules + 1) // 2]
+            self._take_out(int(some[np.argmin(costs[some])]))
             self._replace()
             self._compare()
 
-    def _least_useful(self) -> int:
-        """Of a random half of the rules, the one that costs least: always the same one would lead back up."""
-        costs = self.fitter.costs(self.state)
-        some = self.rng.permutation(self.state.n_rules)[: (self.state.n_rules + 1) // 2]
-        return int(some[np.argmin(costs[some])])
-
     def _compare(self) -> None:
-        """Go on from the best layer of this width, be it this one or an earlier one."""
+        """Go on from the best layer of this size, be it this one or an earlier one."""
         best = self._best.get(self.state.n_rules)
         if best is None or self.fitter.objective(self.state) < self.fitter.objective(best):
             self._best[self.state.n_rules] = self.state
@@ -471,7 +457,6 @@ class Sweeper(_Shrinkable):
             self._return_to(best)
 
     def _return_to(self, state: State) -> None:
-        """Go back to an earlier layer of the same width."""
         for slot, (now, then) in enumerate(zip(self.state.rules, state.rules, strict=True)):
             if now is not then:
                 self.rows.train.put(slot, then)
@@ -489,7 +474,6 @@ class Sweeper(_Shrinkable):
         super()._shorten(slot, cut, output)
 
     def _note(self, slot: int, kind: str) -> None:
-        """Show the progress, and no more."""
         known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
         self.monitor.tell(Record(self.layer, self.state.n_rules, kind, slot, *known))
 
@@ -498,7 +482,7 @@ class Sweeper(_Shrinkable):
 
 
 class PlannedGrowth(_Shrinkable):
-    """Growth that takes the rules of every width from a plan, and goes on by itself where that ends."""
+    """Growth that takes the rules of every size from a plan, and goes on by itself where that ends."""
 
     def __init__(self, layers: tuple[tuple[Planned, ...], ...], *parts: Any) -> None:
         self._plan = layers
@@ -507,7 +491,7 @@ class PlannedGrowth(_Shrinkable):
         super().__init__(*parts)
 
     def _add(self) -> bool:
-        """Bring the layer to what is planned for the next width; what all rows refuse is made up for as ever."""
+        """Bring the layer to what is planned for the next size; what all rows refuse is made up for as ever."""
         n_rules = self.state.n_rules + 1
         if n_rules >= len(self._plan):
             return super()._add()
@@ -541,7 +525,6 @@ class PlannedGrowth(_Shrinkable):
         self._planned.pop()
 
     def _note(self, slot: int, kind: str) -> None:
-        """Tell of widths that are complete."""
         if not self._silent:
             super()._note(slot, kind)
 
@@ -578,7 +561,6 @@ class Draft(LayerGrowth):
 
     @property
     def loss(self) -> float:
-        """The mean loss of the rows that draft."""
         return self._train_loss()
 
     def _note(self, slot: int, kind: str) -> None:
@@ -589,11 +571,11 @@ class Draft(LayerGrowth):
 
 
 class PlannedDraft(Draft, PlannedGrowth):
-    """A draft that takes the rules of its first widths from a plan."""
+    """A draft that takes the rules of its first sizes from a plan."""
 
 
 class DraftedGrowth(LayerGrowth):
-    """Growth that takes over what a draft finds, width by width, and goes on by itself where that does not help."""
+    """Growth that takes over what a draft finds, size by size, and goes on by itself where that does not help."""
 
     fitter: Full
 
@@ -604,7 +586,9 @@ class DraftedGrowth(LayerGrowth):
 
     def _add(self) -> bool:
         if self._draft is not None:
-            if self._tells(self._draft) and self._draft.advance() and self._take_over(self._draft):
+            # A draft tells what is left to explain while its loss beside that of all rows is about what it was.
+            tells = self._train_loss() <= _ABOUT * self._loss_ratio * self._draft.loss
+            if tells and self._draft.advance() and self._take_over(self._draft):
                 return True
             self._go_on()
         return super()._add()
@@ -612,10 +596,6 @@ class DraftedGrowth(LayerGrowth):
     def _replace(self) -> None:
         if self._draft is None:
             super()._replace()
-
-    def _tells(self, draft: Draft) -> bool:
-        """Whether a draft can tell what is left to explain: its loss beside that of all rows is about what it was."""
-        return self._train_loss() <= _ABOUT * self._loss_ratio * draft.loss
 
     def _take_over(self, draft: Draft) -> bool:
         """Ask what the draft asks, or at least its last rule beside one's own; False, and nothing has changed,

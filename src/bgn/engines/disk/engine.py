@@ -33,7 +33,7 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
 from bgn.engines.memory import Part, part_of
 from bgn.engines.protocol import NO_OUTPUT, CellPart, Loss, Parts, RawBlock, Reply, Request, RowPart, RowSource
 from bgn.engines.raw_rows import Plan, RawRows, Survey, row_hashes
-from bgn.engines.reduce import CellEngine, CellSums, Regions, merge, merge_regions
+from bgn.engines.reduce import CellEngine, Regions, merge, merge_regions
 from bgn.inputs.splits import Hashes
 from bgn.model.term import Oblique
 
@@ -56,7 +56,6 @@ class OwnedFolder:
         self.path, self._lock, self._handle = made
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it."""
         try:
             shutil.rmtree(self.path)
         finally:
@@ -146,11 +145,9 @@ _REGIONS_AT_ONCE = 1 << 20
 
 
 class Scratch:
-    """A temporary folder and the threads that work in it; both are gone when it is closed.
-
-    The folder is made when first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the
-    system's folder for temporary files. What processes that were killed have left there is removed at the start.
-    """
+    """A temporary folder and the threads that work in it; both are gone when it is closed. The folder is made when
+    first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the system's folder for temporary
+    files. What processes that were killed have left there is removed at the start."""
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
@@ -170,7 +167,6 @@ class Scratch:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
         if self._folder is None:
             self._folder = _new_folder()
         return self._folder.path
@@ -218,11 +214,8 @@ def _new_folder() -> OwnedFolder:
 
 
 def _mapped(path: str, dtype: Any, *shape: int) -> NDArray[Any]:
-    """A file as an array, mapped for as long as somebody holds it.
-
-    It may be written to, which kernels compiled for rows in memory expect. (`numpy.memmap` does the same and takes
-    ten times as long.)
-    """
+    """A file as an array, mapped for as long as somebody holds it. It may be written to, which kernels compiled for
+    rows in memory expect. (`numpy.memmap` does the same and takes ten times as long.)"""
     handle = os.open(path, os.O_RDWR)
     try:
         return np.frombuffer(mmap.mmap(handle, 0), dtype).reshape(shape)
@@ -246,10 +239,8 @@ class _RawRowsOnDisk(RawRows):
 
 
 class OnDisk(RowSource):
-    """Raw rows in files, copied to a scratch folder, as a source.
-
-    `largest` is the largest absolute value of every column, `low` and `high` the reach of the target.
-    """
+    """Raw rows in files, copied to a scratch folder, as a source. `largest` is the largest absolute value of every
+    column, `low` and `high` the reach of the target."""
 
     def __init__(self, rows: BlockwiseRows, scratch: Scratch, seed: int) -> None:
         self._scratch, self.weighted, self._dtype = scratch, rows.weighted, rows.dtype
@@ -261,7 +252,6 @@ class OnDisk(RowSource):
         self._parts: tuple[Plan, dict[bool, list[PartOnDisk]]] | None = None
 
     def _store(self, piece: Piece, seed: int) -> dict[str, str]:
-        """Write the raw rows of a block."""
         assert piece.target is not None
         reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in piece.columns]
         self.largest = np.maximum(self.largest, reach)
@@ -275,7 +265,7 @@ class OnDisk(RowSource):
         arguments: Any = request.arguments
         replies = self._scratch.map(lambda files: request.put_to(self._block(files)), self._blocks)
         if request.method is RawBlock.survey:
-            return [reduce(_merge_surveys, replies)]
+            return [reduce(Survey.merged, replies)]
         if request.method is RawBlock.smallest:
             return [reduce(lambda one, other: np.union1d(one, other)[: arguments[-1]], replies)]
         return [*replies]
@@ -324,15 +314,17 @@ class PartOnDisk:
         return cls(scratch, files, part.n_rows, part.columns.dtype, part.loss)
 
     def remove(self) -> None:
-        """Delete the files."""
         for path in self._files.values():
             os.unlink(path)
 
     def reply(self, request: Request[CellPart, Reply]) -> Reply:
         """Put a request to the rows, in memory for as long as it takes."""
         arguments: Any = request.arguments
-        if request.method is RowPart.put:
-            self._lengthen_answers(arguments[0])
+        # Files of answers are written, not mapped, because a full disk must be an error and not a crash.
+        while request.method is RowPart.put and arguments[0] >> 3 >= self._groups:
+            zeros = np.zeros(self.n_rows, np.uint8)
+            self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
+            self._groups += 1
         part = self._part()
         reply = request.put_to(part)
         self._output = part.output
@@ -351,13 +343,6 @@ class PartOnDisk:
             part.codes = _mapped(files["codes"], np.uint8, -1, n)
         part.output = self._output
         return part
-
-    def _lengthen_answers(self, slot: int) -> None:
-        """Lengthen the file of answers; written, not mapped, because a full disk must be an error and not a crash."""
-        while slot >> 3 >= self._groups:
-            zeros = np.zeros(self.n_rows, np.uint8)
-            self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
-            self._groups += 1
 
     def next_layer(self, rules: Sequence[Oblique]) -> PartOnDisk:
         part = self._part()
@@ -380,27 +365,12 @@ class PartsOnDisk(Parts[CellPart]):
         """What all parts reply; large replies are merged as they come."""
         replies = self._scratch.map(lambda part: part.reply(request), self._parts)
         if request.method is CellPart.cells:
-            return [reduce(_merge_cells, replies)]
+            return [reduce(lambda one, other: [*map(merge, zip(one, other, strict=True))], replies)]
         return [*replies] if request.method is not CellPart.regions else [_merge_regions(replies)]
 
     def next_layer(self, rules: Sequence[Oblique]) -> PartsOnDisk:
         parts = [*self._scratch.map(lambda part: part.next_layer(rules), self._parts)]
         return PartsOnDisk(parts, self._scratch)
-
-
-def _merge_surveys(one: Survey, other: Survey) -> Survey:
-    return Survey(
-        one.n_rows + other.n_rows,
-        one.total + other.total,
-        min(one.low, other.low),
-        max(one.high, other.high),
-        one.counts + other.counts,
-        one.missing | other.missing,
-    )
-
-
-def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
-    return [merge(pair) for pair in zip(one, other, strict=True)]
 
 
 def _merge_regions(replies: Iterator[Regions]) -> Regions:

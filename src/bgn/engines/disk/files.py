@@ -60,7 +60,6 @@ class Npy(Reader):
             to[:] = self._read(file, label * self.shape[0] + start, buffer)
 
     def _from_rows(self, file: BinaryIO, labels: Sequence[int], start: int, columns: NDArray[Any]) -> None:
-        """Turn rows into columns, a little at a time."""
         n_columns = self.shape[1] if len(self.shape) == 2 else 1
         step = max(1, _AT_ONCE // (n_columns * self.dtype.itemsize or 1))
         buffer, everything = np.empty((step, n_columns), self.dtype), list(labels) == list(range(n_columns))
@@ -116,7 +115,6 @@ def load(path: str | os.PathLike[str], **how: Any) -> Any:
 
 
 def in_memory(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """A copy of a memory map."""
     _still_there(array, name)
     return np.array(array)
 

@@ -99,14 +99,12 @@ class BlockwiseRows(ABC):
 
 
 class FileTable(BlockwiseRows):
-    """Rows in files, with the columns to read, perhaps a target and weights.
-
-    `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
-    are the columns to read where columns have names. With `missing` the columns may hold what a frame may: numbers with
-    missing values, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
-    `categorical_features` as for :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the
-    target is a column of labels, and numbers of classes are read.
-    """
+    """Rows in files, with the columns to read, perhaps a target and weights. `target` and `weight` are a column of the
+    files, an array of one value per row, or a path to such an array. `known` are the columns to read where columns have
+    names. With `missing` the columns may hold what a frame may: numbers with missing values, words, dates; `schema`
+    says how to read them or, if it is None, is learnt from the files, with `categorical_features` as for
+    :func:`bgn.inputs.kinds.schema_of`. Without, all must be numbers. With `classes` the target is a column of labels,
+    and numbers of classes are read."""
 
     def __init__(
         self,
@@ -248,7 +246,6 @@ class FileTable(BlockwiseRows):
             start += n
 
     def _numbers_of_key(self, name: str, values: Any) -> NDArray[Any]:
-        """A column of targets or weights as numbers."""
         if name == "target" and self._classes is not None:
             return self._classes.codes(values, f"column {self._keys[name]!r}")
         return _numbers(values)
@@ -301,7 +298,6 @@ def labels_on_disk(X: Any, target: Any) -> tuple[tuple[Label, ...], Floats]:
 
 
 def column_blocks(X: Any, target: Any) -> Iterator[Any]:
-    """Yield a column of files, block by block."""
     files = OpenFiles(X)
     label = files[0].label(target, "target")
     for _, _, block in files.blocks([label], rows_in(BLOCK_BYTES, 1)):
@@ -342,7 +338,6 @@ def _vector(value: Any, name: str, n_rows: int) -> Reader:
 
 
 def _some_of(column: Any, keep: NDArray[np.bool_]) -> Any:
-    """Return some rows of a column, an array of NumPy or of Arrow."""
     return column[keep] if isinstance(column, np.ndarray) else column.take(np.flatnonzero(keep))
 
 

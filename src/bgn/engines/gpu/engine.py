@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ from bgn.engines.protocol import (
     RowPart,
     tables_of,
 )
-from bgn.engines.reduce import PROBES, Best, MergedEngine, Sieve, region_keys
+from bgn.engines.reduce import PROBES, Best, Engine, Sieve, region_keys
 from bgn.model.gpu import project
 from bgn.model.term import Oblique, Projection
 
@@ -141,11 +141,9 @@ class ProjectedRows:
     weight: Tensor | None
 
     def at(self, index: Tensor) -> ProjectedRows:
-        """Some of the rows, in the given order."""
         return ProjectedRows(self.z[index], self.residual[index], None if self.weight is None else self.weight[index])
 
     def weighted(self) -> Tensor:
-        """The residuals times the weights."""
         return self.residual if self.weight is None else self.residual * self.weight
 
 
@@ -213,10 +211,8 @@ def line_up_cells(rows: ProjectedRows, sieve: Sieve, total: Total) -> Lined:
 
 def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, rows: Total) -> Tensor:
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
-
-    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
-    its start. See :func:`bgn.engines.kernels.cuts.prune_cells`.
-    """
+    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to its
+    start. See :func:`bgn.engines.kernels.cuts.prune_cells`."""
     n, s, _ = reached
     own = reached[2] - before[2]
     first, last, low, high = before[0] + 1, n - 1, s - own, before[1] + own
@@ -397,7 +393,6 @@ class TensorPart(RowPart):
         return counts
 
     def _forget(self, slot: int) -> None:
-        """Drop residuals that depend on a slot."""
         self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
 
     def move(self, source: int, target: int) -> None:
@@ -408,10 +403,12 @@ class TensorPart(RowPart):
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         return self._known_or_made(output)[1:]
 
+    _same: ClassVar[Any] = staticmethod(Output.same)
+
     def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         """Differences and residuals of `output`, and the sum of the residuals."""
         for known, diff, residual, total in self._known:
-            if known.same(output):
+            if self._same(known, output):
                 return diff, residual, total
         made = self._work_out(output)
         self._known = [*self._known[:1], (output, *made)]
@@ -446,11 +443,10 @@ class TensorPart(RowPart):
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
     def pulls(self, n_rules: int) -> Integers:
-        return self._pulls(self.residual(self.output)[0], n_rules)[:, None]
+        def sums(residual: Tensor) -> Integers:
+            return numbers([self._sum(residual), *(self._sum(residual, self.answers.of(k)) for k in range(n_rules))])
 
-    def _pulls(self, residual: Tensor, n_rules: int) -> Integers:
-        fired = (self._sum(residual, self.answers.of(slot)) for slot in range(n_rules))
-        return numbers([self._sum(residual), *fired])
+        return np.stack([sums(residual) for residual in self._residuals()], axis=1)
 
     def overlaps(self, slot: int, n_rules: int) -> Integers:
         fires = self.answers.of(slot)
@@ -460,13 +456,11 @@ class TensorPart(RowPart):
     # -- linear terms ---------------------------------------------------------------------------------------------
 
     def _linear_values(self, linear_term: LinearTerm) -> Tensor:
-        """The whole numbers of a linear term, one per row, as floats."""
         low, high, center, scale = torch.tensor(linear_term.place, dtype=torch.float64, device=self.target.device)
         values = self.columns[linear_term.column].double()
         return ((torch.minimum(torch.maximum(values, low), high) - center) * scale).round()
 
     def _descended(self, start: Tensor, output: Output) -> Tensor:
-        """Differences less what the linear terms of an output add."""
         for linear_term, rate in zip(output.linear, output.rates.tolist(), strict=True):
             start = start - (self._linear_values(linear_term) * rate).round().long()
         return start
@@ -488,7 +482,6 @@ class TensorPart(RowPart):
         return numbers([self._sum(self._linear_values(linear_term).long(), fires) for linear_term in linear])
 
     def _residuals(self) -> Sequence[Tensor]:
-        """The current residual, once per output."""
         return [self.residual(self.output)[0]]
 
     def linear_pulls(self, linear: Sequence[LinearTerm]) -> Integers:
@@ -559,7 +552,7 @@ def _joined(sums: Sequence[Tensor]) -> Integers:
     return torch.cat(list(sums)).cpu().numpy()
 
 
-class TensorEngine(MergedEngine[TensorPart]):
+class TensorEngine(Engine[TensorPart]):
     """Rows in tensors, in one part."""
 
     def __init__(self, part: TensorPart, loss: Loss) -> None:
@@ -586,18 +579,12 @@ class TensorEngine(MergedEngine[TensorPart]):
 class ClassTensorPart(TensorPart):
     """Rows on one device, with one line of differences and residuals per class."""
 
+    _same = staticmethod(Output.same_scores)
+
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         residuals = self._known_or_made(output)[1]
         residual = seen(residuals, output.contrast or (0,) * len(residuals))
         return residual, self._total(self._sum(residual))
-
-    def _known_or_made(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        for known, diff, residuals, total in self._known:
-            if known.same_scores(output):
-                return diff, residuals, total
-        made = self._work_out(output)
-        self._known = [*self._known[:1], (output, *made)]
-        return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         diffs_of_classes = []
@@ -608,9 +595,6 @@ class ClassTensorPart(TensorPart):
 
     def _residuals(self) -> Sequence[Tensor]:
         return list(self._known_or_made(self.output)[1])
-
-    def pulls(self, n_rules: int) -> Integers:
-        return np.stack([self._pulls(residual, n_rules) for residual in self._known_or_made(self.output)[1]], axis=1)
 
     def explained(self, n_rules: int, shift: int) -> int:
         keys, heavy, weights, sums = self.answers.keys(n_rules), self.weight, None, []

@@ -68,7 +68,6 @@ class FusedPart(TensorPart):
         return added, Projection(tuple(places), (1.0,) * len(places))
 
     def _project(self, direction: Projection) -> Tensor:
-        """The projection of every row."""
         columns, direction = self._line(direction)
         z = torch.empty(self.n_rows, dtype=torch.float64, device=self.target.device)
         about = self._slate(0, direction, ())
@@ -152,7 +151,6 @@ class FusedPart(TensorPart):
         self._forget(target)
 
     def _forget(self, slot: int) -> None:
-        """Drop what depends on a slot."""
         super()._forget(slot)
         if self._together is not None and self._together[0] != slot:
             self._together = -1, self._together[1]

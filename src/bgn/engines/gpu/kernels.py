@@ -45,7 +45,6 @@ def _projected(columns, slate, results, features, n, at, inside):
 
 @triton.jit
 def _fires(codes, slot, n, at, inside):
-    """Where a slot fires."""
     return ((tl.load(codes + (slot // 8) * n + at, mask=inside, other=0).to(tl.int32) >> (slot % 8)) & 1) != 0
 
 
@@ -68,7 +67,6 @@ def _count_together(codes, n, slot, groups, counts, start):
 
 @_kernel
 def project(columns, n, slate, results, features, z):
-    """Write the projection of every row."""
     n = n.to(tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
@@ -78,11 +76,9 @@ def project(columns, n, slate, results, features, z):
 
 @_kernel
 def fire(columns, target, n, slate, results, features, threshold, slot, codes, groups):
-    """Store a rule's answers in its slot; its threshold is at a place of the slate.
-
-    The last results: how many rows fire, the sum of their targets, how many answers changed, and how many rows fire
-    together with each slot of the first groups of eight.
-    """
+    """Store a rule's answers in its slot; its threshold is at a place of the slate. The last results: how many rows
+    fire, the sum of their targets, how many answers changed, and how many rows fire together with each slot of the
+    first groups of eight."""
     n = n.to(tl.int64)
     start = tl.program_id(0).to(tl.int64) * STEPS * BLOCK
     edge, results_at = _float(slate, threshold), slate + results - 3 - 8 * groups
@@ -115,7 +111,6 @@ def overlaps(codes, n, slot, groups, counts):
 
 @_kernel
 def move(codes, n, source, slot):
-    """Copy the answers of one slot to another."""
     n = n.to(tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
@@ -128,11 +123,9 @@ def move(codes, n, source, slot):
 
 @_kernel
 def look_up(target, codes, n, slate, groups, limit, residual):
-    """Write the target less what the answers of each row add up to; tell its sum and the limbs of its square.
-
-    After five results, the slate has what each of the 256 answers of every group adds. See
-    :func:`bgn.engines.kernels.rows.squares`.
-    """
+    """Write the target less what the answers of each row add up to; tell its sum and the limbs of its square. After
+    five results, the slate has what each of the 256 answers of every group adds. See
+    :func:`bgn.engines.kernels.rows.squares`."""
     n = n.to(tl.int64)
     total, high, middle = tl.zeros((BLOCK,), tl.int64), tl.zeros((BLOCK,), tl.int64), tl.zeros((BLOCK,), tl.int64)
     low, last = tl.zeros((BLOCK,), tl.int64), tl.zeros((BLOCK,), tl.int64)
@@ -174,10 +167,8 @@ def fired_sums(values, codes, n, slot, sums):
 
 @_kernel
 def between(columns, residual, n, slate, results, features, chosen_z, chosen_residual):
-    """Gather the rows between two edges, in any order; tell how many, and number and residual sum of those below.
-
-    After the projection, the slate has the edges.
-    """
+    """Gather the rows between two edges, in any order; tell how many, and number and residual sum of those below. After
+    the projection, the slate has the edges."""
     n = n.to(tl.int64)
     low, high = _float(slate, results + 2 * features), _float(slate, results + 2 * features + 1)
     number, sums = tl.zeros((BLOCK,), tl.int32), tl.zeros((BLOCK,), tl.int64)
@@ -200,12 +191,10 @@ def between(columns, residual, n, slate, results, features, chosen_z, chosen_res
 
 @_kernel
 def best(z, running, below, total, mean, n, rows, gains, places, results):
-    """Tell of the best cut of sorted rows, the first of equals; its gain is -1 where there is none.
-
-    `running` has the sums of the residuals up to each row, `below` number and sum of those below all; `total` and
-    `mean` are those of all `rows`. Told: programs that are done, place, sum and number below, gain, the projections
-    beside it, the total, and the threshold. See :func:`bgn.engines.kernels.cuts.gain`.
-    """
+    """Tell of the best cut of sorted rows, the first of equals; its gain is -1 where there is none. `running` has the
+    sums of the residuals up to each row, `below` number and sum of those below all; `total` and `mean` are those of all
+    `rows`. Told: programs that are done, place, sum and number below, gain, the projections beside it, the total, and
+    the threshold. See :func:`bgn.engines.kernels.cuts.gain`."""
     program = tl.program_id(0)
     whole, middle, here = rows.to(tl.float64), tl.load(mean), tl.load(below)
     most, place = tl.full((), -2.0, tl.float64), program.to(tl.int64) * STEPS * BLOCK
@@ -250,10 +239,8 @@ def best(z, running, below, total, mean, n, rows, gains, places, results):
 
 @_kernel
 def regions(codes, target, n, n_rules, copies, counts, sums):
-    """Add one and the target of every row to its region, numbered by the answers of the first `n_rules` slots.
-
-    Several copies of the tables, so that programs do not all wait for the same numbers.
-    """
+    """Add one and the target of every row to its region, numbered by the answers of the first `n_rules` slots. Several
+    copies of the tables, so that programs do not all wait for the same numbers."""
     n = n.to(tl.int64)
     copy = (tl.program_id(0) % copies) << n_rules
     for step in range(STEPS):

@@ -16,10 +16,8 @@ _WITHOUT_SIGN = (1 << 63) - 1
 
 @compiled
 def add_to_cells(rows, cell_sums):
-    """Add rows (projection, residual, weight, cell) to what their cells hold.
-
-    Of every cell: its weight; its residual sum and sum of positive residuals; the smallest and largest projection.
-    """
+    """Add rows (projection, residual, weight, cell) to what their cells hold. Of every cell: its weight; its residual
+    sum and sum of positive residuals; the smallest and largest projection."""
     z, residual, weight, cells = rows
     count, sums, extent = cell_sums
     weighted = len(weight) > 0
@@ -35,10 +33,8 @@ def add_to_cells(rows, cell_sums):
 
 
 def empty_cells(size):
-    """Cells without rows: weight, sums and extent as `add_to_cells` wants them.
-
-    Not compiled: an interrupt while numba hands arrays over would surface as a SystemError.
-    """
+    """Cells without rows: weight, sums and extent as `add_to_cells` wants them. Not compiled: an interrupt while numba
+    hands arrays over would surface as a SystemError."""
     extent = np.empty((size, 2))
     extent[:, 0] = np.inf
     extent[:, 1] = -np.inf
@@ -47,14 +43,12 @@ def empty_cells(size):
 
 @compiled
 def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
-    """Put the projection of every row of a span in a cell and add up what a cut needs to know of the cell.
-
-    `line` holds columns, index and coefficients of `project`; `leftover` a residual, to which comes `up` where the bit
-    of `row` is set and `down` elsewhere (`row` may be empty when both are zero). With `place` (low, scale, bounded) the
-    cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (one per row) and
-    `cell_sums`, see `add_to_cells`; where it is bounded, nothing is looked for inside the first and the last cell, and
-    what only that needs is left out. O(rows).
-    """
+    """Put the projection of every row of a span in a cell and add up what a cut needs to know of the cell. `line` holds
+    columns, index and coefficients of `project`; `leftover` a residual, to which comes `up` where the bit of `row` is
+    set and `down` elsewhere (`row` may be empty when both are zero). With `place` (low, scale, bounded) the cell is
+    ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (one per row) and `cell_sums`,
+    see `add_to_cells`; where it is bounded, nothing is looked for inside the first and the last cell, and what only
+    that needs is left out. O(rows)."""
     columns, index, coefficients = line
     residual, row, bit, up, down = leftover
     low, scale, bounded = place
@@ -80,10 +74,8 @@ def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
 
 @compiled
 def add_within(z, residual, cells, cell_sums):
-    """Like `add_to_cells`, quicker where most rows are in the first and the last cell and all have weight one.
-
-    Of these two no sums of positive residuals are added up, and the projections next to the other cells alone.
-    """
+    """Like `add_to_cells`, quicker where most rows are in the first and the last cell and all have weight one. Of these
+    two no sums of positive residuals are added up, and the projections next to the other cells alone."""
     count, sums, extent = cell_sums
     n, last = len(z), len(count) - 1
     chosen, n_chosen = np.empty(n + 1, np.int64), 0
@@ -121,10 +113,8 @@ def add_within(z, residual, cells, cell_sums):
 @compiled
 def split_rows(line, residual, weight, thresholds, span, sums, nearest):
     """Add to ``sums[k]`` weight and residual of the rows of a span below threshold k; how near to it a row is.
-
     `nearest` is left alone where it is empty. One loop per threshold, which the compiler can turn to vector
-    instructions.
-    """
+    instructions."""
     columns, index, coefficients = line
     z, distance = np.empty(BLOCK), np.empty(BLOCK)
     bits, bits_of_nearest = distance.view(np.int64), nearest.view(np.int64)  # floats without sign are in their order
@@ -166,14 +156,12 @@ def gain(n, s, rows, total):
 
 @compiled
 def prune_cells(cell_sums, starts, rows, total, best, survives, prefix):
-    """Find the best cut at an edge between cells, and mark the cells that may hide a better one.
-
-    Cells come in ``len(starts)`` equal families; `starts` holds the weight and sum before each family. `best` is
-    the incumbent and the result: gain, weight below, sum below, projection just below and just above; of equal
-    gains the smallest cut wins. The gain is jointly convex in (n, s), so inside a cell it stays below the largest
-    of the four corners of the box its cuts live in. `prefix` (cells x 2) receives weight and sum before each
-    cell. Returns the new best and the number of surviving cells.
-    """
+    """Find the best cut at an edge between cells, and mark the cells that may hide a better one. Cells come in
+    ``len(starts)`` equal families; `starts` holds the weight and sum before each family. `best` is the incumbent and
+    the result: gain, weight below, sum below, projection just below and just above; of equal gains the smallest cut
+    wins. The gain is jointly convex in (n, s), so inside a cell it stays below the largest of the four corners of the
+    box its cuts live in. `prefix` (cells x 2) receives weight and sum before each cell. Returns the new best and the
+    number of surviving cells."""
     best_gain, best_n, best_s, best_low, best_high = best
     count, sums, extent = cell_sums
     size = len(count) // len(starts)
@@ -226,9 +214,7 @@ def reach_of(columns, index, coefficients, size, probes):
 @compiled
 def gather(line, leftover, weight, cells, survives, span, out):
     """Copy the rows of a span whose cell survives to `out`: projection, residual, weight, cell; return their number.
-
-    `line` and `leftover` are those of `fill_cells`.
-    """
+    `line` and `leftover` are those of `fill_cells`."""
     columns, index, coefficients = line
     residual, row, bit, up, down = leftover
     start, stop = span
@@ -269,11 +255,9 @@ def refine_cells(z, cells, family, extent, size):
 
 @compiled
 def scan_sorted(sorted_rows, prefix, rows, total, best):
-    """Try every cut between unequal neighbours of one cell.
-
-    The rows (projection, residual, weight, cell) are sorted by projection; `prefix` has what lies before each cell.
-    Starts from the incumbent and returns the winner. Of equal gains the smallest cut wins.
-    """
+    """Try every cut between unequal neighbours of one cell. The rows (projection, residual, weight, cell) are sorted by
+    projection; `prefix` has what lies before each cell. Starts from the incumbent and returns the winner. Of equal
+    gains the smallest cut wins."""
     best_gain, best_n, best_s, best_low, best_high = best
     z, residual, weight, cells = sorted_rows
     weighted = len(weight) > 0
@@ -293,13 +277,11 @@ def scan_sorted(sorted_rows, prefix, rows, total, best):
 
 @compiled
 def best_subsets(codes, starts, count, values, rows, total, prior, chosen, gains):
-    """Write for every category which categories to ask for, and what that gains.
-
-    `codes` (categories x rows) are numbers of categories; those of category k have the places ``starts[k]`` to
-    ``starts[k + 1]`` in `count`, the weight of each, and in `chosen`. The categories are put in the order of their mean
-    residuals, shrunk to the mean of all by the weight `prior`, and cut: without a prior no other two groups of them
-    gain more (Fisher 1958). Levels that no row has go with the greater weight.
-    """
+    """Write which categories of every column to ask for, and what that gains. `codes` (columns x rows) are numbers of
+    categories; those of column k have the places ``starts[k]`` to ``starts[k + 1]`` in `count`, the weight of each, and
+    in `chosen`. The categories are put in the order of their mean residuals, shrunk to the mean of all by the weight
+    `prior`, and cut: without a prior no other two groups of them gain more (Fisher 1958). Categories that no row has go
+    with the greater weight."""
     sums = np.zeros(starts[-1], np.int64)
     mean = np.float64(total) / np.float64(rows)
     for k in range(len(codes)):

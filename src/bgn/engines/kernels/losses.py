@@ -175,9 +175,7 @@ def _logarithm(total):
 @compiled
 def logistic_residuals(diff, target, weight, about, start, stop, out, limbs):
     """Write the share of certainty that each row lacks, in steps, signed by its class; add the losses to `limbs`.
-
-    `about`: table, limit and shift.
-    """
+    `about`: table, limit and shift."""
     table, limit, shift = about
     weighted = len(weight) > 0
     half = (1 << shift) >> 1
@@ -199,8 +197,10 @@ def logistic_residuals(diff, target, weight, about, start, stop, out, limbs):
 
 
 @compiled
-def logistic_losses(diff, target, weight, table, limit, shift, start, stop, out):
-    """Add to `out` the losses of some rows, times their weights, in two limbs."""
+def logistic_sums(diff, target, weight, about, start, stop, out):
+    """Add to `out` the losses of some rows, times their weights, in two limbs; where a largest loss is given, add to
+    ``out[0]`` their squares as shares of it, in units of 2^-30. `about`: table, limit, shift and that loss, or 0."""
+    table, limit, shift, largest = about
     weighted = len(weight) > 0
     diffs, targets = diff[start:stop], target[start:stop]
     high, low = 0, 0
@@ -209,29 +209,21 @@ def logistic_losses(diff, target, weight, table, limit, shift, start, stop, out)
         margin = (-score if targets[i] == 1 else score) << shift
         loss = _cubic(abs(margin), table, 4) + max(-margin, 0)
         w = weight[start + i] if weighted else 1
-        high += w * (loss >> LIMB)
-        low += w * (loss & ((1 << LIMB) - 1))
+        if largest > 0.0:
+            high += w * _squared_share(loss, largest)
+        else:
+            high += w * (loss >> LIMB)
+            low += w * (loss & ((1 << LIMB) - 1))
     out[0] += high
-    out[1] += low
+    if largest == 0.0:
+        out[1] += low
 
 
 @compiled
-def logistic_powers(diff, target, weight, about, start, stop, out):
-    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
-
-    `about`: table, limit, shift and the largest loss.
-    """
-    table, limit, shift, largest = about
-    weighted = len(weight) > 0
-    total = 0
-    for i in range(start, stop):
-        score = min(max(diff[i], -limit), limit)
-        margin = (-score if target[i] == 1 else score) << shift
-        loss = _cubic(abs(margin), table, 4) + max(-margin, 0)
-        share = min(np.float64(loss) / largest, 1.0)
-        w = weight[i] if weighted else 1
-        total += w * int(np.rint(share * share * 1073741824.0))
-    out[0] += total
+def _squared_share(loss, largest):
+    """The square of a loss as a share of the largest, in units of 2^-30."""
+    share = min(np.float64(loss) / largest, 1.0)
+    return int(np.rint(share * share * 1073741824.0))
 
 
 @compiled
@@ -265,10 +257,8 @@ def _softmax_loss(own, largest, total, limit, shift):
 
 @compiled
 def softmax_residuals(diff, target, weight, about, start, stop, out, limbs):
-    """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`.
-
-    `about`: table, limit and shift.
-    """
+    """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`. `about`:
+    table, limit and shift."""
     _, limit, shift = about
     weighted = len(weight) > 0
     shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
@@ -298,8 +288,9 @@ def softmax_residuals(diff, target, weight, about, start, stop, out, limbs):
 
 
 @compiled
-def softmax_losses(diff, target, weight, table, limit, shift, start, stop, out):
-    """Add to `out` the losses of some rows, times their weights, in two limbs."""
+def softmax_sums(diff, target, weight, about, start, stop, out):
+    """What :func:`logistic_sums` adds, of several classes."""
+    table, limit, shift, most = about
     weighted = len(weight) > 0
     shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     high, low = 0, 0
@@ -310,29 +301,11 @@ def softmax_losses(diff, target, weight, table, limit, shift, start, stop, out):
             row = first + i
             loss = _softmax_loss(diff[target[row], row], rows[0, i], rows[1, i], limit, shift)
             w = weight[row] if weighted else 1
-            high += w * (loss >> LIMB)
-            low += w * (loss & ((1 << LIMB) - 1))
+            if most > 0.0:
+                high += w * _squared_share(loss, most)
+            else:
+                high += w * (loss >> LIMB)
+                low += w * (loss & ((1 << LIMB) - 1))
     out[0] += high
-    out[1] += low
-
-
-@compiled
-def softmax_powers(diff, target, weight, about, start, stop, out):
-    """Add to ``out[0]`` the squared losses of some rows as shares of the largest, in units of 2^-30.
-
-    `about`: table, limit, shift and the largest loss.
-    """
-    table, limit, shift, most = about
-    weighted = len(weight) > 0
-    shares, rows = np.empty((len(diff), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
-    total = 0
-    for first in range(start, stop, _TOGETHER):
-        few = min(_TOGETHER, stop - first)
-        _weigh_classes(diff, first, first + few, (table, limit, shift), shares, rows)
-        for i in range(few):
-            row = first + i
-            loss = _softmax_loss(diff[target[row], row], rows[0, i], rows[1, i], limit, shift)
-            share = min(np.float64(loss) / most, 1.0)
-            w = weight[row] if weighted else 1
-            total += w * int(np.rint(share * share * 1073741824.0))
-    out[0] += total
+    if most == 0.0:
+        out[1] += low

@@ -39,9 +39,7 @@ def project(columns, index, coefficients, start, stop, out):
 @compiled
 def fire(line, threshold, weight, target, row, bit, start, stop, out):
     """Store the answers of one rule in its bit of `row`; `line` holds columns, index and coefficients of `project`.
-
-    Added to `out`: weight and target sum of the rows that fire, and how many answers changed.
-    """
+    Added to `out`: weight and target sum of the rows that fire, and how many answers changed."""
     columns, index, coefficients = line
     weighted = len(weight) > 0
     mask = np.uint8(1 << bit)
@@ -152,11 +150,9 @@ def fired_sums(codes, values, n_rules, start, stop, out):
 
 @compiled
 def both_fire(codes, row, bit, n_rules, start, stop, out):
-    """Add to ``out[k]`` the number of rows where rule k fires along with the one in a bit of `row`.
-
-    Eight rows are counted at a time: each byte of a number of 64 bits holds the count of one of them, and is emptied
-    before it can run over. O(rows x width / 8).
-    """
+    """Add to ``out[k]`` the number of rows where rule k fires along with the one in a bit of `row`. Eight rows are
+    counted at a time: each byte of a number of 64 bits holds the count of one of them, and is emptied before it can run
+    over. O(rows x width / 8)."""
     ones, whole = np.uint64(0x0101010101010101), len(row) // 8 * 8
     first = (start + 7) // 8 * 8
     last = max(stop // 8 * 8, first)
@@ -257,13 +253,11 @@ def column_squares(columns, center, scale, weight, start, stop, out):
 
 @compiled
 def region_sums(codes, keys, target, weight, start, stop, place):
-    """Group the rows by their answers; `place` (place_of, names, sums) receives the regions.
-
-    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` holds weight
-    and target sum of each region or, where it has more columns, the weight of every class. `place_of` is an
-    open-addressing hash table, a power of two long and longer than `names`, full of -1. Returns the number of regions,
-    or -1 when `names` has too few places for them.
-    """
+    """Group the rows by their answers; `place` (place_of, names, sums) receives the regions. Rows are told apart by a
+    64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` holds weight and target sum of each
+    region or, where it has more columns, the weight of every class. `place_of` is an open-addressing hash table, a
+    power of two long and longer than `names`, full of -1. Returns the number of regions, or -1 when `names` has too few
+    places for them."""
     place_of, names, sums = place
     weighted, many = len(weight) > 0, sums.shape[1] > 2
     mask = np.uint64(len(place_of) - 1)
@@ -323,9 +317,7 @@ def descend(diff, columns, index, place, rates, start, stop, out):
 @compiled
 def linear_fired(columns, index, place, fires, weight, start, stop, out):
     """Add to ``out[k]`` the weighted sum of the whole numbers of linear term k over the rows where a rule fires.
-
-    `fires`: its row of codes, and its bit.
-    """
+    `fires`: its row of codes, and its bit."""
     weighted, (row, bit) = len(weight) > 0, fires
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)

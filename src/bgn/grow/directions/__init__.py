@@ -1,5 +1,5 @@
 """Where to look: from a residual to sparse directions worth cutting.
 
-A strategy is a small class that fulfils :class:`~bgn.grow.directions.protocol.DirectionFinder`, in a module of its own;
-:mod:`bgn.grow.network` chooses among them by name.
+A strategy is a small class in a module of its own, with `learn`, `strength` and `propose` as
+:class:`~bgn.grow.directions.lasso.Lasso` has them; :mod:`bgn.grow.search` chooses among them by name.
 """

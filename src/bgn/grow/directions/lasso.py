@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.compiling import compiled
-from bgn.engines.protocol import NO_OUTPUT, Bools, CutRequest, Engine, Floats, Output
+from bgn.engines.protocol import NO_OUTPUT, Bools, CutRequest, Floats, Output
+from bgn.engines.reduce import Engine
 from bgn.grow.directions.protocol import Others
 from bgn.model.term import Projection
 
@@ -20,11 +21,9 @@ _NOTHING = 1e-7
 
 
 class InnerProducts:
-    """Inner products of standardised columns with each other, with the rules' answers and with residuals.
-
-    Those with each other are kept for the columns alone that were asked for, one row each: all of them would be as many
-    as columns squared.
-    """
+    """Inner products of standardised columns with each other, with the rules' answers and with residuals. Those with
+    each other are kept for the columns alone that were asked for, one row each: all of them would be as many as columns
+    squared."""
 
     def __init__(self, rows: Engine, numbers: Bools | None = None) -> None:
         self._rows = rows
@@ -117,10 +116,8 @@ class InnerProducts:
         return self._gram[self._row_of[columns]]
 
     def in_units(self, weights: Floats) -> Projection | None:
-        """Turn standardised weights to the columns' own units, the leading one exactly 1.
-
-        Weights below a ten-millionth of it are what rounding left of nothing.
-        """
+        """Turn standardised weights to the columns' own units, the leading one exactly 1. Weights below a ten-millionth
+        of it are what rounding left of nothing."""
         used = weights.nonzero()[0].tolist()
         if not used:
             return None
@@ -227,13 +224,10 @@ def weighted_sum(lines, weights, out):
 
 @compiled
 def lasso_path(gram, rows, products, most, weights):
-    """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there.
-
-    Minimises ``w' gram w / 2 - products' w + penalty |w|_1`` for a falling penalty. Columns are standardised, so
-    the diagonal of the whole `gram` is one; of it there are the rows of some columns, and `rows` says which row is a
-    column's, -1 for none. Returns -1 when done, or the number of a column whose row is wanted: add it and call again.
-    O(columns) per knot.
-    """
+    """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there. Minimises ``w' gram
+    w / 2 - products' w + penalty |w|_1`` for a falling penalty. Columns are standardised, so the diagonal of the whole
+    `gram` is one; of it there are the rows of some columns, and `rows` says which row is a column's, -1 for none.
+    Returns -1 when done, or the number of a column whose row is wanted: add it and call again. O(columns) per knot."""
     d = len(products)
     weights[:] = 0.0
     c = products.copy()
@@ -301,10 +295,8 @@ def way(gram, rows, c, active, move):
 
 @compiled
 def next_knot(c, rate, penalty, out, left, walk):
-    """How far the penalty falls until a column enters, one leaves, or nothing is left of it; and which of them.
-
-    `walk` has all weights, the active columns, and how their weights change.
-    """
+    """How far the penalty falls until a column enters, one leaves, or nothing is left of it; and which of them. `walk`
+    has all weights, the active columns, and how their weights change."""
     weights, active, move = walk
     length, entering, leaving = penalty, -1, -1
     for j in range(len(c)):

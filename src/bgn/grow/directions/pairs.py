@@ -17,7 +17,8 @@ from bgn.compiling import compiled
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import best_subsets
 from bgn.engines.memory import MemoryEngine
-from bgn.engines.protocol import Engine, Floats, Integers
+from bgn.engines.protocol import Floats, Integers
+from bgn.engines.reduce import Engine
 from bgn.grow.constraints import Constraints
 from bgn.grow.directions.screen import FINE, best_edge, single_gains
 from bgn.model.term import Projection
@@ -33,9 +34,7 @@ NEVER = 2  # in the place of a sign: an angle that is not allowed
 @compiled
 def place_in_bins(column, first, codes):
     """Write the bin of every row of a column: the last whose `first` value is not above the row's. O(rows log bins).
-
-    All rows take each step of the search together: there is no branch that the processor would have to guess.
-    """
+    All rows take each step of the search together: there is no branch that the processor would have to guess."""
     low, number = np.empty(len(column), np.int64), len(first)
     low[:] = 0
     while number > 1:
@@ -71,10 +70,8 @@ def add_up(codes, pair, values, table):
 @compiled
 def place_cells(codes, centers, bins, pairs, turns, weight, weights, places, count):
     """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
-
     Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
-    cells x angles); and the weight in every bin, `count` (pairs x angles x bins).
-    """
+    cells x angles); and the weight in every bin, `count` (pairs x angles x bins)."""
     x, y = np.empty(COARSE), np.empty(COARSE)
     count[:] = 0
     for k in range(len(pairs)):
@@ -92,12 +89,10 @@ def place_cells(codes, centers, bins, pairs, turns, weight, weights, places, cou
 
 @compiled
 def pair_gains(codes, pairs, kept, values, rows, total, wanted, out):
-    """For each pair of binned columns, the number of its best angle and the gain it promises.
-
-    `found` are the tables, gains and angles to write: the rows are summed once per pair in a two-way table. `kept` is
-    what :func:`place_cells` wrote, and before it where in that each pair is. `wanted` (pairs x angles) are the signs
-    that output weights must have, 0 for either and `NEVER` for an angle that is not allowed.
-    """
+    """For each pair of binned columns, the number of its best angle and the gain it promises. `out` are the tables,
+    gains and angles to write: the rows are summed once per pair in a two-way table. `kept` is what :func:`place_cells`
+    wrote, and before it where in that each pair is. `wanted` (pairs x angles) are the signs that output weights must
+    have, 0 for either and `NEVER` for an angle that is not allowed."""
     (which, places, count), (tables, gains, best) = kept, out
     sums = np.empty(ANGLES * BINS, np.int64)
     for k in range(len(pairs)):
@@ -156,7 +151,7 @@ Share = Callable[[Callable[[slice], None], int, int], None]
 
 @dataclass(frozen=True)
 class Binned:
-    """Columns in coarse bins: code of every row, center of every bin in units of the column's spread, and where
+    """Columns in coarse bins: code of every row, center of every bin in units of the column's scale, and where
     all but a few values lie. It depends on the different values alone, not on their order or number."""
 
     codes: NDArray[np.uint8]
@@ -212,12 +207,10 @@ class BestAngles:
 
 
 class Pairs:
-    """Where on two-way tables the best cut of every pair of columns lies.
-
-    How the cells of a table fall along an angle, and the weight there, does not depend on the residual: it is kept for
-    the pairs asked about before. `wanted` tells for every column whether output weights of rules that read it with
-    a positive coefficient must be positive (1), negative (-1), or either (0).
-    """
+    """Where on two-way tables the best cut of every pair of columns lies. How the cells of a table fall along an angle,
+    and the weight there, does not depend on the residual: it is kept for the pairs asked about before. `wanted` tells
+    for every column whether output weights of rules that read it with a positive coefficient must be positive (1),
+    negative (-1), or either (0)."""
 
     def __init__(self, binned: Binned, weight: Integers, share: Share, wanted: Integers) -> None:
         self.binned, self._weight, self._share, self._wanted = binned, weight, share, wanted
@@ -230,7 +223,10 @@ class Pairs:
 
     def best(self, pairs: Integers, values: Integers, rows: int, total: int) -> BestAngles:
         """The best direction of each pair; `values` are weighted residuals."""
-        which, table = self._find(pairs), self.binned
+        versions = np.concatenate([pairs, self._version[pairs]], axis=1)
+        if (key := versions.tobytes()) != self._last[0]:
+            self._last = key, self._looked_up(versions)
+        which, table = self._last[1], self.binned
         _, places, count = self._kept
         gains, best = np.empty(len(pairs)), np.zeros(len(pairs), np.int64)
         tables = np.empty((len(pairs), COARSE * COARSE), np.int64)
@@ -267,13 +263,6 @@ class Pairs:
             return np.zeros((len(pairs), turned.shape[-2]), np.int64)
         one, other = (np.sign(turned[..., k]).astype(np.int64) * self._wanted[pairs[:, k], None] for k in range(2))
         return np.where(one * other < 0, NEVER, np.where(one == 0, other, one))
-
-    def _find(self, pairs: Integers) -> Integers:
-        """Where what is known of each pair is kept."""
-        versions = np.concatenate([pairs, self._version[pairs]], axis=1)
-        if (key := versions.tobytes()) != self._last[0]:
-            self._last = key, self._looked_up(versions)
-        return self._last[1]
 
     def _looked_up(self, versions: Integers) -> Integers:
         """Where what is known of each pair and its version is kept, worked out if need be."""
@@ -337,10 +326,8 @@ def different_values(columns: NDArray[Any]) -> list[Floats]:
 
 
 def codes_of(column: NDArray[Any], values: Floats, bins: int) -> NDArray[np.uint8]:
-    """Bin number of every row of a column with these different values.
-
-    One bin per value when they are few, otherwise bins of equally many values.
-    """
+    """Bin number of every row of a column with these different values. One bin per value when they are few, otherwise
+    bins of equally many values."""
     codes = np.empty(len(column), np.uint8)
     place_in_bins(column, values[_firsts(len(values), bins)], codes)
     return codes
@@ -353,7 +340,7 @@ def _firsts(values: int, bins: int) -> Integers:
 
 
 def _places(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Centres of bins, robust spread and reach of columns with these different values, equally many of each; far
+    """Centers of bins, robust scale and reach of columns with these different values, equally many of each; far
     centers are kept from running away."""
     n = values.shape[1]
     few, low, middle, high, most = (values[:, int(q * (n - 1))] for q in (0.01, 0.1, 0.5, 0.9, 0.99))
@@ -527,7 +514,10 @@ class SingleLines:
         for j in () if coding is None else coding.marked:
             owner.append(j)
         for j in () if coding is None else coding.marked:
-            mark, far = coding.mark_of(j), _beyond(*train.seen()[j][:2])  # type: ignore[union-attr]
+            low, high, _ = train.seen()[j]
+            # A power of two by which a missing value is moved beyond all numbers of the column.
+            far = math.ldexp(1.0, math.frexp(high / 2 - low / 2)[1] + 1) if high / 2 - low / 2 > 0 else 1.0
+            mark = coding.mark_of(j)  # type: ignore[union-attr]
             self.lines += [Projection((j, mark), (1.0, -far)), Projection((j, mark), (1.0, far))]
             owner += [j, j]
         self._codes, self._count = bins.codes, bins.weights
@@ -561,9 +551,3 @@ def largest(values: Floats, most: int) -> Integers:
     if len(values) > 4 * most:
         some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
     return some[np.argsort(-values[some], kind="stable")][:most]
-
-
-def _beyond(low: float, high: float) -> float:
-    """A power of two by which a missing value is moved beyond all numbers of a column."""
-    reach = high / 2 - low / 2
-    return math.ldexp(1.0, math.frexp(reach)[1] + 1) if reach > 0 else 1.0

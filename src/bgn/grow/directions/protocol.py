@@ -1,44 +1,23 @@
-"""What a strategy for directions must do, and what it is told."""
+"""What strategies for directions receive and return."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.protocol import CutRequest, Floats, Output
+from bgn.engines.protocol import Floats
 from bgn.model.term import Projection
-
-
-class DirectionFinder(Protocol):
-    """What a strategy must do."""
-
-    def learn(self, slot: int, direction: Projection) -> None:
-        """Take note of the rule just stored in `slot`."""
-        ...
-
-    def strength(self, output: Output) -> float:
-        """How much there is to gain from the residual that `output` leaves, as far as a quick look tells."""
-        ...
-
-    def propose(self, output: Output, others: Others) -> Sequence[CutRequest]:
-        """Rules worth asking of the residual that `output` leaves, the most promising first."""
-        ...
 
 
 @dataclass(frozen=True)
 class Others:
-    """What the other rules of the layer explain, for held_to a new one.
-
-    A new rule with +-1 answers h lowers the training objective by ``(h.r)^2 / (h.h + ridge - b'Pb)``, where r is
-    the residual, ``b = H'h`` its products with the constant and the rules that are refitted along with it
-    (`slots`), and P (`inverse`) the inverse of ``H'H + ridge``. A rule they already answer counts for little.
-    Where the others stay as they are, only the constant is refitted. `ridge` is the penalty by the curvature of the
-    loss, `penalty` the penalty itself.
-    """
+    """What the other rules of the layer explain, for held_to a new one. A new rule with +-1 answers h lowers the
+    training objective by ``(h.r)^2 / (h.h + ridge - b'Pb)``, where r is the residual, ``b = H'h`` its products with the
+    constant and the rules that are refitted along with it (`slots`), and P (`inverse`) the inverse of ``H'H + ridge``.
+    A rule they already answer counts for little. Where the others stay as they are, only the constant is refitted.
+    `ridge` is the penalty by the curvature of the loss, `penalty` the penalty itself."""
 
     total: int
     ridge: float

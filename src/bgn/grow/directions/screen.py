@@ -47,12 +47,9 @@ class Lines(NamedTuple):
 
 
 class Refit(NamedTuple):
-    """What the other rules explain, and how their refit is foreseen; see `bgn.grow.directions.protocol.Others`.
-
-    Sums are scaled from the sample to `total`. `chance` holds the weights of the constant and the rules that would
-    explain what is left of them in the sample by chance; `least` is the least that a new rule holds and the others
-    do not.
-    """
+    """What the other rules explain, and how their refit is foreseen; see `bgn.grow.directions.protocol.Others`. Sums
+    are scaled from the sample to `total`. `chance` holds the weights of the constant and the rules that would explain
+    what is left of them in the sample by chance; `least` is the least that a new rule holds and the others do not."""
 
     slots: Any
     inverse: Any
@@ -129,10 +126,8 @@ def fill_profile(rows, line, low, scale, profile):
 @compiled
 def best_refitted(profile, refit, wanted):
     """The cell before which a cut lowers the training objective most, and by how much; cell 0 when there is no cut.
-
-    `profile` has the weight and sum of every cell, and (cells x rules) the weight that fires with each rule.
-    The output weight must have the sign `wanted`, 0 for either.
-    """
+    `profile` has the weight and sum of every cell, and (cells x rules) the weight that fires with each rule. The output
+    weight must have the sign `wanted`, 0 for either."""
     count, sums, _ = profile
     slots, inverse = refit.slots, refit.inverse
     n, rows, all_sums = len(slots) + 1, count[0], sums[0]
@@ -210,11 +205,9 @@ def range_within(columns, line, rows, low, scale, cell):
 
 @compiled
 def rate_directions(rows, lines, n_rules, refit, out):
-    """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
-
-    The first `n_rules` rules count. A cell with more than a quarter of the weight, as when a few values are far out, is
-    looked into.
-    """
+    """Write what each direction promises: gain, and the window (low, high) around its best coarse cut. The first
+    `n_rules` rules count. A cell with more than a quarter of the weight, as when a few values are far out, is looked
+    into."""
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((n_rules + 7) // 8)), np.int64)
     profile = count, sums, together
@@ -262,11 +255,9 @@ _BITS_OF_BYTES = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for c
 
 @compiled
 def count_together(codes, cells, fullest, out):
-    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
-
-    The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over; none does
-    when the `fullest` cell has few rows.
-    """
+    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit. The eight counts of a cell share a
+    number of 64 bits, which is emptied before any of its bytes runs over; none does when the `fullest` cell has few
+    rows."""
     packed, held = np.empty(len(out), np.uint64), np.empty(len(out), np.uint8)
     packed[:] = 0
     held[:] = 0

@@ -87,7 +87,6 @@ class Search:
         self._flags = [values == [0.0, 1.0] for values in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
-        """Take note of the rule just stored in `slot`."""
         self._products.learn(slot)
         self._used[slot] = direction.columns
 
@@ -106,9 +105,9 @@ class Search:
         best = self._best(output, quick)
         if quick is not others and not self._last(output, others, best):
             best = self._best(output, others)
+        spelled = (lambda line: line) if self._subsets is None else self._subsets.spelled
         return [
-            CutRequest(output, self._spelled(direction.projection), direction.window)
-            for direction in best[:_MOST_REQUESTS]
+            CutRequest(output, spelled(direction.projection), direction.window) for direction in best[:_MOST_REQUESTS]
         ]
 
     def _last(self, output: Output, others: Others, best: Sequence[RatedDirection]) -> bool:
@@ -122,7 +121,6 @@ class Search:
         return bool(closely) and closely[0].score > _LASTING * best[0].score
 
     def _best(self, output: Output, others: Others) -> list[RatedDirection]:
-        """Directions by their promise, the largest first."""
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         chance_gains = chance_gains_in(
@@ -174,13 +172,9 @@ class Search:
             self._pairs.rewrite(j, chosen_rows)
         singles[list(self._subsets.columns)] = self._subsets.gains
 
-    def _spelled(self, direction: Projection) -> Projection:
-        return direction if self._subsets is None else self._subsets.spelled(direction)
-
     # -- on the sample -------------------------------------------------------------------------------------
 
     def _values(self, output: Output) -> tuple[Integers, int]:
-        """Weighted residual of the sample's rows, and its sum."""
         values = self._part.residual(output)
         if len(self._part.weight):
             values = values * self._part.weight
@@ -190,11 +184,9 @@ class Search:
         self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], chance_gains: ChanceGains,
         fitted: Sequence[Projection] = (),
     ) -> list[RatedDirection]:  # fmt: skip
-        """What each direction promises, the largest promise first, and where on it the cut should be.
-
-        A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many; there
-        is none in directions that were fitted.
-        """
+        """What each direction promises, the largest promise first, and where on it the cut should be. A promise is the
+        gain, without what `chance` explains, less the luck there is in picking the best of many; there is none in
+        directions that were fitted."""
         first_fitted = len(directions := [*filter(self._may_ask, dict.fromkeys(picked))])
         directions += filter(self._may_ask, fitted)
         if not directions:
@@ -240,11 +232,9 @@ class Search:
         return beyond * (1.0 - self._simplicity if several and beyond > 0 else 1.0)
 
     def _chance(self, output: Output, others: Others, values: Integers, total: int) -> Floats:
-        """The weights that would explain what the constant and the other rules leave of themselves in the sample.
-
-        Least squares on all rows leaves nothing of them there, but by chance something in a sample. Without this, a
-        rule that the others nearly answer would promise much and give nothing.
-        """
+        """The weights that would explain what the constant and the other rules leave of themselves in the sample. Least
+        squares on all rows leaves nothing of them there, but by chance something in a sample. Without this, a rule that
+        the others nearly answer would promise much and give nothing."""
         if self._sample.total == others.total:
             return np.zeros(len(others.slots) + 1)
         fired = self._part.fired_sums(values, len(self._sample.output.weights) if len(others.slots) else 0)
@@ -276,7 +266,6 @@ class Search:
         return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
 
     def _best_pairs(self, pairs: list[tuple[int, int]], values: Integers, total: int) -> list[Projection]:
-        """Directions of the pairs with the highest screened gain."""
         if not pairs:
             return []
         rows = self._sample.total
@@ -288,10 +277,8 @@ class Search:
         ]
 
     def _direction(self, a: int, b: int, x: float, y: float) -> Projection:
-        """The direction with these weights of two columns in units of their spread; the larger becomes 1.
-
-        Beside a column of 0 and 1 the other's becomes 1: the rule has one threshold for each of the two.
-        """
+        """The direction with these weights of two columns in units of their spread; the larger becomes 1. Beside a
+        column of 0 and 1 the other's becomes 1: the rule has one threshold for each of the two."""
         if self._even(a, b):
             return Projection((a, b), (1.0, math.copysign(1.0, x * y)))
         ratio = self._scales[a] / self._scales[b]
@@ -303,10 +290,8 @@ class Search:
         return Projection((a, b), (short(other, self._digits), 1.0)) if _usable(other) else Projection((b,), (1.0,))
 
     def _even(self, a: int, b: int) -> bool:
-        """True for two columns of two values with steps of one size, of which sum and difference say it all.
-
-        Another angle would ask "both?" or "either?" in odder words; but a third column may need it to join.
-        """
+        """True for two columns of two values with steps of one size, of which sum and difference say it all. Another
+        angle would ask "both?" or "either?" in odder words; but a third column may need it to join."""
         first, second = self._two_values[a], self._two_values[b]
         if self._most > 2 or self._answers is not None or first is None or second is None:
             return False
@@ -331,7 +316,6 @@ class Search:
         return (x / larger, y / larger) if _usable(larger) else (1.0, 0.0)
 
     def _turned(self, direction: Projection) -> list[Projection]:
-        """The same pair at slightly different angles."""
         (a, b), (x, y) = direction.columns, self._in_scales(direction)
         turns = [turn(angle) for angle in _SLIGHTLY]
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
@@ -388,12 +372,10 @@ NO_CHANCE = ChanceGains()
 def chance_gains_in(
     sample: MemoryEngine, output: Output, total: int, unit: float, columns: int, subsets: Subsets | None, weight: int
 ) -> ChanceGains:
-    """What chance lets the best of all single columns, and of all pairs at all angles, seem to gain.
-
-    On noise, the largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of
-    a residual is noise: luck fades above 500 rows and is gone at 1,500. What there is in choosing the categories of a
-    category never fades. `total` is the sum of the residuals, `unit` the weight of one row, `weight` that of all.
-    """
+    """What chance lets the best of all single columns, and of all pairs at all angles, seem to gain. On noise, the
+    largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of a residual is
+    noise: luck fades above 500 rows and is gone at 1,500. What there is in choosing the categories of a category never
+    fades. `total` is the sum of the residuals, `unit` the weight of one row, `weight` that of all."""
     rows, part = sample.total, sample.part
     share = min(max(1.5 - rows / unit / 1000, 0.0), 1.0)
     if share == 0.0 and subsets is None:
@@ -418,12 +400,9 @@ _EXACT = 53  # bits of a whole number that a float64 holds
 
 
 class AnswerPairs:
-    """Counts of every pair of +-1 columns.
-
-    Two answers make four groups of rows, and each of them can be cut off from the other three: "a and b", "a and
-    not b" and so on. The sums of all groups come from one matrix product of whole numbers that float64 holds
-    exactly, so they do not depend on the order of the rows.
-    """
+    """Counts of every pair of +-1 columns. Two answers make four groups of rows, and each of them can be cut off from
+    the other three: "a and b", "a and not b" and so on. The sums of all groups come from one matrix product of whole
+    numbers that float64 holds exactly, so they do not depend on the order of the rows."""
 
     def __init__(self, columns: NDArray[np.int8], weight: Integers) -> None:
         self._yes = (columns > 0).astype(np.float64)

@@ -35,14 +35,14 @@ def _networks(draw: Any) -> list[Network]:
     """Networks of one layer with short numbers, among whose questions some are the same."""
     count = draw(st.integers(1, 6))
     short = st.integers(-9999, 9999).map(lambda k: k / 1000)
-    found = []
+    result = []
     for _ in range(count):
-        width = draw(st.integers(0, 4))
-        rows = draw(st.lists(st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, -1.0)]), min_size=width, max_size=width))
-        cuts = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=width, max_size=width))
-        weights = draw(st.lists(short, min_size=width, max_size=width))
-        found.append(Network.of_layers([Layer(np.reshape(rows, (width, 2)), cuts)], weights, draw(short)))
-    return found
+        size = draw(st.integers(0, 4))
+        rows = draw(st.lists(st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, -1.0)]), min_size=size, max_size=size))
+        cuts = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
+        weights = draw(st.lists(short, min_size=size, max_size=size))
+        result.append(Network.of_layers([Layer(np.reshape(rows, (size, 2)), cuts)], weights, draw(short)))
+    return result
 
 
 @given(networks=_networks())
@@ -50,14 +50,14 @@ def _networks(draw: Any) -> list[Network]:
 def test_the_mean_is_the_mean(networks: list[Network]) -> None:
     mean = mean_of(networks)
     rows = np.array([[a, b] for a in (-1.0, -0.5, 0.0, 0.5) for b in (-1.0, 0.0, 0.5)])
-    each = [network.predict(rows) for network in networks]
+    several = [network.predict(rows) for network in networks]
     assert mean.members is not None
-    assert np.allclose(mean.members.scores(mean, rows), each, rtol=0, atol=1e-12)
-    assert all(np.array_equal(a.predict(rows), b) for a, b in zip(mean.members.networks(mean), each, strict=True))
+    assert np.allclose(mean.members.scores(mean, rows), several, rtol=0, atol=1e-12)
+    assert all(np.array_equal(a.predict(rows), b) for a, b in zip(mean.members.networks(mean), several, strict=True))
     assert len(set(mean.layers[0].neurons)) == mean.widths[0]
     ends = 10**6 % len(networks) == 0
     for k, row in enumerate(rows):
-        exact = sum((_written(one[k]) for one in each), Fraction(0)) / len(networks)
+        exact = sum((_written(one[k]) for one in several), Fraction(0)) / len(networks)
         wanted = float(exact) if ends else pytest.approx(float(exact), abs=1e-6)
         assert mean.predict(row[np.newaxis])[0] == wanted
 
@@ -79,7 +79,7 @@ def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
     assert isinstance(model.history_, EnsembleHistory)
     networks = [member.network() for member in model.history_.members]
     assert len({repr(bits(network)) for network in networks}) == 4
-    assert np.allclose(model.predict(X), np.mean([each.predict(X) for each in networks], axis=0), atol=1e-12)
+    assert np.allclose(model.predict(X), np.mean([one.predict(X) for one in networks], axis=0), atol=1e-12)
     first = BGNRegressor(cv=None, **SMALL).fit(X, Y)
     assert bits(networks[0]) == bits(first.network_)  # the first has the seed of a fit without others
     assert len(set(member_seeds(7, 50))) == 50
@@ -88,9 +88,9 @@ def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_same_bits_everywhere(engine: str) -> None:
     wanted = BGNRegressor(ensemble=3, n_jobs=1, **SMALL).fit(X, Y)
-    found = ENGINES[engine](BGNRegressor(ensemble=3, n_jobs=2, **SMALL), X, Y)
-    assert bits(found.network_) == bits(wanted.network_)
-    assert found.network_.members == wanted.network_.members
+    result = ENGINES[engine](BGNRegressor(ensemble=3, n_jobs=2, **SMALL), X, Y)
+    assert bits(result.network_) == bits(wanted.network_)
+    assert result.network_.members == wanted.network_.members
 
 
 def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
@@ -119,7 +119,7 @@ def test_classes() -> None:
         assert np.allclose(model.decision_function(X), np.mean(scores, axis=0), atol=1e-12)
 
 
-def test_widths_of_an_average() -> None:
+def test_sizes_of_an_ensemble() -> None:
     model = BGNRegressor(ensemble=2, **SMALL).fit(X, Y)
     small = model.with_terms(2)
     assert small.network_.widths[0] <= 4
@@ -131,14 +131,14 @@ def test_widths_of_an_average() -> None:
 
 
 def test_stopping_keeps_what_has_grown() -> None:
-    told: list[int] = []
+    reported: list[int] = []
 
     def stop(record: Any) -> bool:
-        told.append(record.member)
+        reported.append(record.member)
         return record.member == 1 and record.n_terms == 2
 
     model = BGNRegressor(ensemble=4, callbacks=stop, n_jobs=2, **SMALL).fit(X, Y)
-    assert told == sorted(told)
+    assert reported == sorted(reported)
     assert len(model.history_.members) == 2
     assert model.history_.stopped == "callback"
     hurried = BGNRegressor(ensemble=4, max_seconds=0.0, **SMALL).fit(X, Y)
@@ -162,19 +162,19 @@ def test_no_rows_left_out_is_refused() -> None:
         BGNRegressor(ensemble=2, validation_fraction=0.0).fit(X, Y)
 
 
-def test_standard_errors_are_the_spread_of_the_members() -> None:
+def test_standard_errors_are_the_deviation_of_the_members() -> None:
     model = BGNRegressor(ensemble=4, **SMALL).fit(X, Y)
     predicted, errors = model.predict(X[:7], return_std=True)
-    each = [member.network().predict(X[:7]) for member in model.history_.members]
+    several = [member.network().predict(X[:7]) for member in model.history_.members]
     assert np.array_equal(predicted, model.predict(X[:7]))
-    assert np.allclose(errors, np.std(each, axis=0, ddof=1))
+    assert np.allclose(errors, np.std(several, axis=0, ddof=1))
     labels = Y > 14.0
     growth = GrowthSettings(max_replacements=0)
     sure = BGNClassifier(ensemble=2, max_terms=3, shrinkage=5.0, growth=growth, random_state=0).fit(X, labels)
-    chances, apart = sure.predict_proba(X[:7], return_std=True)
-    each = [member.network().predict(X[:7]) for member in sure.history_.members]
-    assert chances.shape == apart.shape == (7, 2)
-    assert np.allclose(apart[:, 1], np.std(each, axis=0, ddof=1))
+    chances, std = sure.predict_proba(X[:7], return_std=True)
+    several = [member.network().predict(X[:7]) for member in sure.history_.members]
+    assert chances.shape == std.shape == (7, 2)
+    assert np.allclose(std[:, 1], np.std(several, axis=0, ddof=1))
     with pytest.raises(ValueError, match="return_std needs an average"):
         BGNRegressor(max_terms=1).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="for two calls"):
@@ -184,20 +184,20 @@ def test_standard_errors_are_the_spread_of_the_members() -> None:
 def _wide(count: int, networks: int) -> Network:
     """Return an average with so many questions of one to four columns."""
     rng = np.random.default_rng(0)
-    found = []
+    result = []
     for _ in range(networks):
-        neurons = []
+        rules = []
         for _ in range(count // networks):
             columns = np.sort(rng.choice(5, rng.integers(1, 5), replace=False))
             factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
-            neurons.append(Oblique(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
-        weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
-        found.append(Network.of_layers([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
-    return mean_of(found)
+            rules.append(Oblique(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
+        weights = np.round(rng.normal(size=len(rules)) / 10, 3)
+        result.append(Network.of_layers([Layer.of(rules, 5)], weights, float(np.round(rng.normal(), 2))))
+    return mean_of(result)
 
 
 @pytest.mark.exhaustive
-def test_explanations_of_two_thousand_questions_add_up() -> None:
+def test_explanations_of_two_thousand_rules_add_up() -> None:
     network = _wide(2800, 8)
     assert network.widths[0] >= 2000
     rows = np.random.default_rng(1).normal(size=(40, 5)).round(1)
@@ -208,33 +208,33 @@ def test_explanations_of_two_thousand_questions_add_up() -> None:
     assert text.count("[") == 3
     assert f"{len(bgn.as_terms(network).rules) - 3} more questions add up to" in text
     assert network.members is not None
-    each = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
-    assert np.allclose(np.mean(each, axis=0), explained.values, atol=1e-9)
-    found = bgn.importance(network, rows)
-    features = [np.abs(one).mean(axis=0) for one in each]
-    assert np.allclose(found.standard_error, np.std(features, axis=0, ddof=1))
+    several = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
+    assert np.allclose(np.mean(several, axis=0), explained.values, atol=1e-9)
+    result = bgn.importance(network, rows)
+    features = [np.abs(one).mean(axis=0) for one in several]
+    assert np.allclose(result.standard_error, np.std(features, axis=0, ddof=1))
 
 
-def test_the_cheapest_change_of_one_column_among_two_thousand_questions() -> None:
+def test_the_cheapest_change_of_one_column_among_two_thousand_rules() -> None:
     network = _wide(2800, 8)
     rows = np.random.default_rng(1).normal(size=(200, 5)).round(1)
     scores = network.predict(rows)
     row, wanted = rows[np.argmin(scores)], float(np.quantile(scores, 0.6))
-    found = bgn.counterfactual(network, row, at_least=wanted, max_changed=1, max_seconds=600.0)
-    assert found.optimal
+    result = bgn.counterfactual(network, row, at_least=wanted, max_changed=1, max_seconds=600.0)
+    assert result.optimal
     least = np.inf
     for column in range(5):  # every answer of the network along a column: between two crossings, and at each of them
-        readers = [neuron for neuron in network.layers[0].neurons if column in neuron.projection.columns]
-        places = np.array([crossings(neuron, column, row[np.newaxis])[0] for neuron in readers])
+        readers = [rule for rule in network.layers[0].neurons if column in rule.projection.columns]
+        places = np.array([crossings(rule, column, row[np.newaxis])[0] for rule in readers])
         tried = np.repeat(row[np.newaxis], 2 * len(places), axis=0)
         tried[:, column] = np.concatenate([places, np.nextafter(places, -np.inf)])
         good = network.predict(tried) >= wanted
         least = min(least, np.abs(tried[good, column] - row[column]).min(initial=np.inf))
-    assert found.reached == np.isfinite(least)
-    assert np.isclose(found.cost, least, rtol=1e-9)
+    assert result.reached == np.isfinite(least)
+    assert np.isclose(result.cost, least, rtol=1e-9)
 
 
-def test_explanations_of_a_small_average() -> None:
+def test_explanations_of_a_small_ensemble() -> None:
     network = _wide(12, 3)
     rows = np.random.default_rng(1).normal(size=(9, 5)).round(1)
     values = bgn.shap_values(network, rows, rows).values
@@ -244,16 +244,16 @@ def test_explanations_of_a_small_average() -> None:
     ones = [bgn.effect(one, 0, rows) for one in network.members.networks(network)]
     for place in (-3.0, 0.0, 0.4, 2.0):
         k = int(np.searchsorted(effect.breakpoints, place, side="right"))
-        apart = np.std([one(place) for one in ones], ddof=1)
+        std = np.std([one(place) for one in ones], ddof=1)
         assert np.isclose(effect(place), np.mean([one(place) for one in ones]))
-        assert np.isclose(effect.standard_error[k], apart)
+        assert np.isclose(effect.standard_error[k], std)
     wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
-    found = bgn.counterfactual(network, lowest, at_least=wanted)
-    assert found.reached
-    assert found.optimal
-    assert network.predict(found.x[np.newaxis])[0] == found.prediction >= wanted
+    result = bgn.counterfactual(network, lowest, at_least=wanted)
+    assert result.reached
+    assert result.optimal
+    assert network.predict(result.x[np.newaxis])[0] == result.prediction >= wanted
     to_best = np.abs(rows[np.argmax(network.predict(rows))] - lowest).sum()
-    assert found.cost <= to_best + 1e-9
+    assert result.cost <= to_best + 1e-9
 
 
 @given(data=st.data())

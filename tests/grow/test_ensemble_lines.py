@@ -31,15 +31,15 @@ ENDS = np.array([[-2.0, 1.5], [0.0, 4.0]])
 @st.composite
 def _networks(draw: Any) -> list[Network]:
     """Networks of two columns whose lines, where they have any, end at the same values; some slopes cancel out."""
-    short, found = st.integers(-2000, 2000).map(lambda k: k / 1000), []
+    short, result = st.integers(-2000, 2000).map(lambda k: k / 1000), []
     for _ in range(draw(st.integers(1, 5))):
-        width = draw(st.integers(0, 2))
-        cuts = draw(st.lists(st.sampled_from([0.0, 0.5]), min_size=width, max_size=width))
-        weights = draw(st.lists(short, min_size=width, max_size=width))
-        slopes = [draw(st.sampled_from([0.0, 0.5, -0.5])), draw(st.one_of(short, st.just(0.0)))]
-        layer = Layer(np.tile([1.0, -1.0], (width, 1)), cuts)
-        found.append(with_linear_terms(Network.of_layers([layer], weights, draw(short)), slopes, ENDS))
-    return found
+        size = draw(st.integers(0, 2))
+        cuts = draw(st.lists(st.sampled_from([0.0, 0.5]), min_size=size, max_size=size))
+        weights = draw(st.lists(short, min_size=size, max_size=size))
+        coefs = [draw(st.sampled_from([0.0, 0.5, -0.5])), draw(st.one_of(short, st.just(0.0)))]
+        layer = Layer(np.tile([1.0, -1.0], (size, 1)), cuts)
+        result.append(with_linear_terms(Network.of_layers([layer], weights, draw(short)), coefs, ENDS))
+    return result
 
 
 @given(networks=_networks())
@@ -47,15 +47,15 @@ def _networks(draw: Any) -> list[Network]:
 def test_the_mean_is_the_mean(networks: list[Network]) -> None:
     mean = mean_of(networks)
     rows = np.array([[a, b] for a in (-3.0, -2.0, -0.25, 1.5, 9.0) for b in (-1.0, 0.5, 4.0, 5.0)])
-    each = [network.predict(rows) for network in networks]
+    several = [network.predict(rows) for network in networks]
     assert mean.members is not None
-    assert np.allclose(mean.predict(rows), np.mean(each, axis=0), atol=1e-3 if len(each) == 3 else 1e-12)
-    assert np.allclose(mean.members.scores(mean, rows), each, rtol=0, atol=1e-12)
+    assert np.allclose(mean.predict(rows), np.mean(several, axis=0), atol=1e-3 if len(several) == 3 else 1e-12)
+    assert np.allclose(mean.members.scores(mean, rows), several, rtol=0, atol=1e-12)
     again = mean.members.networks(mean)
-    assert all(np.allclose(a.predict(rows), b, atol=1e-12) for a, b in zip(again, each, strict=True))
+    assert all(np.allclose(a.predict(rows), b, atol=1e-12) for a, b in zip(again, several, strict=True))
 
 
-def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
+def test_linear_terms_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
     first = with_linear_terms(Network.of_layers([Layer.of([], 2)], [], 1.0), [0.5, 0.0], ENDS)
     mean = mean_of([first, with_linear_terms(first, [-0.5, 0.0], ENDS)])
     bgn.save(mean, tmp_path / "mean.json")
@@ -86,9 +86,9 @@ def test_lines_reach_over_all_rows_to_learn_from(held: Any) -> None:
         (line.column, line.low, line.high) for line in lines
     }
     far = np.concatenate([X, 10 * X])
-    each = [network.predict(far) for network in networks]
-    assert np.allclose(model.predict(far), np.mean(each, axis=0), atol=1e-3)
-    assert np.allclose(model.predict(far, return_std=True)[1], np.std(each, axis=0, ddof=1))
+    several = [network.predict(far) for network in networks]
+    assert np.allclose(model.predict(far), np.mean(several, axis=0), atol=1e-3)
+    assert np.allclose(model.predict(far, return_std=True)[1], np.std(several, axis=0, ddof=1))
 
 
 @cache
@@ -98,22 +98,22 @@ def fitted(validated: bool) -> BGNRegressor:
 
 
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "memory"])
-def test_averages_with_lines_on_every_engine(engine: str) -> None:
+def test_ensembles_with_lines_on_every_engine(engine: str) -> None:
     for validated in (False, True)[: 1 if engine == "dask" else 2]:  # a cluster is slow with few rows
         wanted, held = fitted(validated), (X[:50], Y[:50]) if validated else None
-        found = ENGINES[engine](BGNRegressor(**SMALL, n_jobs=2), X[50:], Y[50:], eval_set=held)
+        result = ENGINES[engine](BGNRegressor(**SMALL, n_jobs=2), X[50:], Y[50:], eval_set=held)
         assert wanted.network_.linear
-        assert bits(found.network_) == bits(wanted.network_)
-        assert found.network_.members == wanted.network_.members
+        assert bits(result.network_) == bits(wanted.network_)
+        assert result.network_.members == wanted.network_.members
 
 
-def test_gaps_count_as_the_same_in_all_networks() -> None:
+def test_missing_values_count_as_the_same_in_all_networks() -> None:
     table = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
     model = BGNRegressor(**SMALL).fit(table, Y)
-    each = [member.network().predict(table) for member in model.history_.members]
+    several = [member.network().predict(table) for member in model.history_.members]
     assert model.network_.linear
-    assert np.allclose(model.predict(table), np.mean(each, axis=0), atol=1e-3)
-    assert np.allclose(model.predict(table, return_std=True)[1], np.std(each, axis=0, ddof=1))
+    assert np.allclose(model.predict(table), np.mean(several, axis=0), atol=1e-3)
+    assert np.allclose(model.predict(table, return_std=True)[1], np.std(several, axis=0, ddof=1))
 
 
 def test_explanations() -> None:
@@ -123,21 +123,21 @@ def test_explanations() -> None:
     assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
     assert network.members is not None
     networks = network.members.networks(network)
-    each = [bgn.shap_values(one, rows, rows).values for one in networks]
-    assert np.allclose(np.mean(each, axis=0), explained.values, atol=2e-3)
-    found = bgn.effect(network, 0, rows)
+    several = [bgn.shap_values(one, rows, rows).values for one in networks]
+    assert np.allclose(np.mean(several, axis=0), explained.values, atol=2e-3)
+    result = bgn.effect(network, 0, rows)
     places = np.array([-9.0, -1.0, 0.0, 0.7, 9.0])
     ones = [bgn.effect(one, 0, rows)(places) for one in networks]
-    assert found.standard_error is None
-    assert np.allclose(found(places), np.mean(ones, axis=0), atol=2e-3)
-    assert np.allclose(found.errors(places), np.std(ones, axis=0, ddof=1))
-    where, middle = corners(found, rows[:, 0])
-    ends = band(found, rows[:, 0])
+    assert result.standard_error is None
+    assert np.allclose(result(places), np.mean(ones, axis=0), atol=2e-3)
+    assert np.allclose(result.errors(places), np.std(ones, axis=0, ddof=1))
+    where, middle = corners(result, rows[:, 0])
+    ends = band(result, rows[:, 0])
     assert ends is not None
     inside = (where[:-1] == where[1:]).argmin()  # between two corners: the same from either side
     place = (where[inside] + where[inside + 1]) / 2
-    assert np.isclose(np.interp(place, where, middle), found(place))
-    assert np.interp(place, where, ends[1] - middle) == pytest.approx(2 * found.errors(place), rel=0.05)
+    assert np.isclose(np.interp(place, where, middle), result(place))
+    assert np.interp(place, where, ends[1] - middle) == pytest.approx(2 * result.errors(place), rel=0.05)
     with pytest.raises(ValueError, match="average of several"):
         bgn.effect(networks[0], 0, rows).errors(places)
 
@@ -151,11 +151,11 @@ def test_proofs() -> None:
     assert ends.low - 1e-9 <= network.predict(far).min() <= network.predict(far).max() <= ends.high + 1e-9
     wanted = float(np.quantile(network.predict(X), 0.9))
     low = X[np.argmin(network.predict(X))]
-    found = bgn.counterfactual(network, low, at_least=wanted, costs=[1.0] * 4)
-    assert found.optimal
-    assert network.predict(found.x[np.newaxis])[0] >= wanted
+    result = bgn.counterfactual(network, low, at_least=wanted, costs=[1.0] * 4)
+    assert result.optimal
+    assert network.predict(result.x[np.newaxis])[0] >= wanted
     good = X[network.predict(X) >= wanted]
-    assert found.cost <= np.abs(good - low).sum(axis=1).min() + 1e-9
+    assert result.cost <= np.abs(good - low).sum(axis=1).min() + 1e-9
 
 
 def _grown(worse: float, noise: float) -> History:
@@ -166,7 +166,7 @@ def _grown(worse: float, noise: float) -> History:
 
 
 @pytest.mark.parametrize(
-    ("worse", "noise", "straight"),
+    ("worse", "noise", "linear"),
     [
         ([-0.1, 0.0, -0.2, 0.1], 0.1, [0, 1, 2, 3]),
         ([0.1, 0.0, 0.2, 0.1], 0.1, [1, 3]),
@@ -175,7 +175,7 @@ def _grown(worse: float, noise: float) -> History:
     ],
     ids=["better", "noise", "worse", "far worse"],
 )
-def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
-    found = EnsembleHistory.of([_grown(each, noise) for each in worse])
-    assert [k for k, member in enumerate(found.members) if member.shrinkage == 5.0] == straight
-    assert all(member.linear_alone is None for member in found.members)
+def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, linear: list[int]) -> None:
+    result = EnsembleHistory.of([_grown(one, noise) for one in worse])
+    assert [k for k, member in enumerate(result.members) if member.shrinkage == 5.0] == linear
+    assert all(member.linear_alone is None for member in result.members)
