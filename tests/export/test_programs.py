@@ -284,7 +284,7 @@ def test_reasons_agree_with_explanations():
         assert total == pytest.approx(values.sum())
 
 
-# -- wording, sizes, names, files -----------------------------------------------------------------------------------------
+# -- wording, sizes, names, files --------------------------------------------------------------------------------
 
 
 def test_programs_read_like_the_card():
