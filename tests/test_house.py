@@ -48,7 +48,8 @@ PAPER = (
 PICTURES = tuple(f"src/bgn/{folder}" for folder in ("plots", "show", "report", "export", "serve", "cli"))
 EXCEPTIONS = {
     "neuron": PAPER,  # its word for the units of its networks
-    "width": (*PAPER, *PICTURES, "experiments/tables.py"),  # how wide layers are; columns of text, strokes, figures
+    # How wide layers are; columns of text, strokes, figures.
+    "width": (*PAPER, *PICTURES, "src/bgn/model/network.py", "experiments/tables.py"),
 }
 # Names of others, which we only override or pass on.
 NOT_OURS = {"average_precision", "compresslevel", "loglevel", "log_severity_level", "linewidth", "line_width"}
@@ -56,13 +57,7 @@ NOT_OURS = {"average_precision", "compresslevel", "loglevel", "log_severity_leve
 # Rooms whose names are still being changed. This list only shrinks.
 NOT_YET = {
     "src/bgn",
-    "src/bgn/model",
-    "src/bgn/persist",
-    "src/bgn/show",
-    "tests/model",
-    "tests/persist",
     "tests/reference",
-    "tests/show",
 }
 FRAGMENTS_NOT_YET: set[str] = set()
 

@@ -134,6 +134,16 @@ def test_sql_as_one_expression():
     assert (bits(got) == bits(expected(network, rows)[:, 0])).all()
 
 
+def test_linear_terms_of_deep_networks_take_the_typical_value_too():
+    deep = random_network(5, ["a", "b"], 1, second=2)
+    columns = (replace(deep.schema.columns[0], typical=2.5), deep.schema.columns[1])
+    network = with_linear_terms(deep.changed(schema=replace(deep.schema, columns=columns)), [0.5, 0.0])
+    rows = np.array([[None, 1.0], [2.5, 1.0]], object)
+    assert len(set(network.predict(rows).tolist())) == 1
+    for run in (engines.in_python, engines.in_sqlite, engines.in_c("-O1")):
+        assert (bits(run(network, rows)) == bits(expected(network, rows))).all()
+
+
 def test_a_refused_missing_value_is_no_prediction():
     network = random_network(3, ["a", "b"], 1)
     rows = np.array([[np.nan, 1.0], [0.5, 1.0]])

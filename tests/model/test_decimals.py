@@ -28,14 +28,14 @@ def test_the_shortest_decimal_lies_between_and_none_is_shorter(ends):
     low, high = sorted(ends)
     if low == high or math.isinf(high):
         return
-    found = shortest(low, high)
-    assert low < found <= high
-    exponent = Decimal(repr(found)).normalize().as_tuple().exponent
+    decimals = shortest(low, high)
+    assert low < decimals <= high
+    exponent = Decimal(repr(decimals)).normalize().as_tuple().exponent
     unit = Fraction(10) ** (exponent + 1)  # no multiple of this lies between
-    if found != 0:
-        below, above = Fraction(Decimal(repr(low))), Fraction(Decimal(repr(high)))
-        last = above // unit * unit
-        assert last <= below or not low < float(last) <= high
+    if decimals != 0:
+        low_end, end = Fraction(Decimal(repr(low))), Fraction(Decimal(repr(high)))
+        last = end // unit * unit
+        assert last <= low_end or not low < float(last) <= high
 
 
 def test_of_several_the_middle_one():
@@ -44,9 +44,9 @@ def test_of_several_the_middle_one():
     assert shortest(-8.9, -1.2) == -5.0
 
 
-@pytest.mark.parametrize(("low", "high", "found"), [(-math.inf, -3.0, -3.0), (3.0, math.inf, 6.0), (-1.0, 9.0, 0.0)])
-def test_ends_may_be_open(low, high, found):
-    assert shortest(low, high) == found
+@pytest.mark.parametrize(("low", "high", "decimals"), [(-math.inf, -3.0, -3.0), (3.0, math.inf, 6.0), (-1.0, 9.0, 0.0)])
+def test_ends_may_be_open(low, high, decimals):
+    assert shortest(low, high) == decimals
 
 
 def test_nothing_lies_between_the_wrong_way_round():
@@ -56,10 +56,10 @@ def test_nothing_lies_between_the_wrong_way_round():
 
 @given(finite, st.integers(-30, 30))
 def test_rounding_is_exact(value, power):
-    found, unit = rounded(value, power), Fraction(10) ** power
-    if math.isfinite(found):
+    decimals, unit = rounded(value, power), Fraction(10) ** power
+    if math.isfinite(decimals):
         nearest = round(Fraction(value) / unit) * unit
-        assert found == float(nearest)
+        assert decimals == float(nearest)
 
 
 @given(st.lists(short, min_size=1, max_size=30), st.randoms())

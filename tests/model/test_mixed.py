@@ -26,15 +26,15 @@ def test_scores_are_those_of_the_definition(data):
     missing = data.draw(st.booleans())
     network, table = data.draw(mixed_networks(missing=missing, linear=not missing)), data.draw(mixed_rows(missing))
     expected = np.array([score(network, row) for row in table])
-    found = network.raw_score(np.array(table, dtype=object))
-    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
-    np.testing.assert_array_equal(network.raw_score(pd.DataFrame(table, columns=list(network.names))), found)
+    result = network.raw_score(np.array(table, dtype=object))
+    np.testing.assert_array_equal(result.reshape(expected.shape), expected)
+    np.testing.assert_array_equal(network.raw_score(pd.DataFrame(table, columns=list(network.names))), result)
     alone = np.array([network.raw_score(np.array([row], dtype=object))[0] for row in table])
-    np.testing.assert_array_equal(alone, found)
+    np.testing.assert_array_equal(alone, result)
 
 
 @given(st.data(), st.sampled_from([1, 2]))
-def test_gaps_count_as_the_definition_says(data, depth):
+def test_missing_values_count_as_the_definition_says(data, depth):
     network, _ = data.draw(table_networks(depth))
     X = data.draw(table_rows())
     np.testing.assert_array_equal(network.predict(X), [score(network, row)[0] for row in X.tolist()])
@@ -59,7 +59,7 @@ def test_what_is_copied_is_equal(network):
 
 
 @given(mixed_networks(missing=False))
-def test_a_network_that_knows_no_gaps_refuses_them(network):
+def test_a_network_that_knows_no_missing_values_refuses_them(network):
     with pytest.raises(ValueError, match="X has NaN or infinity in column 'age'"):
         network.predict(np.array([[None, "Nice", 1.0, True]], dtype=object))
 
@@ -77,7 +77,7 @@ def test_a_network_of_numbers_is_its_own_expansion():
     assert network.expanded() is network
 
 
-def test_a_layer_of_neurons_is_the_layer_of_its_matrix():
+def test_a_layer_of_conditions_is_the_layer_of_its_matrix():
     layer = Layer([[1.0, 0.0, -2.0], [0.0, 0.0, 0.0]], [-3.0, 1.0])
     twin = Layer.of([Oblique(Projection((2, 0), (-2.0, 1.0)), 3.0), Oblique(Projection((1,), (0.0,)), -1.0)], 3)
     assert twin == layer
@@ -107,8 +107,8 @@ def test_regions_and_bounds_know_categories():
     layer = Layer.of([Oblique(Projection((0,), ((0.0, 1.0),)), 1.0, missing=False)], 1)
     network = Network.of_layers([layer], [1.0], 0.0, schema=Schema((Column("city", categories=("Lille", "Nice")),)))
     X = np.array([["Lille"], ["Nice"], [None]], dtype=object)
-    (found,) = theory.regions(network, X)
-    assert found.index.tolist() == [0, 1, 0]
+    (result,) = theory.regions(network, X)
+    assert result.index.tolist() == [0, 1, 0]
     np.testing.assert_allclose(theory.lower_bounds(network, X, [1.0, 5.0, 3.0])[0], 2.0 / 3.0)
 
 
@@ -120,14 +120,14 @@ def test_terms_are_the_network_output_by_output(data):
         data.draw(mixed_rows(missing)),
     )
     X = np.array(table, dtype=object)
-    found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
-    np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))
+    result = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
+    np.testing.assert_array_equal(result, network.raw_score(X).reshape(result.shape))
     for form in ("text", "latex", "markdown", "html"):
         assert bgn.equation(network, format=form)
-    assert network._repr_html_().count("<svg") == found.shape[1]
+    assert network._repr_html_().count("<svg") == result.shape[1]
 
 
-GAP = "city or age is missing"
+MISSING = "city or age is missing"
 CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
 
 
@@ -150,11 +150,11 @@ CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
             8.0,
             True,
             1.0,
-            "age <= -4 years, or age <= -2.5 years and city = Nice, or " + GAP,
+            "age <= -4 years, or age <= -2.5 years and city = Nice, or " + MISSING,
         ),
     ],
 )
-def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):
+def test_conditions_on_categories_and_missing_values_read_as_such(columns, coefficients, threshold, missing, weight, expected):
     layer = Layer.of([Oblique(Projection(columns, coefficients), threshold, missing)], 2)
     network = Network.of_layers([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
@@ -168,7 +168,7 @@ def test_a_rule_that_never_holds_goes_into_the_intercept():
     assert "[" not in bgn.equation(network)
 
 
-def test_slopes_have_no_regions():
+def test_linear_terms_have_no_regions():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
     with pytest.raises(ValueError, match="with linear terms has regions"):
         theory.regions(network, [[1.0]])

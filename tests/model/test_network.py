@@ -14,15 +14,15 @@ from tests.optional import pandas as pd
 from tests.optional import polars as pl
 
 
-def random_network(rng, inputs, widths, features=None):
+def random_network(rng, inputs, sizes, features=None):
     """A network with `features` non-zero weights a neuron (all when None)."""
     layers = []
-    for width in widths:
-        weights = rng.normal(size=(width, inputs))
+    for size in sizes:
+        weights = rng.normal(size=(size, inputs))
         for row in weights if features else []:
             row[rng.permutation(inputs)[features:]] = 0.0
-        layers.append(Layer(weights, rng.normal(size=width)))
-        inputs = width
+        layers.append(Layer(weights, rng.normal(size=size)))
+        inputs = size
     return Network.of_layers(layers, rng.normal(size=inputs), float(rng.normal()))
 
 
@@ -96,7 +96,7 @@ def test_projections_are_summed_in_the_order_of_the_columns():
     assert expected != 0.1 * 3.0 + 0.2 * 7.0  # another order would show
 
 
-def test_a_neuron_with_one_feature_of_weight_one_compares_the_very_column():
+def test_a_threshold_of_one_feature_of_weight_one_compares_the_very_column():
     values = np.array([0.1 + 0.2, 0.3, np.nextafter(0.3, 1), np.nextafter(0.3, 0)])
     layer = Layer([[1.0, 0.0]], [-0.3])
     fires = layer.fire(np.column_stack([values, [1e300, -1e300, 1e-300, 0.0]]))
@@ -255,15 +255,15 @@ def test_bad_rows_are_refused(network, X, message):
 @settings(max_examples=60)
 @given(
     inputs=st.sampled_from([1, 2, 7, 40]),
-    widths=st.lists(st.sampled_from([1, 2, 5, 33]), min_size=1, max_size=3),
+    sizes=st.lists(st.sampled_from([1, 2, 5, 33]), min_size=1, max_size=3),
     features=st.sampled_from([1, 2, None]),
     on_threshold=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_a_row_alone_answers_as_in_a_block_to_the_bit(inputs, widths, features, on_threshold, seed):
+def test_a_row_alone_answers_as_in_a_block_to_the_bit(inputs, sizes, features, on_threshold, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, inputs))
-    network = random_network(rng, inputs, widths, features)
+    network = random_network(rng, inputs, sizes, features)
     if on_threshold:  # every neuron of the first layer has a row that sits on it exactly
         first = network.layers[0]
         rows = rng.integers(len(X), size=first.width)
@@ -296,12 +296,12 @@ def test_dense_layers_fire_as_their_projections_say():
 def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
     rng = np.random.default_rng(columns)
     plain = random_network(rng, columns, (5,), 2)
-    slopes = np.zeros((columns, *outputs))
-    slopes[0] = rng.normal(size=outputs)
+    linear = np.zeros((columns, *outputs))
+    linear[0] = rng.normal(size=outputs)
     link = {"link": "softmax"} if outputs else {}
-    network = with_linear_terms(Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), **link), slopes)
+    network = with_linear_terms(Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), **link), linear)
     X = rng.normal(size=(20_000, columns)).round(1)
-    total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], slopes[0])
+    total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], linear[0])
     for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):
         total = total + np.multiply.outer(answers, weight)
     np.testing.assert_array_equal(network.raw_score(X), total)

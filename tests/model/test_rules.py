@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn import Network, Rule
+from bgn.model.ensemble import mean_of
+from bgn.model.network import expand
+from bgn.theory import lower_bounds, regions
 from tests import export_engines
 from tests.reference.explain import cheapest_listed, table_rows_of
-from tests.reference.rules import cells, exact_scores
+from tests.reference.rules import cells, condition_holds, exact_scores, rule_holds
 from tests.reference.sentence import parse
-from tests.rule_networks import rule_network
+from tests.rule_networks import random_condition, rule_network
 
 SEEDS = 25
 
@@ -127,8 +131,6 @@ def counterfactuals_are_cheapest(rng: np.random.Generator, most: int) -> None:
 
 
 def plain_weights_give_the_same(rng: np.random.Generator, most: int) -> None:
-    from bgn.model.network import expand
-
     network = rule_network(rng, most_conditions=most, outputs=int(rng.choice([1, 3])))
     rows = cells(network, 300)
     table = table_rows_of(network, rows)
@@ -148,6 +150,53 @@ def equations_are_read_back(rng: np.random.Generator, most: int) -> None:
         for column, values in zip(columns, np.asarray(table, dtype=object).T, strict=True)
     }  # fmt: skip
     np.testing.assert_array_equal(parse(text, list(network.names)).answers(by_name), terms.holds(table), text)
+
+
+def a_rule_is_its_conditions(rng: np.random.Generator, most: int) -> None:
+    """Whatever order they come in, and however often: equal rules, which hold where each condition does."""
+    network = rule_network(rng)
+    given = [random_condition(network.schema, rng, set()) for _ in range(most)]
+    try:
+        rule = Rule(given)
+    except ValueError:  # more than three that differ
+        return
+    for other in (Rule(given[::-1]), Rule([*given, *given]), Rule(rule.conditions)):
+        assert other == rule or (other.never and rule.never)
+    rows = cells(Network(0.0, [*network.rules, rule], np.ones(len(network.rules) + 1), schema=network.schema), 300)
+    rows = np.vstack([rows, np.full((1, rows.shape[1]), np.nan)])
+    holds = [all(condition_holds(condition, row) for condition in given) for row in rows]
+    assert rule.holds(rows).tolist() == holds
+    assert not (rule.never and any(holds))
+
+
+def regions_are_patterns(rng: np.random.Generator, most: int) -> None:
+    """Conditions are a layer, rules a layer above where some rule has several; the bounds are those of the patterns."""
+    network = rule_network(rng, most_conditions=most, link="identity", linear=False)
+    rows = cells(network, 200)
+    table, typical = table_rows_of(network, rows), [column.typical for column in network.schema.columns]
+    y = rng.choice([-1.0, 0.0, 2.5], len(rows))
+    by_row = [tuple(rule_holds(rule, row, np.array(typical, float)) for rule in network.rules) for row in rows]
+    first = [tuple(rule_holds(Rule(condition), row, np.array(typical, float))
+                   for rule in network.rules for condition in rule.conditions) for row in rows]  # fmt: skip
+    layers = [first, by_row] if any(len(rule.conditions) > 1 for rule in network.rules) else [by_row]
+    reached = regions(network, table)
+    assert [layer.index.max() + 1 for layer in reached] == [len(set(patterns)) for patterns in layers]
+    bounds = lower_bounds(network, table, y)
+    for layer, patterns, bound in zip(reached, layers, bounds, strict=False):
+        same = {pattern: [k for k, own in enumerate(patterns) if own == pattern] for pattern in set(patterns)}
+        assert all(len(set(layer.index[own])) == 1 for own in same.values())
+        assert abs(bound - sum(np.var(y[own]) * len(own) for own in same.values()) / len(y)) < 1e-12
+    assert (np.diff(bounds) >= 0.0).all()
+    assert abs(bounds[-1] - np.mean((network.predict(table) - y) ** 2)) < 1e-9
+
+
+def means_are_means(rng: np.random.Generator, most: int) -> None:
+    first = rule_network(rng, most_conditions=most, link="identity", linear=False)
+    second = first.changed(coef=-2.0 * first.coef, intercept=first.intercept + 1.5)
+    rows, mean = cells(first, 200), mean_of([first, second])
+    wanted = (first.predict_encoded(rows) + second.predict_encoded(rows)) / 2.0
+    assert np.allclose(mean.predict_encoded(rows), wanted, atol=1e-9)
+    assert np.allclose(mean.members.scores(mean, mean._rows(rows, encoded=True)).mean(axis=0), wanted, atol=1e-9)
 
 
 def exported(engine: str):
@@ -174,19 +223,16 @@ CHECKS = {
     "counterfactual": counterfactuals_are_cheapest,
     "expanded": plain_weights_give_the_same,
     "equation": equations_are_read_back,
+    "canonical": a_rule_is_its_conditions,
+    "regions": regions_are_patterns,
+    "means": means_are_means,
     **{f"export {engine}": exported(engine) for engine in ("python", "javascript", "c", "sql", "onnx")},
 }
-
-
-NOT_YET: set[tuple[str, int]] = set()
-"""What is not right yet: a check, and the most conditions of a rule."""
 
 
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("check", CHECKS)
 def test_rules_of_people(check: str, most: int, tmp_path) -> None:
-    if (check, most) in NOT_YET:
-        pytest.xfail("not right yet")
     more = {"tmp_path": tmp_path} if check == "files" else {}
     for seed in range(SEEDS if "export" not in check else 4):
         CHECKS[check](np.random.default_rng((seed, most)), most, **more)

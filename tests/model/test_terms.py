@@ -33,28 +33,28 @@ NASTY = [
 ]
 
 
-def grown_like(rng: np.random.Generator, rows: np.ndarray, widths: tuple[int, ...], most: int) -> bgn.Network:
+def grown_like(rng: np.random.Generator, rows: np.ndarray, sizes: tuple[int, ...], most: int) -> bgn.Network:
     """A random network as growth leaves them: leading weight +-1, thresholds on or between projections."""
     layers, inputs = [], rows
-    for width in widths:
-        weights = np.zeros((width, inputs.shape[1]))
+    for size in sizes:
+        weights = np.zeros((size, inputs.shape[1]))
         for row in weights:
             columns = rng.choice(inputs.shape[1], size=min(rng.integers(1, most + 1), inputs.shape[1]), replace=False)
             row[columns] = rng.uniform(-1, 1, len(columns))
             row[columns[0]] = rng.choice([-1.0, 1.0])
-        projections = bgn.Layer(weights, np.zeros(width)).project(inputs)
-        layer = bgn.Layer(weights, -projections[rng.integers(len(rows), size=width), np.arange(width)])
+        projections = bgn.Layer(weights, np.zeros(size)).project(inputs)
+        layer = bgn.Layer(weights, -projections[rng.integers(len(rows), size=size), np.arange(size)])
         layers.append(layer)
         inputs = layer.fire(inputs)
-    return bgn.Network.of_layers(layers, rng.normal(size=widths[-1]), rng.normal())
+    return bgn.Network.of_layers(layers, rng.normal(size=sizes[-1]), rng.normal())
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), width=st.integers(0, 12), most=st.integers(1, 4))
-def test_one_layer_terms_are_the_network_on_thresholds_too(seed: int, width: int, most: int) -> None:
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(0, 12), most=st.integers(1, 4))
+def test_one_layer_terms_are_the_network_on_thresholds_too(seed: int, size: int, most: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.integers(-3, 4, size=(40, 4)) / rng.choice([1.0, 3.0, 7.0])
-    network = grown_like(rng, rows, (width,), most)
+    network = grown_like(rng, rows, (size,), most)
     terms = bgn.as_terms(network)
     np.testing.assert_allclose(terms.evaluate(rows), network.predict(rows), rtol=1e-12, atol=1e-12)
     weights = [term.weight for term in terms.rules]
@@ -84,7 +84,7 @@ def test_deep_terms_are_the_network(seed: int) -> None:
     assert used == set(range(1, len(used) + 1))
 
 
-def test_constant_neurons_go_into_the_base() -> None:
+def test_constant_rules_go_into_the_intercept() -> None:
     network = bgn.Network.of_layers([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
     terms = bgn.as_terms(network)
     assert (terms.intercept, terms.rules) == ((7.0,), ())
@@ -136,7 +136,7 @@ def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
     assert bgn.equation(network.changed(schema=Schema((WINTER,)))).endswith("[season = winter]")
 
 
-def test_a_category_beside_a_number_moves_its_threshold() -> None:
+def test_a_category_moves_the_threshold_of_a_number() -> None:
     schema = Schema((WINTER, Column("temp")))
     network = bgn.Network.of_layers([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
     assert "[temp >= 3.25 °C, or temp >= 0.25 °C and season is not winter]" in bgn.equation(network, units={"temp": "°C"})
@@ -177,7 +177,7 @@ HOUR, WORK, REST = (
         ((WINTER, SPRING), [-1.0, -1.0], -0.5, "season not in {winter, spring}"),
     ],
 )  # fmt: skip
-def test_questions_read_by_cases(columns, weights, threshold, expected) -> None:
+def test_conditions_read_as_and_and_or(columns, weights, threshold, expected) -> None:
     network = bgn.Network.of_layers([bgn.Layer([weights], [-threshold])], [1.0], 0.0, schema=Schema(columns))
     assert bgn.equation(network).endswith(f"[{expected}]")
 
@@ -196,10 +196,10 @@ def test_fewer_digits_say_what_they_cost() -> None:
     layer = bgn.Layer([[1.0], [1.0]], [-65.46, -20.0])
     network = bgn.Network.of_layers([layer], [0.635, -0.135], 2.275, ["income"])
     rows = np.array([[65.46], [65.47], [10.0], [65.0]])
-    told = bgn.equation(network, digits=2).splitlines()
-    assert told[:2] == ["prediction = 1.5", "           + 1.3 [income >= 65]"]
+    lines = bgn.equation(network, digits=2).splitlines()
+    assert lines[:2] == ["prediction = 1.5", "           + 1.3 [income >= 65]"]
     assert (
-        told[-1]
+        lines[-1]
         == "Rounded to 2 digits: sums differ by up to 0.065, and rows near a threshold may be answered otherwise."
     )
     assert bgn.equation(network, digits=2, rows=rows).splitlines()[-1] == (
@@ -220,9 +220,9 @@ def test_units_that_are_multiples_are_multiplied() -> None:
 
 
 def nasty_network(names: list[str]) -> bgn.Network:
-    width = len(names)
-    layer = bgn.Layer(np.eye(width) + np.eye(width, k=1) * 0.5, -np.arange(1.0, width + 1))
-    return bgn.Network.of_layers([layer], np.arange(1.0, width + 1), 3.0, names, names[0])
+    size = len(names)
+    layer = bgn.Layer(np.eye(size) + np.eye(size, k=1) * 0.5, -np.arange(1.0, size + 1))
+    return bgn.Network.of_layers([layer], np.arange(1.0, size + 1), 3.0, names, names[0])
 
 
 def test_html_lets_no_name_through() -> None:

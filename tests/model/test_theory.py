@@ -50,9 +50,9 @@ def problems(draw, values=GRID, weights=SMALL, min_rows=1):
 @given(problems())
 def test_regions_equal_the_definition(problem):
     network, X, _ = problem
-    found = regions(network, X)
-    assert len(found) == network.depth
-    for layer, region in enumerate(found):
+    reached = regions(network, X)
+    assert len(reached) == network.depth
+    for layer, region in enumerate(reached):
         index, patterns, counts = slow.regions(network, X, layer)
         assert region.index.tolist() == index
         assert list(map(tuple, region.patterns.tolist())) == patterns
@@ -82,10 +82,10 @@ def test_the_chain_of_bounds_never_falls(problem, data):
 @given(problems(min_rows=2))
 def test_regions_of_a_layer_only_merge_those_below(problem):
     network, X, _ = problem
-    found = regions(network, X)
-    for below, above in pairwise(found):
-        assert len(set(zip(below.index.tolist(), above.index.tolist(), strict=True))) == len(below)
-        assert len(above) <= len(below)
+    reached = regions(network, X)
+    for lower, upper in pairwise(reached):
+        assert len(set(zip(lower.index.tolist(), upper.index.tolist(), strict=True))) == len(lower)
+        assert len(upper) <= len(lower)
 
 
 @given(problems(), st.randoms(use_true_random=False))
@@ -93,9 +93,9 @@ def test_numbers_do_not_depend_on_the_order_of_rows(problem, random):
     network, X, _ = problem
     order = list(range(len(X)))
     random.shuffle(order)
-    for straight, shuffled in zip(regions(network, X), regions(network, [X[i] for i in order]), strict=True):
-        assert (straight.index[order] == shuffled.index).all()
-        assert (straight.patterns == shuffled.patterns).all()
+    for ordered, shuffled in zip(regions(network, X), regions(network, [X[i] for i in order]), strict=True):
+        assert (ordered.index[order] == shuffled.index).all()
+        assert (ordered.patterns == shuffled.patterns).all()
 
 
 @given(problems(), st.data())
@@ -113,17 +113,17 @@ def test_a_row_of_weight_two_is_the_row_twice(problem, data):
 
 @settings(max_examples=20)
 @given(width=st.sampled_from([1, 63, 64, 65, 130]), seed=st.integers(0, 2**32 - 1))
-def test_wide_layers_cross_word_edges(width, seed):
+def test_wide_layers_cross_edges_of_64_bits(width, seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, size=(40, 3)).astype(float)
     network = Network.of_layers(
         [Layer(rng.integers(-1, 2, size=(width, 3)), rng.integers(-2, 3, size=width))], np.ones(width), 0.0
     )
-    (found,) = regions(network, X)
+    (reached,) = regions(network, X)
     index, patterns, counts = slow.regions(network, X.tolist(), 0)
-    assert found.index.tolist() == index
-    assert list(map(tuple, found.patterns.tolist())) == patterns
-    assert found.counts.tolist() == counts
+    assert reached.index.tolist() == index
+    assert list(map(tuple, reached.patterns.tolist())) == patterns
+    assert reached.counts.tolist() == counts
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
@@ -144,9 +144,9 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
 def test_the_base_alone_has_one_region_and_the_variance_as_bound():
     network = Network.of_layers([Layer(np.empty((0, 2)), [])], [], 3.0)
     X, y = [[1.0, 2.0], [3.0, 4.0]], [2.0, 6.0]
-    (found,) = regions(network, X)
-    assert found.index.tolist() == [0, 0]
-    assert found.patterns.shape == (1, 0)
+    (reached,) = regions(network, X)
+    assert reached.index.tolist() == [0, 0]
+    assert reached.patterns.shape == (1, 0)
     assert lower_bounds(network, X, y).tolist() == [4.0, 5.0]
 
 
@@ -165,13 +165,13 @@ def test_frames_are_read_by_name():
 
 
 def test_records_are_read_only():
-    (found,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0], [-1.0]])
-    for array in (found.index, found.patterns, found.counts):
+    (reached,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), [[1.0], [-1.0]])
+    for array in (reached.index, reached.patterns, reached.counts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(AttributeError):
-        found.index = found.counts
-    assert repr(found) == "Regions(2 regions of 1 neurons, 2 rows)"
+        reached.index = reached.counts
+    assert repr(reached) == "Regions(2 regions of 1 neurons, 2 rows)"
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_bad_input_is_named(changes, message):
 
 
 def test_regions_of_no_rows():
-    (found,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
-    assert len(found) == 0
-    assert found.patterns.shape == (0, 1)
+    (reached,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
+    assert len(reached) == 0
+    assert reached.patterns.shape == (0, 1)
 
 
 @pytest.mark.parametrize(("direction", "output"), [("search", "full"), ("lasso", "stagewise")])
@@ -245,7 +245,7 @@ def test_no_outputs_beat_the_entropy_of_the_regions(problem, n_classes, seed):
     np.testing.assert_allclose(lower_bounds(network, rows, y, weight), repeated, atol=1e-12)
 
 
-def test_labels_of_classes_are_told_apart_by_name():
+def test_labels_of_classes_are_known_by_name():
     schema = Schema((Column("x"),), classes=("no", "yes"))
     network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, schema=schema, link="logistic")
     assert lower_bounds(network, [[1.0], [-1.0]], ["yes", "no"])[0] == 0.0

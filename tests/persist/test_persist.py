@@ -35,16 +35,16 @@ names = st.text(st.characters(codec="utf-8"), max_size=8)
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    widths = [draw(st.integers(0, 4)), *draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))]
+    sizes = [draw(st.integers(0, 4)), *draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))]
     layers = [
         Layer(
             np.array(draw(st.lists(finite, min_size=a * b, max_size=a * b))).reshape(b, a),
             np.array(draw(st.lists(finite, min_size=b, max_size=b))).reshape(b),
         )
-        for a, b in pairwise(widths)
+        for a, b in pairwise(sizes)
     ]
-    output = draw(st.lists(outputs, min_size=widths[-1], max_size=widths[-1]))
-    features = draw(st.none() | st.lists(names, min_size=widths[0], max_size=widths[0], unique=True))
+    output = draw(st.lists(outputs, min_size=sizes[-1], max_size=sizes[-1]))
+    features = draw(st.none() | st.lists(names, min_size=sizes[0], max_size=sizes[0], unique=True))
     return Network.of_layers(layers, output, draw(outputs), features, draw(st.none() | names))
 
 
@@ -75,12 +75,12 @@ def test_round_trip_is_exact_to_the_bit(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
-    found = read(saved)
-    assert found.network == found.model() == example()
-    assert found.library == bgn.__version__
-    assert found.units == {"income": "k$"}
-    assert found.figures == {"test": {"r2": 0.5, "mse": 0.1}}
-    assert found.preparation == prepared(
+    loaded = read(saved)
+    assert loaded.network == loaded.model() == example()
+    assert loaded.library == bgn.__version__
+    assert loaded.units == {"income": "k$"}
+    assert loaded.figures == {"test": {"r2": 0.5, "mse": 0.1}}
+    assert loaded.preparation == prepared(
         number("income"), number("age", fill=41.5), category("kind", ("flat",), "flat")
     )
     lines = saved.read_text().splitlines()
@@ -164,7 +164,7 @@ def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
         history = bgn.load(path).history_
         assert history.network() == file.network
         for member in getattr(history, "members", (history,)):
-            assert [member.network(width).depth for width in range(len(member.paths[member.best_layer]))]
+            assert [member.network(size).depth for size in range(len(member.paths[member.best_layer]))]
 
 
 # -- estimators --------------------------------------------------------------------------------------------
@@ -181,17 +181,17 @@ def fitted() -> Any:
 def test_an_estimator_comes_back_fitted(fitted: Any, tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     bgn.save(fitted, tmp_path / "m.json")
-    found = bgn.load(tmp_path / "m.json")
-    assert type(found) is bgn.BGNRegressor
-    assert found.get_params() == fitted.get_params()
-    assert bits(found.network_) == bits(fitted.network_)
-    assert found.n_features_in_ == 10
-    assert list(found.feature_names_in_) == list(X.columns)
-    assert timeless(found.history_) == timeless(fitted.history_)
-    assert found.history_.network(2) == fitted.history_.network(2)
-    np.testing.assert_array_equal(found.predict(X), fitted.predict(X))
-    assert found.score(X, y) == fitted.score(X, y)
-    bgn.save(found, tmp_path / "again.json")
+    loaded = bgn.load(tmp_path / "m.json")
+    assert type(loaded) is bgn.BGNRegressor
+    assert loaded.get_params() == fitted.get_params()
+    assert bits(loaded.network_) == bits(fitted.network_)
+    assert loaded.n_features_in_ == 10
+    assert list(loaded.feature_names_in_) == list(X.columns)
+    assert timeless(loaded.history_) == timeless(fitted.history_)
+    assert loaded.history_.network(2) == fitted.history_.network(2)
+    np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
+    assert loaded.score(X, y) == fitted.score(X, y)
+    bgn.save(loaded, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
 
 
@@ -218,20 +218,20 @@ def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
         X, y
     )
     bgn.save(model, tmp_path / "m.json")
-    found = bgn.load(tmp_path / "m.json")
-    assert found.random_state is None
-    assert not hasattr(found, "feature_names_in_")
-    assert timeless(found.history_) == timeless(model.history_)
-    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    loaded = bgn.load(tmp_path / "m.json")
+    assert loaded.random_state is None
+    assert not hasattr(loaded, "feature_names_in_")
+    assert timeless(loaded.history_) == timeless(model.history_)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
 def test_a_changed_network_is_saved_without_its_history(fitted: Any, tmp_path: Path) -> None:
     changed = clone(fitted)
     changed.history_, changed.network_ = fitted.history_, fitted.history_.network(1)
     bgn.save(changed, tmp_path / "m.json")
-    found = bgn.load(tmp_path / "m.json")
-    assert found.network_.widths == (1,)
-    assert not hasattr(found, "history_")
+    loaded = bgn.load(tmp_path / "m.json")
+    assert loaded.network_.widths == (1,)
+    assert not hasattr(loaded, "history_")
 
 
 def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> 
     long = clone(fitted)
     long.network_, long.history_ = fitted.network_, replace(history, records=history.records + many)
     bgn.save(long, tmp_path / "m.json")
-    found = bgn.load(tmp_path / "m.json").history_
-    assert len(found.records) == len({(r.layer, r.n_terms, r.kind) for r in long.history_.records})
+    loaded = bgn.load(tmp_path / "m.json").history_
+    assert len(loaded.records) == len({(r.layer, r.n_terms, r.kind) for r in long.history_.records})
     last = replace(history.paths[0][-1], rules=history.paths[0][-1].rules * 1000)
     long.history_ = replace(history, paths=((*history.paths[0], *[last] * 300),))
     bgn.save(long, tmp_path / "m.json")
@@ -517,7 +517,7 @@ def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
 # -- what does not go together -----------------------------------------------------------------------------------
 
 
-def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path) -> None:
+def test_a_file_whose_parts_contradict_one_another_is_refused(tmp_path) -> None:
     network = Network.of_layers([Layer([[1.0, 0.5]], [-3.0])], [1.5], 0.0, ["a", "b"])
     path = tmp_path / "m.json"
     bgn.save(network, path)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-import bgn.grow.search as tries
+import bgn.grow.search as search
 from bgn import BGNClassifier, BGNRegressor, GrowthSettings
 from tests import fuzz_models, fuzz_round_trips
 from tests.fuzz_round_trips import KINDS, same_report, table
@@ -48,12 +48,12 @@ def test_whatever_was_saved_loads(seed: int, kinds: list[str], rows: int, chosen
     some = None if weights is None else np.resize(weights, rows)
     model = BGNRegressor(**chosen, n_jobs=1).fit(X, y, sample_weight=some)
     with scratch() as folder:
-        found = through_a_file(model, folder)
-    np.testing.assert_array_equal(found.predict(X), model.predict(X))
-    same_report(model, found, X, y)
+        loaded = through_a_file(model, folder)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    same_report(model, loaded, X, y)
 
 
-def equal_neurons() -> BGNRegressor:
+def equal_rules() -> BGNRegressor:
     """Return a fit whose history counts neurons that its network has put together."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (60, 2)).astype(float)
@@ -62,17 +62,17 @@ def equal_neurons() -> BGNRegressor:
     return BGNRegressor(max_terms=4, max_layers=2, growth=growth, shrinkage=5.0, random_state=3).fit(X, y)
 
 
-def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -> None:
-    model = equal_neurons()
+def test_rules_put_together_are_counted_one_by_one_by_the_history(tmp_path: Path) -> None:
+    model = equal_rules()
     assert model.network_.widths[-1] < model.history_.best_size
-    found = through_a_file(model, tmp_path)
-    assert found.history_.best_size == model.history_.best_size
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.history_.best_size == model.history_.best_size
 
 
 def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    build, layers = tries._finder, []
+    build, layers = search._finder, []
 
     def finder(*about: Any) -> Any:
         layers.append(1)
@@ -80,9 +80,9 @@ def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
             raise KeyboardInterrupt
         return build(*about)
 
-    monkeypatch.setattr(tries, "_finder", finder)
+    monkeypatch.setattr(search, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = equal_neurons()
+        model = equal_rules()
     assert len(model.history_.paths) == 1
     assert model.history_.inputs == ()
     through_a_file(model, tmp_path)
@@ -97,9 +97,9 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     assert model.history_.best_size < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
     monkeypatch.setattr("bgn.persist.network.MOST_WEIGHTS", model.network_.layers[0].weights.size)
-    for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
-        assert bits(found.network_) == bits(model.network_)
-        assert not hasattr(found, "history_")
+    for loaded in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
+        assert bits(loaded.network_) == bits(model.network_)
+        assert not hasattr(loaded, "history_")
 
 
 LABELS = {
@@ -115,10 +115,10 @@ def test_classes_come_back(tmp_path: Path, labels: str, layers: int) -> None:
     y = known[np.digitize(y, np.quantile(y, np.linspace(0, 1, len(known) + 1)[1:-1]))]
     weight = {known[0].item(): 2.5}
     model = BGNClassifier(max_terms=3, max_layers=layers, class_weight=weight, n_jobs=1, random_state=0).fit(X, y)
-    found = through_a_file(model, tmp_path)
-    assert found.class_weight == weight
-    np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(found.with_terms(1).predict(X), model.with_terms(1).predict(X))
+    loaded = through_a_file(model, tmp_path)
+    assert loaded.class_weight == weight
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(loaded.with_terms(1).predict(X), model.with_terms(1).predict(X))
     content = json.loads((tmp_path / "model.json").read_text())
     assert content["kind"] == "classifier"
     assert "mse" not in json.dumps(content["history"])
@@ -149,8 +149,8 @@ def test_fits_of_every_kind_come_back() -> None:
 
 
 def test_damaged_files_are_refused_or_predict() -> None:
-    found = fuzz_models.run(400, reports=0.02)
-    assert found.cases == 400
-    assert 0 < found.loaded < 200
-    assert found.longest_message < 500
-    assert found.peak < 300 * 1024
+    loaded = fuzz_models.run(400, reports=0.02)
+    assert loaded.cases == 400
+    assert 0 < loaded.loaded < 200
+    assert loaded.longest_message < 500
+    assert loaded.peak < 300 * 1024

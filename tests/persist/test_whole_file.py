@@ -27,7 +27,7 @@ def network(bias: float = 0.0) -> Network:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
+    return sorted(file.name for file in folder.iterdir())
 
 
 def fail_half_way(path: Path, error: type[BaseException]) -> None:
@@ -83,8 +83,8 @@ def test_the_owner_stays(tmp_path: Path) -> None:
     os.chown(path, 1234, 4321)
     path.chmod(0o4750)
     write_whole(path, b"new")
-    found = path.stat()
-    assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (1234, 4321, 0o4750)
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 4321, 0o4750)
 
 
 @pytest.mark.skipif(ROOT, reason="root may write anywhere")
@@ -150,12 +150,12 @@ def test_devices_are_written_through(path: str, tmp_path: Path) -> None:
 def test_a_pipe_gets_what_is_written(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    found: list[bytes] = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    content: list[bytes] = []
+    reader = threading.Thread(target=lambda: content.append(pipe.read_bytes()))
     reader.start()
     write_whole(pipe, b"a" * 200_000)
     reader.join(timeout=60)
-    assert found == [b"a" * 200_000]
+    assert content == [b"a" * 200_000]
     assert pipe.is_fifo()
     assert names(tmp_path) == ["pipe"]
 
@@ -181,9 +181,9 @@ def saved(tmp_path: Path) -> Path:
     return folder
 
 
-def through_shell(*words: object) -> str:
+def through_shell(*arguments: object) -> str:
     """Return what comes out of a pipe behind the command."""
-    line = " ".join(map(str, words)) + " | cat"
+    line = " ".join(map(str, arguments)) + " | cat"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", f"{COMMAND} {line}"], check=True, capture_output=True)
     return done.stdout.decode()
 
@@ -241,8 +241,8 @@ from bgn.whole_file import write_whole
 path = sys.argv[1]
 for before in (None, b"old"):
     for moment in range(1, 100_000, 4):
-        for each in os.listdir(os.path.dirname(path)):  # what the last one left behind, too
-            os.unlink(os.path.join(os.path.dirname(path), each))
+        for name in os.listdir(os.path.dirname(path)):  # what the last one left behind, too
+            os.unlink(os.path.join(os.path.dirname(path), name))
         if before is not None:
             write_whole(path, before)
         child = os.fork()
@@ -258,8 +258,8 @@ for before in (None, b"old"):
             sys.setprofile(None)
             os._exit(0)
         survived = os.waitpid(child, 0)[1] == 0
-        found = open(path, "rb").read() if os.path.exists(path) else None
-        assert found in ((b"new",) if survived else (before, b"new")), (moment, found)
+        content = open(path, "rb").read() if os.path.exists(path) else None
+        assert content in ((b"new",) if survived else (before, b"new")), (moment, content)
         if survived:
             break
     assert moment > 20, moment
@@ -283,7 +283,7 @@ def test_nobody_else_reads_a_file_before_it_is_whole(tmp_path: Path) -> None:
                 path.chmod(mode)
             with whole_file(path) as file:
                 file.write(b"half")
-                (temporary,) = (each for each in tmp_path.iterdir() if each.name.startswith(".bgn-"))
+                (temporary,) = (file for file in tmp_path.iterdir() if file.name.startswith(".bgn-"))
                 assert temporary.stat().st_mode & 0o777 == 0o600
             assert path.stat().st_mode & 0o777 == after
     finally:
@@ -320,7 +320,7 @@ def test_what_a_killed_program_left_goes_at_the_next_save(tmp_path: Path) -> Non
     write_whole(tmp_path / "m.json", b"newer")
     assert not stale.exists()
     assert not held.exists()
-    assert all(each.exists() for each in [*stays, link, tmp_path / "precious"])
+    assert all(file.exists() for file in [*stays, link, tmp_path / "precious"])
 
 
 def test_an_interruption_while_the_command_loads_is_quiet() -> None:

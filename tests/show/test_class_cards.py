@@ -41,8 +41,8 @@ def test_a_printed_table_of_classes_is_the_network(data, depth):
     np.testing.assert_array_equal(bgn.as_terms(network).evaluate(X), network.raw_score(X))
     printed = read_table(bgn.equation(network), list(TABLE.names), 3)
     assert printed.classes == ["no", "yes", "maybe"]
-    found = [[float(each) for each in row] for row in printed.scores(columns_of(X))]
-    np.testing.assert_array_equal(found, network.raw_score(X))
+    scores = [[float(number) for number in row] for row in printed.scores(columns_of(X))]
+    np.testing.assert_array_equal(scores, network.raw_score(X))
 
 
 @settings(deadline=None, max_examples=40)
@@ -56,7 +56,7 @@ def test_a_printed_equation_of_two_classes_is_the_network(data, depth):
     sentence = parse(text, list(TABLE.names))
     value = sentence.value(columns_of(X))
     np.testing.assert_array_equal(value, network.raw_score(X))
-    np.testing.assert_allclose([chance(each) for each in value], network.predict(X), rtol=1e-12)
+    np.testing.assert_allclose([chance(number) for number in value], network.predict(X), rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=40)
@@ -74,14 +74,14 @@ def test_who_adds_up_a_card_gets_the_probability(data, depth, points):
     if len(network.schema.classes) > 2:
         printed = read_table(str(card), list(TABLE.names), len(network.schema.classes))
         scores = printed.scores(table)
-        np.testing.assert_array_equal([[float(each) for each in row] for row in scores], simple.network.raw_score(X))
+        np.testing.assert_array_equal([[float(number) for number in row] for row in scores], simple.network.raw_score(X))
         assert [max(range(len(row)), key=row.__getitem__) for row in scores] == winners(simple.network, X).tolist()
-        assert max((abs(each) for row in card.points for each in row), default=0) <= points
+        assert max((abs(number) for row in card.points for number in row), default=0) <= points
     elif card.points:
         printed = read_card(str(card), list(TABLE.names))
         assert max(printed.points) <= points
         odds = [printed.start + printed.unit * int(total) for total in printed.totals(table)]
-        np.testing.assert_array_equal([float(each) for each in odds], simple.network.raw_score(X))
+        np.testing.assert_array_equal([float(number) for number in odds], simple.network.raw_score(X))
         np.testing.assert_array_equal([card.probability(t) for t in printed.totals(table)], simple.network.predict(X))
         least = np.inf if printed.predicted_from is None else printed.predicted_from
         assert (printed.totals(table) >= least).astype(int).tolist() == winners(simple.network, X).tolist()
@@ -132,9 +132,9 @@ def test_points_are_as_good_as_trying_all(seed):
 
     cells = cells_of(network, fires, y.astype(float), 2)
     every = np.array(np.meshgrid(*[np.arange(-2.0, 3.0)] * 3)).reshape(3, -1).T
-    found = _best_points(network.output_weights, cells, np.ones(3, dtype=bool), 2, None)
+    best = _best_points(network.output_weights, cells, np.ones(3, dtype=bool), 2, None)
     # The search changes one question or two at a time: of 600 cases it ended elsewhere in two, by 0.2 % at most.
-    assert _losses(found[np.newaxis], cells)[0] <= _losses(every, cells).min() * 1.01
+    assert _losses(best[np.newaxis], cells)[0] <= _losses(every, cells).min() * 1.01
 
 
 def chances_of(scores: np.ndarray) -> np.ndarray:

@@ -22,10 +22,10 @@ RELATIONS = {">=": np.greater_equal, "<": np.less, ">": np.greater, "<=": np.les
 @given(st.one_of(decimals, st.floats(-1e5, 1e5)), st.sampled_from(sorted(RELATIONS)))
 @settings(max_examples=300)
 def test_a_date_parts_the_same_times_as_its_days(value, relation):
-    told = np.datetime64(SINCE.written(value, relation in (">=", "<")).replace(" ", "T"), "us")
-    times = told + np.arange(-3, 4).astype("m8[us]")
-    asked = RELATIONS[relation]
-    assert asked(times, told).tolist() == asked(SINCE.of(times), value).tolist()
+    moment = np.datetime64(SINCE.written(value, relation in (">=", "<")).replace(" ", "T"), "us")
+    times = moment + np.arange(-3, 4).astype("m8[us]")
+    compare = RELATIONS[relation]
+    assert compare(times, moment).tolist() == compare(SINCE.of(times), value).tolist()
 
 
 @given(
@@ -35,12 +35,12 @@ def test_a_clock_parts_the_same_times_as_its_hours(value, up):
     hours, *rest = map(float, TimePart("sold", "hour").written(value, up).split(":"))
     us = round(hours * HOUR + sum(part * HOUR / 60 ** (k + 1) for k, part in enumerate(rest)))
     others = range(max(us - 3, 0), us + 4)
-    assert [(each / HOUR >= value) if up else (each / HOUR <= value) for each in others] == [
-        (each >= us) if up else (each <= us) for each in others
+    assert [(time / HOUR >= value) if up else (time / HOUR <= value) for time in others] == [
+        (time >= us) if up else (time <= us) for time in others
     ]
 
 
-def asked(part, threshold, weight=1.0, whole=True):
+def one_rule(part, threshold, weight=1.0, whole=True):
     """A network of one question about a part of dates."""
     schema = Schema((Column(part.name, part_of=part, seen=(0.0, 5000.0), whole=whole), Column("size")), "price")
     layer = bgn.Layer.of([Oblique(Projection((0,), (1.0,)), threshold)], 2)
@@ -64,7 +64,7 @@ def asked(part, threshold, weight=1.0, whole=True):
     ],
 )
 def test_thresholds_of_dates_are_dates(part, threshold, weight, whole, expected):
-    network = asked(part, threshold, weight, whole)
+    network = one_rule(part, threshold, weight, whole)
     assert f"[{expected}]" in bgn.equation(network)
     escaped = expected.split(" >= ")[-1].split(" < ")[-1].replace("-", "{-}")
     assert escaped in bgn.equation(network, format="latex") or "1e" in escaped
@@ -79,8 +79,8 @@ def test_thresholds_of_dates_are_dates(part, threshold, weight, whole, expected)
 def test_up_to_a_day_of_times_is_up_to_its_beginning():
     """A flag beside the date makes a question that counts downwards."""
     columns = (Column(SINCE.name, part_of=SINCE, seen=(0.0, 5000.0)), Column("big", seen=(0.0, 1.0), whole=True))
-    neuron = Oblique(Projection((0,), (-1.0,)), -1875.0)
-    network = bgn.Network.of_layers([bgn.Layer.of([neuron], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
+    oblique = Oblique(Projection((0,), (-1.0,)), -1875.0)
+    network = bgn.Network.of_layers([bgn.Layer.of([oblique], 2)], [1.0], 0.0, schema=Schema(columns, "price"))
     assert "sold <= 2011-03-05 00:00" in bgn.equation(network)
     cases = Oblique(Projection((0, 1), (1.0, 365.0)), 1875.0)
     network = bgn.Network.of_layers([bgn.Layer.of([cases], 2)], [1.0], 0.0, schema=Schema(columns, "price"))

@@ -1,6 +1,6 @@
 """The printed equation answers as the network does in every state of its columns, missing values among them.
 
-Networks are random: one to four columns of every kind in one question, every way to answer a missing value. What is
+Networks are random: one to four columns of every kind in one condition, every way to answer a missing value. What is
 printed is read back by :mod:`tests.reference.sentence`, which knows the text alone.
 """
 
@@ -43,7 +43,7 @@ def one_of(rng: np.random.Generator, *values: object) -> object:
     return values[rng.integers(len(values))]
 
 
-def question(rng: np.random.Generator, complete: set[int], flags: bool) -> Oblique:
+def random_condition(rng: np.random.Generator, complete: set[int], flags: bool) -> Oblique:
     """A neuron on one to four columns; those in `complete` count as nothing where they are missing."""
     among = [0, 1, 2, *SEASONS] if flags else range(len(SCHEMA.columns))
     size = int(one_of(rng, 1, 2, 2, 2, 3, 3, 4))
@@ -66,28 +66,28 @@ def question(rng: np.random.Generator, complete: set[int], flags: bool) -> Obliq
         return Oblique(
             Projection(tuple(columns), tuple(coefficients)), 1.0 if asks else threshold, bool(one_of(rng, 0, 1))
         )
-    gaps = []
-    for place, (j, each) in enumerate(zip(columns, coefficients, strict=True)):
-        if isinstance(each, tuple):
-            gaps.append(float(one_of(rng, 0.0, each[0], 0.7)))
+    missing_as = []
+    for place, (j, coefficient) in enumerate(zip(columns, coefficients, strict=True)):
+        if isinstance(coefficient, tuple):
+            missing_as.append(float(one_of(rng, 0.0, coefficient[0], 0.7)))
             continue
         if j not in complete and rng.random() < 0.3:
             coefficients[place] = 0.0  # asks whether the number is missing, and no more
-        gaps.append(float(one_of(rng, 0.0, 1.0, SCHEMA.columns[j].typical, -1.0, 0.5)))
-    return Oblique(Projection(tuple(columns), tuple(coefficients), tuple(gaps)), threshold)
+        missing_as.append(float(one_of(rng, 0.0, 1.0, SCHEMA.columns[j].typical, -1.0, 0.5)))
+    return Oblique(Projection(tuple(columns), tuple(coefficients), tuple(missing_as)), threshold)
 
 
 def network(seed: int) -> tuple[Network, set[int]]:
     """A network, and its columns without missing values; half of them have 0/1 columns alone."""
     rng = np.random.default_rng(seed)
     complete = set(np.flatnonzero(rng.random(len(SCHEMA.columns)) < one_of(rng, 0.0, 0.0, 0.3)).tolist())
-    neurons = [question(rng, complete, seed % 2 == 0) for _ in range(int(rng.integers(1, 4)))]
-    weights = rng.choice([1.5, -2.0, 0.25, -0.75], size=len(neurons))
-    return Network.of_layers([Layer.of(neurons, len(SCHEMA.columns))], weights, 10.0, schema=SCHEMA), complete
+    conditions = [random_condition(rng, complete, seed % 2 == 0) for _ in range(int(rng.integers(1, 4)))]
+    weights = rng.choice([1.5, -2.0, 0.25, -0.75], size=len(conditions))
+    return Network.of_layers([Layer.of(conditions, len(SCHEMA.columns))], weights, 10.0, schema=SCHEMA), complete
 
 
-def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Generator) -> np.ndarray:
-    """Raw rows: every combination of what the columns of one question can hold, thresholds and one float beside."""
+def states(model: Network, oblique: Oblique, complete: set[int], rng: np.random.Generator) -> np.ndarray:
+    """Raw rows: every combination of what the columns of one condition can hold, thresholds and one float beside."""
     terms = bgn.as_terms(model)
     ends = {0.0}
     for condition in terms.conditions:
@@ -96,22 +96,22 @@ def states(model: Network, asked: Oblique, complete: set[int], rng: np.random.Ge
         ends |= {condition.threshold, *(condition.missing_as or ())}
     held = []
     for j, column in enumerate(SCHEMA.columns):
-        gap = [] if j in complete else [None]
-        if j not in asked.projection.columns:
+        missing = [] if j in complete else [None]
+        if j not in oblique.projection.columns:
             held.append([(column.categories or (0.0,))[0]])
         elif column.categories is not None:
-            held.append([*column.categories, *gap, *(["never seen"] if gap and j != 6 else [])])
+            held.append([*column.categories, *missing, *(["never seen"] if missing and j != 6 else [])])
         elif j < 5:
-            held.append([0.0, 1.0, *gap])
+            held.append([0.0, 1.0, *missing])
         elif column.whole:
-            held.append([*_seen(column, {np.floor(end) + step for end in ends for step in (-1.0, 0.0, 1.0)}), *gap])
+            held.append([*_seen(column, {np.floor(end) + step for end in ends for step in (-1.0, 0.0, 1.0)}), *missing])
         else:
-            held.append([*_seen(column, {np.nextafter(end, way) for end in ends for way in (-9e9, end, 9e9)}), *gap])
-    count = int(np.prod([len(each) for each in held]))
+            held.append([*_seen(column, {np.nextafter(end, way) for end in ends for way in (-9e9, end, 9e9)}), *missing])
+    count = int(np.prod([len(values) for values in held]))
     if count <= MOST_STATES:
         rows = list(product(*held))
     else:
-        rows = [tuple(one_of(rng, *each) for each in held) for _ in range(MOST_STATES)]
+        rows = [tuple(one_of(rng, *values) for values in held) for _ in range(MOST_STATES)]
     rows = [row for row in rows if not (row[3] == row[4] == 1.0)]  # one season at a time
     return np.array(rows, dtype=object).reshape(len(rows), len(held))
 
@@ -139,14 +139,14 @@ def check(seed: int) -> None:
     sentence = parse(text, NAMES)
     for form in ("latex", "markdown", "html"):
         assert bgn.equation(model, form)
-    for asked in model.layers[0].neurons:
-        X = states(model, asked, complete, rng)
+    for oblique in model.layers[0].neurons:
+        X = states(model, oblique, complete, rng)
         fires = model.hidden(X) > 0
         expected = [fires[:, term.index] == (model.output_weights[term.index] > 0) for term in terms.rules]
         answers = np.transpose(expected).reshape(len(X), -1)
         said = sentence.answers(as_read(X, text))
         wrong = np.flatnonzero((answers != said).any(axis=1))
-        assert not len(wrong), f"{text}\n{asked}\n{X[wrong[0]]}: network {answers[wrong[0]]}, text {said[wrong[0]]}"
+        assert not len(wrong), f"{text}\n{oblique}\n{X[wrong[0]]}: network {answers[wrong[0]]}, text {said[wrong[0]]}"
         np.testing.assert_array_equal(terms.holds(X), answers)
         np.testing.assert_allclose(sentence.value(as_read(X, text)), model.predict(X), rtol=0, atol=1e-12)
 

@@ -35,7 +35,7 @@ def decimals(rng: np.random.Generator, low: float, high: float, places: int) -> 
     return float(f"{rng.uniform(low, high):.{places}f}")
 
 
-def neuron(rng: np.random.Generator) -> Oblique:
+def oblique(rng: np.random.Generator) -> Oblique:
     """A question of short decimals about one to three columns."""
     columns = sorted(rng.choice(7, size=rng.integers(1, 4), replace=False).tolist())
     leading = int(rng.choice(columns))
@@ -53,15 +53,15 @@ def neuron(rng: np.random.Generator) -> Oblique:
     return Oblique(Projection(tuple(columns), tuple(coefficients)), threshold)
 
 
-def network(seed: int, width: int = 8, above: int = 0, places: int = 2) -> Network:
+def network(seed: int, size: int = 8, deeper: int = 0, places: int = 2) -> Network:
     rng = np.random.default_rng(seed)
-    layers = [Layer.of([neuron(rng) for _ in range(width)], 7)]
-    if above:
-        weights = np.zeros((above, width))
+    layers = [Layer.of([oblique(rng) for _ in range(size)], 7)]
+    if deeper:
+        weights = np.zeros((deeper, size))
         for row in weights:
-            chosen = rng.choice(width, size=rng.integers(1, 5), replace=False)
+            chosen = rng.choice(size, size=rng.integers(1, 5), replace=False)
             row[chosen] = [decimals(rng, -2, 2, 1) or 1.0 for _ in chosen]
-        layers.append(Layer(weights, [decimals(rng, -2, 2, 1) for _ in range(above)]))
+        layers.append(Layer(weights, [decimals(rng, -2, 2, 1) for _ in range(deeper)]))
     outputs = [decimals(rng, -50, 50, places) for _ in range(layers[-1].width)]
     return Network.of_layers(layers, outputs, decimals(rng, 0, 100, places), schema=SCHEMA)
 
@@ -76,21 +76,21 @@ def rows_of(model: Network, seed: int) -> np.ndarray:
             rng.uniform(0, 60, count), rng.integers(0, 4, count),
         ]
     )  # fmt: skip
-    found = [rows]
-    for asked in model.layers[0].neurons:
+    parts = [rows]
+    for condition in model.layers[0].neurons:
         some = rows[rng.integers(count, size=6)]
-        for j, coefficient in zip(asked.projection.columns, asked.projection.coefficients, strict=True):
+        for j, coefficient in zip(condition.projection.columns, condition.projection.coefficients, strict=True):
             if isinstance(coefficient, tuple) or SCHEMA.columns[j].whole or SCHEMA.columns[j].category_of:
                 continue
             moved = some.copy()
             moved[:, j] = 0.0
-            moved[:, j] = (asked.threshold - asked.projection.values(moved)) / coefficient
+            moved[:, j] = (condition.threshold - condition.projection.values(moved)) / coefficient
             moved[:, j] = [float(f"{value:.12g}") for value in moved[:, j]]
             for towards in (None, -np.inf, np.inf):
-                beside = moved.copy()
-                beside[:, j] = moved[:, j] if towards is None else np.nextafter(moved[:, j], towards)
-                found.append(beside)
-    return np.vstack(found)
+                near = moved.copy()
+                near[:, j] = moved[:, j] if towards is None else np.nextafter(moved[:, j], towards)
+                parts.append(near)
+    return np.vstack(parts)
 
 
 def raw(rows: np.ndarray) -> np.ndarray:
@@ -122,9 +122,9 @@ def check(model: Network, rows: np.ndarray) -> None:
     np.testing.assert_array_equal(sentence.answers(table), expected)
     if not has_sums(model):
         np.testing.assert_array_equal(sentence.answers(table, Decimal), expected)
-    amounts = [Decimal(amount) for amount, _ in sentence.lines]
-    exact = [sum(compress(amounts, row), Decimal(sentence.base)) for row in expected.tolist()]
-    size = float(sum(map(abs, amounts)) + abs(Decimal(sentence.base))) or 1.0
+    weights = [Decimal(weight) for weight, _ in sentence.lines]
+    exact = [sum(compress(weights, row), Decimal(sentence.base)) for row in expected.tolist()]
+    size = float(sum(map(abs, weights)) + abs(Decimal(sentence.base))) or 1.0
     nearest = [float(value) for value in exact]
     np.testing.assert_array_equal(model.predict(raw(rows)), nearest)
     np.testing.assert_array_equal(terms.evaluate(raw(rows)), nearest)
@@ -133,8 +133,8 @@ def check(model: Network, rows: np.ndarray) -> None:
 
 def has_sums(model: Network) -> bool:
     terms = bgn.as_terms(model)
-    conditions = [*(term.condition for term in terms.rules), *(each for layer in terms.hidden for each in layer)]
-    return any(each.reading is None for each in conditions)
+    conditions = [*(term.condition for term in terms.rules), *(condition for layer in terms.hidden for condition in layer)]
+    return any(condition.reading is None for condition in conditions)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -145,13 +145,13 @@ def test_the_printed_text_is_the_network(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_printed_text_of_a_deep_network_is_the_network(seed: int) -> None:
-    model = network(seed, width=5, above=4)
+    model = network(seed, size=5, deeper=4)
     check(model, rows_of(model, seed))
 
 
 def test_a_case_beyond_the_values_seen_is_what_must_hold_or_is_enough() -> None:
-    asked = [((1, 2), (1.0, 20.0), 26.0), ((1, 2), (-1.0, 20.0), 4.0), ((1, 2), (1.0, -5.0), 10.0)]
-    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    given = [((1, 2), (1.0, 20.0), 26.0), ((1, 2), (-1.0, 20.0), 4.0), ((1, 2), (1.0, -5.0), 10.0)]
+    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in given], 7)
     model = Network.of_layers([layer], [3.0, 2.0, 1.0], 0.0, schema=SCHEMA)
     lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
     assert lines == [
@@ -167,8 +167,8 @@ def test_a_case_beyond_the_values_seen_is_what_must_hold_or_is_enough() -> None:
 
 
 def test_what_decides_for_all_numbers_seen_stands_alone() -> None:
-    asked = [((1, 2), (1.0, 50.0), 26.0), ((1, 2), (1.0, -50.0), -5.0)]
-    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    given = [((1, 2), (1.0, 50.0), 26.0), ((1, 2), (1.0, -50.0), -5.0)]
+    layer = Layer.of([Oblique(Projection(columns, weights), cut) for columns, weights, cut in given], 7)
     for weights in ([3.0, 2.0], [-3.0, -2.0]):
         model = Network.of_layers([layer], weights, 0.0, schema=SCHEMA)
         lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
@@ -184,38 +184,38 @@ def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None
     X = np.column_stack([hr, temp, workingday]).astype(float)
     y = 3.0 * (hr + 6.0 * workingday > 12) + 2.0 * (temp + 5.0 * workingday > 10) + rng.normal(0, 0.3, 300)
     model = bgn.BGNRegressor(max_terms=6, max_layers=layers, max_linear=0, random_state=0).fit(X, y).network_
-    beside = [X]
-    for asked in model.layers[0].neurons:
-        for j in set(asked.projection.columns) & {1}:
+    near = [X]
+    for condition in model.layers[0].neurons:
+        for j in set(condition.projection.columns) & {1}:
             on = X[:40].copy()
             on[:, j] = 0.0
-            coefficient = asked.projection.coefficients[asked.projection.columns.index(j)]
-            on[:, j] = (asked.threshold - asked.projection.values(on)) / coefficient
+            coefficient = condition.projection.coefficients[condition.projection.columns.index(j)]
+            on[:, j] = (condition.threshold - condition.projection.values(on)) / coefficient
             for towards in (on[:, j], -np.inf, np.inf):
-                beside.append(on.copy())
-                beside[-1][:, j] = np.nextafter(on[:, j], towards)
-    rows = np.vstack(beside)
+                near.append(on.copy())
+                near[-1][:, j] = np.nextafter(on[:, j], towards)
+    rows = np.vstack(near)
     table = dict(zip(model.names, rows.T, strict=True))
     sentence = parse(bgn.equation(model), list(table))
     np.testing.assert_array_equal(sentence.answers(table), said(model, rows))
     np.testing.assert_allclose(model.predict(rows), sentence.value(table), rtol=TOLERANCE, atol=TOLERANCE)
-    exact = [sum(compress((Decimal(amount) for amount, _ in sentence.lines), row), Decimal(sentence.base))
+    exact = [sum(compress((Decimal(weight) for weight, _ in sentence.lines), row), Decimal(sentence.base))
              for row in said(model, rows).tolist()]  # fmt: skip
     np.testing.assert_array_equal(model.predict(rows), [float(value) for value in exact])
 
 
 def test_long_and_extreme_numbers_are_printed_whole() -> None:
     numbers = [1 / 3, 1e300, 5e-324, 0.1 + 0.2, 123456789.123456789]
-    model = Network.of_layers([Layer(np.ones((5, 1)), [-each for each in numbers])], numbers, -0.0, ["x"])
+    model = Network.of_layers([Layer(np.ones((5, 1)), [-number for number in numbers])], numbers, -0.0, ["x"])
     rows = np.array(
-        [[each] for value in numbers for each in (np.nextafter(value, -np.inf), value, np.nextafter(value, np.inf))]
+        [[number] for value in numbers for number in (np.nextafter(value, -np.inf), value, np.nextafter(value, np.inf))]
     )
     sentence = parse(bgn.equation(model), ["x"])
     np.testing.assert_array_equal(sentence.answers({"x": rows[:, 0]}), said(model, rows))
-    assert sorted(Decimal(amount) for amount, _ in sentence.lines) == sorted(
-        2 * Decimal(repr(each)) for each in numbers
+    assert sorted(Decimal(weight) for weight, _ in sentence.lines) == sorted(
+        2 * Decimal(repr(number)) for number in numbers
     )
-    assert EXACT.add(Decimal(sentence.base), sum_exactly([Decimal(repr(each)) for each in numbers])) == 0
+    assert EXACT.add(Decimal(sentence.base), sum_exactly([Decimal(repr(number)) for number in numbers])) == 0
     assert (
         bgn.equation(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 1.0, ["x"])) == "prediction = 0\n           + 2 [x >= 0]"
     )

@@ -120,8 +120,9 @@ class Editor:
         self, rule: int, columns: Any, relation: str, value: Any, missing: bool = False, why: str = ""
     ) -> Editor:
         """Return the editor with a rule that must meet one more condition, written as :meth:`add` takes it."""
+        shown = f"{value:g}" if isinstance(value, float) else value
         return self._after(lambda network: _with_condition(network, rule, columns, relation, value, missing),
-                           lambda: f"{columns} {relation} {value} added to question {rule}", why)  # fmt: skip
+                           lambda: f"{columns} {relation} {shown} added to question {rule}", why)  # fmt: skip
 
     def drop_condition(self, rule: int, condition: int, why: str = "") -> Editor:
         """Return the editor with a rule without one of its conditions, counted from 1."""

@@ -24,28 +24,19 @@ RARE = 10
 class KeptCategories:
     """What a file keeps of the columns that lose something.
 
-    Attributes
-    ----------
-    numbers : mapping of int to (int, tuple of int)
-        By column, how many categories there are, and the numbers of those that are kept.
-    nameless : frozenset of int
-        Columns of 0 and 1 whose category loses its name.
-    typical : tuple of float or None
-        What a missing value counts as, column by column; of a category that is left out, too.
-
     Examples
     --------
     >>> import bgn
-    >>> from bgn.model.schema import Schema
+    >>> from bgn.model.schema import Column, Schema
     >>> schema = Schema((Column("age"), Column("name", categories=("Ann", "Bob", "Eve"), rare=(0, 2))))
     >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, schema=schema)
     >>> KeptCategories.of(network).schema(schema).columns[1].categories
     ('Bob',)
     """
 
-    numbers: Mapping[int, tuple[int, tuple[int, ...]]]
-    nameless: frozenset[int] = frozenset()
-    typical: tuple[float | None, ...] = ()
+    numbers: Mapping[int, tuple[int, tuple[int, ...]]]  # by column, how many categories, and which are kept
+    nameless: frozenset[int] = frozenset()  # columns of 0 and 1 whose category loses its name
+    typical: tuple[float | None, ...] = ()  # what a missing value counts as; of a category that is left out, too
 
     @classmethod
     def of(cls, network: Network) -> KeptCategories:

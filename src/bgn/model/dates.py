@@ -53,18 +53,6 @@ def calendar_part(stamps: Stamps, part: str) -> Floats:
 class TimePart:
     """A number that is made of a column of dates, durations or times of day.
 
-    Parameters
-    ----------
-    raw : str
-        That column's name.
-    part : str
-        ``"year"``, ``"month"``, ``"day"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, ``"duration"``, in
-        days, or ``"time"`` of day, in hours.
-    first : str, default ""
-        The first date, as ``2006-01-15``.
-    zone : str, optional
-        The time zone whose clocks count; None where the times had none.
-
     Examples
     --------
     >>> from bgn.model.dates import TimePart
@@ -72,10 +60,10 @@ class TimePart:
     ['sold month', 'sold, days since 2006-01-15', 'took (days)']
     """
 
-    raw: str
-    part: str
-    first: str = ""
-    zone: str | None = None
+    raw: str  # that column's name
+    part: str  # one of TIME_PARTS: "days" since `first`, a "duration" in days, a "time" of day in hours
+    first: str = ""  # the first date, as 2006-01-15
+    zone: str | None = None  # the time zone whose clocks count; None where the times had none
 
     @property
     def name(self) -> str:

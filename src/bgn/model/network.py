@@ -142,7 +142,7 @@ class Network:
             raise ValueError(f"members must have weights of shape {weights.shape} each; got {members.coef.shape[1:]}.")
         vars(self).update(
             intercept=bases, coef=weights, schema=schema, link=link, bounds=ends, below=layers,
-            terms=terms if layers else tuple(_with_schema(term, schema) for term in terms),
+            terms=tuple(_with_schema(term, schema, bool(layers)) for term in terms),
             members=members,
         )  # fmt: skip
 
@@ -412,10 +412,7 @@ class Network:
         return total
 
     def scores_where(self, holding: Iterable[Bools], count: int, rows: Floats | None = None) -> Floats:
-        """Return the scores of so many rows, given on which of them each rule holds, added up as :meth:`scores` does.
-
-        Without `rows`, linear terms are left out.
-        """
+        """Return the scores of rows, given on which each rule holds; without `rows`, linear terms are left out."""
         intercept, coef, over = self.addends
         sums = np.empty((len(intercept), count))  # one contiguous sum per output
         sums.T[:] = intercept
@@ -429,17 +426,15 @@ class Network:
 
     @cached_property
     def addends(self) -> tuple[Floats, Floats, float]:
-        """Intercept and weights as whole numbers, and what to divide their sum by; as they are where 1.
-
-        A sum of short decimals is then the float nearest to what they write, in any order.
-        """
+        """Intercept and weights as whole numbers, and what to divide their sum by; as they are where 1."""
+        # A sum of short decimals is then the float nearest to what they write, in any order.
         whole = None if len(self.rules) < len(self.terms) else whole_numbers(np.append(self.intercept, self.coef))
         if whole is None:
             return self.intercept, self.coef, 1.0
         return whole[0][: self.n_outputs], whole[0][self.n_outputs :].reshape(self.coef.shape), whole[1]
 
     def raw_score(self, X: Any) -> Floats:
-        """Return intercept and weighted terms added up for every row of a table `X`, before the link.
+        """Return intercept and weighted terms added up for every row, before the link.
 
         Parameters
         ----------
@@ -592,11 +587,13 @@ def _schema_of(
     return schema
 
 
-def _with_schema(term: Term, schema: Schema) -> Term:
+def _with_schema(term: Term, schema: Schema, deep: bool) -> Term:
     """Return a term that knows of its columns what the schema does, or say which category there is not."""
     if isinstance(term, Linear):
         typical = schema.columns[term.column].typical
         return term if term.missing == typical else replace(term, missing=typical)
+    if deep:  # whose rules read the layer below
+        return term
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
         if isinstance(condition, Oblique) or schema.columns[condition.column].categories is None:
@@ -618,13 +615,9 @@ _MOST_ANSWERS = 1 << 22  # of terms that are kept at a time
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Ensemble:
-    """What the networks behind a mean give its terms, one row per network.
+    """What the networks behind a mean give its terms, one row per network; 0 where one does not have a term.
 
-    Parameters
-    ----------
-    intercept : array_like, shape (networks, outputs)
-    coef : array_like, shape (networks, terms, outputs)
-        The weight of every term of the mean in every network; 0 where a network does not have it.
+    The intercept has the shape (networks, outputs), and `coef` the shape (networks, terms, outputs).
 
     Examples
     --------
@@ -688,9 +681,6 @@ class Ensemble:
         if not scores:
             values = np.stack([mean.linked(own) for own in values])
         return np.asarray(self.standard_error(values))
-
-
-# -- Where a table is: in memory, or on a GPU.
 
 
 def on_gpu(table: Any) -> bool:

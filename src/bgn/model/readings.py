@@ -93,40 +93,20 @@ class Cases:
 
 @dataclass(frozen=True)
 class ReadCondition:
-    """A condition: ``coefficients . inputs`` stands in `relation` to `threshold`.
+    """A condition: ``coefficients . inputs`` stands in `relation` to `threshold`."""
 
-    Parameters
-    ----------
-    layer, number : int
-        Which neuron of which layer it is read from, both counted from 0.
-    columns : tuple of int
-        Inputs it reads, in order: columns of the dataset for the first layer, conditions of the layer below after.
-    coefficients : tuple of float or tuple of float
-        One per column, the leading one 1 where the network stores it as +-1; of a categorical column one per category.
-    relation : {">=", "<", ">", "<="}
-        How the sum compares where it holds.
-    threshold : float
-        What the sum is compared with.
-    missing : bool or None, default None
-        Whether it holds where a value is missing; None where missing values are refused, or count as something.
-    missing_as : tuple of float or None, default None
-        What a missing value counts as, column by column: a value of the column or, for a category, what it adds.
-    reading : Cases, Count or None, default None
-        The same condition as thresholds of one number, or as a count of choices; None for a sum.
-    simplified : int or None, default None
-        The column of numbers whose range seen the reading relies on: beyond it the sum decides.
-    """
-
-    layer: int
+    layer: int  # which neuron of which layer it is read from, both counted from 0
     number: int
-    columns: tuple[int, ...]
-    coefficients: tuple[Coefficient, ...]
+    columns: tuple[int, ...]  # inputs: columns of the dataset for the first layer, conditions of the layer below after
+    coefficients: tuple[Coefficient, ...]  # the leading one is 1 where the network stores it as +-1
     relation: str
     threshold: float
-    missing: bool | None = None
-    missing_as: tuple[float, ...] | None = None
-    reading: Cases | Count | None = None
-    simplified: int | None = None
+    missing: bool | None = (
+        None  # whether it holds for a missing value; None where that is refused, or counts as a value
+    )
+    missing_as: tuple[float, ...] | None = None  # what a missing value counts as, as `Projection` has it
+    reading: Cases | Count | None = None  # thresholds of one number, or a count of choices; None for a sum
+    simplified: int | None = None  # the column whose range seen the reading relies on: beyond it the sum decides
 
     @property
     def leading(self) -> int | None:
@@ -218,29 +198,13 @@ class ReadCondition:
 
 @dataclass(frozen=True)
 class ReadTerm:
-    """What is added to the scores: a rule's coefficients where it holds, or those of a linear term per unit.
+    """What is added to the scores: a rule's coefficients where it holds, or those of a linear term per unit."""
 
-    Parameters
-    ----------
-    coef : tuple of Decimal
-        One per output. Those of a rule are above zero in the output that it moves most.
-    place : int
-        Which of ``network.terms`` it is.
-    index : int
-        Which of ``network.rules`` or ``network.linear`` it is.
-    conditions : tuple of ReadCondition
-        What a rule compares; empty for a linear term.
-    any_holds : bool, default False
-        Whether one of several conditions is enough, as for a rule that is read the other way round.
-    linear : Linear, optional
-        The linear term.
-    """
-
-    coef: tuple[Decimal, ...]
-    place: int
-    index: int
+    coef: tuple[Decimal, ...]  # one per output; above zero in the output that a rule moves most
+    place: int  # in `network.terms`
+    index: int  # in `network.rules` or `network.linear`
     conditions: tuple[ReadCondition, ...] = ()
-    any_holds: bool = False
+    any_holds: bool = False  # whether one condition is enough, as for a rule that is read the other way round
     linear: Linear | None = None
 
     @property
@@ -250,7 +214,6 @@ class ReadTerm:
 
     @property
     def condition(self) -> ReadCondition:
-        """The first condition of a rule."""
         return self.conditions[0]
 
     @property
@@ -272,18 +235,13 @@ class Terms:
     ----------
     intercept : tuple of Decimal
         One per output: the score where no rule holds, the lowest there is, linear terms aside.
-    terms : tuple of ReadTerm
-        Rules by decreasing weight, then linear terms.
-    hidden : tuple of tuple of ReadCondition
-        For deeper networks, the conditions of the layers below the last that can reach the output, layer by layer.
+    terms, hidden : tuple of ReadTerm, tuple of tuple of ReadCondition
+        Rules by decreasing weight, then linear terms; and the conditions of the layers below that can reach the output.
     schema : Schema
-        The dataset's columns, and what is predicted.
     filled : tuple of (int, float or None)
         Columns of which no condition sees a missing value, and what one counts as; None where it is refused.
-    link : {"identity", "logistic", "softmax"}
-        What a sum means: the prediction, log-odds, or the score of a class.
-    bounds : (float, float) or None
-        What predictions do not go beyond: a sum that does counts as the nearer one.
+    link, bounds : str, (float, float) or None
+        As of the network.
     """
 
     intercept: tuple[Decimal, ...]
@@ -312,12 +270,10 @@ class Terms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the dataset's columns."""
         return self.schema.names
 
     @property
     def target(self) -> str:
-        """What the terms add up to."""
         return self.schema.target or "prediction"
 
     @cached_property
@@ -397,10 +353,6 @@ def as_terms(model: Any) -> Terms:
     ----------
     model : Network or fitted estimator
         The terms of a probability add up to its log-odds; those of several classes to a score per class.
-
-    Returns
-    -------
-    Terms
 
     Examples
     --------

@@ -38,15 +38,6 @@ _LARGEST = sys.float_info.max
 class Source:
     """The column that another one was computed from, by arithmetic with one number at a time.
 
-    Parameters
-    ----------
-    column : int
-        Its position.
-    arithmetic : tuple of (str, float)
-        What was done to it, in order: ``("-", 3.0), ("/", 2.0)``.
-    filled : value, optional
-        What a missing value of it was filled with first, in its own units; None where none was.
-
     Examples
     --------
     >>> from bgn.model.rescaled import Source
@@ -55,9 +46,9 @@ class Source:
     (2.0, 7.0)
     """
 
-    column: int
-    arithmetic: tuple[tuple[str, float], ...] = ()
-    filled: Any = None
+    column: int  # its position
+    arithmetic: tuple[tuple[str, float], ...] = ()  # what was done to it, in order
+    filled: Any = None  # what a missing value of it was filled with first, in its own units; None where none was
 
     def computed(self, value: float) -> float:
         """Do the arithmetic, rounded as floats are."""

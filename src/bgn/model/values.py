@@ -385,8 +385,7 @@ def of_objects(values: NDArray[Any]) -> RawValues:
         return Durations(_without_missing(values, missing).astype("m8[us]"))
     if kinds == {"time of day"}:
         return TimesOfDay(np.array([np.nan if type(value) in missing else hours_of(value) for value in values]))
-    strange = sorted(kind.__name__ for kind, sort in sorts.items() if sort == "other")
-    if strange:
+    if strange := sorted(kind.__name__ for kind, sort in sorts.items() if sort == "other"):
         return Strange(f"values of the type {', '.join(strange)}")
     return Strange(" and ".join(sorted(f"{kind}s" for kind in kinds)))
 
@@ -456,7 +455,7 @@ def _of_moments(values: NDArray[Any], missing: set[type]) -> RawValues:
 
 
 def _without_missing(values: NDArray[Any], missing: set[type]) -> NDArray[Any]:
-    """Return objects with None in the place of every missing value."""
+    # None stands in the place of every missing value.
     if missing <= {type(None)}:
         return values
     return np.array([None if type(value) in missing else value for value in values], dtype=object)

@@ -32,7 +32,7 @@ _MOST_SQUARED = 1e306
 
 
 def _square(value: Any, where: str) -> float:
-    """Return a number of the size that squared errors can have: targets go up to 1e150."""
+    # Targets go up to 1e150.
     result = strict.number(value, where)
     if abs(result) > _MOST_SQUARED:
         raise strict.refuse(where, f"a squared error of at most {_MOST_SQUARED:g}", value)
@@ -59,9 +59,6 @@ _STEP: dict[str, Reader[Any]] = {
 def _called(name: str, link: str) -> str:
     """Return how a file calls a field: losses of numbers are squared errors."""
     return name.replace("_loss", "_mse") if link == "identity" else name
-
-
-# -- a history, out -----------------------------------------------------------------------------------------
 
 
 def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
@@ -123,9 +120,6 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
             ]
         snapshots.append(plain)
     return {"conditions": [condition_out(condition) for condition in number], "snapshots": snapshots}
-
-
-# -- a history, in ------------------------------------------------------------------------------------------
 
 
 def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:

@@ -54,9 +54,6 @@ def inputs_of(schema: Schema) -> Inputs:
     return [None if column.categories is None else len(column.categories) for column in schema.columns]
 
 
-# -- schema ---------------------------------------------------------------------------------------------------
-
-
 def schema_out(schema: Schema) -> dict[str, Any]:
     """Return a schema as plain values."""
     unnamed = not schema.named and schema.columns == Schema.of_numbers(len(schema)).columns
@@ -169,9 +166,6 @@ def _part_in(value: Any, where: str) -> TimePart:
     return part
 
 
-# -- conditions -----------------------------------------------------------------------------------------------
-
-
 def condition_out(condition: Condition, inputs: Inputs = ()) -> dict[str, Any]:
     """Return a condition on these inputs as plain values."""
     if isinstance(condition, Oblique):
@@ -266,9 +260,6 @@ def layers_in(inputs: Inputs) -> Reader[list[Layer]]:
         return layers
 
     return read
-
-
-# -- networks -------------------------------------------------------------------------------------------------
 
 
 def network_out(network: Network) -> dict[str, Any]:

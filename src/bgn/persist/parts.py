@@ -24,8 +24,6 @@ from bgn.preparation import Preparation
 _CHECKS = 5
 _MOST_ROWS = 10**12
 
-# -- preparation ----------------------------------------------------------------------------------------------
-
 
 def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
@@ -82,9 +80,6 @@ def _written_in(value: Any, where: str) -> Numerals:
     return numerals
 
 
-# -- test rows ------------------------------------------------------------------------------------------------
-
-
 def held_out_in(value: Any, where: str) -> HeldOut:
     """Build what is known of the test rows, or say what is wrong."""
     most = strict.whole(2**64 - 1)
@@ -93,9 +88,6 @@ def held_out_in(value: Any, where: str) -> HeldOut:
         "rows": most, "fingerprint": most,
     }  # fmt: skip
     return HeldOut(**strict.record(value, where, fields))
-
-
-# -- checks ---------------------------------------------------------------------------------------------------
 
 
 def checks_out(network: Network) -> list[dict[str, Any]]:

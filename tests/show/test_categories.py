@@ -18,7 +18,7 @@ from tests.command import call
 DATA = Path(__file__).parents[1] / "data"
 
 
-def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_path):
+def test_texts_of_a_file_are_categories_and_names_with_an_equals_sign_are_names(tmp_path):
     table, path = tmp_path / "t.csv", tmp_path / "m.json"
     lines = [f"{'winter' if i % 3 else 'summer'},{i % 2},{10 * (i % 3 > 0) + 3 * (i % 2)}" for i in range(60)]
     table.write_text("\n".join(["season,x = y,price", *lines]) + "\n")
@@ -31,7 +31,7 @@ def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_
         assert network.schema.columns[1] == Column("x = y", seen=(0.0, 1.0), whole=True, typical=0.0)
 
 
-def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
+def test_a_form_offers_categories_and_whatever_else_as_numbers():
     columns = (Column("a", category_of=("floor", 1.0)), Column("b", category_of=("floor", 2.5)), Column("floor"))
     network = bgn.Network.of_layers([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 4.0], [0.0, 1.0, 2.0]])
@@ -40,7 +40,7 @@ def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
     assert [option["name"] for option in offered[1]["options"]] == ["1", "2.5"]
 
 
-def test_files_of_version_1_tell_levels_by_their_preparation():
+def test_files_of_version_1_have_categories_in_their_preparation():
     model = bgn.load(DATA / "version1_regressor.json")
     for name, places in model.network_.schema.category_columns.items():
         assert all(model.network_.names[place].startswith(f"{name} = ") for place in places)
@@ -48,13 +48,13 @@ def test_files_of_version_1_tell_levels_by_their_preparation():
     assert model.history_.network() == model.network_
 
 
-def test_a_question_about_many_levels_is_broken_in_drawings():
+def test_a_condition_on_many_categories_is_broken_in_drawings():
     towns = tuple(f"town number {k}" for k in range(60))
     for chosen, most in ((12, 6), (40, 8)):
         categories = tuple(float(k < chosen) for k in range(60))
-        asked = Oblique(Projection((0, 1), (1.0, categories)), 4.0)
+        oblique = Oblique(Projection((0, 1), (1.0, categories)), 4.0)
         schema = Schema((Column("area"), Column("town", categories=towns)), "price")
-        sheet = draw(Network.of_layers([Layer.of([asked], 2)], [1.0], 0.0, schema=schema))
+        sheet = draw(Network.of_layers([Layer.of([oblique], 2)], [1.0], 0.0, schema=schema))
         box = next(box for box in sheet.boxes if box.kind == "neuron")
         lines = box.text.split("\n")
         assert 2 < len(lines) <= most

@@ -1,4 +1,4 @@
-"""The printed equation says what gaps, levels and levels never seen are answered, and no more than needed."""
+"""The printed equation says what missing values, categories and those never seen count as, and no more than needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_read(X, schema, text):
 
 
 @given(st.data())
-def test_the_text_answers_as_the_network_on_rows_with_gaps(data):
+def test_the_text_answers_as_the_network_on_rows_with_missing_values(data):
     network, complete = data.draw(table_networks(depth=data.draw(st.sampled_from([1, 2]))))
     X = data.draw(table_rows(complete))
     terms = bgn.as_terms(network)
@@ -49,12 +49,6 @@ def test_the_text_answers_as_the_network_on_rows_with_gaps(data):
     np.testing.assert_allclose(parse(text, list(TABLE.names)).value(as_read(X, TABLE, text)), network.predict(X))
 
 
-@given(table_networks(), table_rows())
-def test_terms_fill_gaps_as_the_network_does(drawn, X):
-    network, _ = drawn
-    np.testing.assert_allclose(bgn.as_terms(network).evaluate(X), network.predict(X))
-
-
 CITY = Column("city", categories=("Lille", "Nice", "Rome", "Oslo", "Bari"))
 GRADE = Column("grade", categories=("low", "fair", "good", "best"), ordered=True)
 SMOKER, HOUR = Column("smoker", categories=(False, True)), Column("hr", unit="h")
@@ -63,7 +57,7 @@ NOTE = "In questions about several columns, a missing {} counts as {}."
 
 
 @pytest.mark.parametrize(
-    ("columns", "neuron", "weight", "expected"),
+    ("columns", "oblique", "weight", "expected"),
     [
         ([HOUR], Oblique(Projection((0,), (1.0,)), 30.0, True), 1.0, "hr >= 30 h or hr is missing"),
         ([HOUR], Oblique(Projection((0,), (0.0,)), 1.0, True), 1.0, "hr is missing"),
@@ -93,8 +87,8 @@ NOTE = "In questions about several columns, a missing {} counts as {}."
          "latitude + 0.905 longitude < -72.5"),
     ],
 )  # fmt: skip
-def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, expected):
-    network = Network.of_layers([Layer.of([neuron], len(columns))], [weight], 0.0, schema=Schema(tuple(columns)))
+def test_conditions_name_missing_values_where_there_are_some(columns, oblique, weight, expected):
+    network = Network.of_layers([Layer.of([oblique], len(columns))], [weight], 0.0, schema=Schema(tuple(columns)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
     for form in ("latex", "markdown", "html"):
         assert bgn.equation(network, form)
@@ -105,14 +99,14 @@ def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, e
     st.sampled_from([-100.0, 100.0]), st.booleans(), st.booleans(),
     st.sampled_from([None, (12.0, 0.0), (12.0, 1.0), True, False]),
 )  # fmt: skip
-def test_a_category_that_decides_for_all_numbers_seen_stands_alone(categories, by, up, way, gaps):
+def test_a_category_that_decides_for_all_numbers_seen_stands_alone(categories, by, up, way, missing):
     schema = Schema((replace(HOUR, seen=(0.0, 23.0), typical=10.0), replace(CITY, typical=0.0)))
-    weights = (1.0 if up else -1.0, tuple(by * each for each in categories))
-    counts = (gaps[0], gaps[1] * by) if isinstance(gaps, tuple) else None
-    neuron = Oblique(Projection((0, 1), weights, counts), by / 2.0, gaps if isinstance(gaps, bool) else None)
-    network = Network.of_layers([Layer.of([neuron], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
-    cities = [*CITY.categories, *([] if gaps is None else [None, "Paris"])]
-    hours = [0.0, 10.0, 23.0, *([] if gaps is None else [np.nan])]
+    weights = (1.0 if up else -1.0, tuple(by * category for category in categories))
+    counts = (missing[0], missing[1] * by) if isinstance(missing, tuple) else None
+    oblique = Oblique(Projection((0, 1), weights, counts), by / 2.0, missing if isinstance(missing, bool) else None)
+    network = Network.of_layers([Layer.of([oblique], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
+    cities = [*CITY.categories, *([] if missing is None else [None, "Paris"])]
+    hours = [0.0, 10.0, 23.0, *([] if missing is None else [np.nan])]
     X = np.array([[hour, city] for hour in hours for city in cities], dtype=object)
     text = bgn.equation(network)
     expected = (network.hidden(X)[:, :1] > 0) == way
@@ -121,7 +115,7 @@ def test_a_category_that_decides_for_all_numbers_seen_stands_alone(categories, b
     assert "For values of hr from 0 to 23, as seen in training." in text
 
 
-def test_what_a_gap_counts_as_is_said_once_and_beside_a_question_where_they_differ():
+def test_what_a_missing_value_counts_as_is_said_once_or_with_the_condition():
     schema = Schema((LATITUDE, LONGITUDE, CITY, GRADE))
     pair = Oblique(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5)
     other = Oblique(Projection((0, 1), (1.0, -0.5), (34.26, -110.0)), 3.0)
