@@ -10,6 +10,7 @@
 #   make fuzz    many damaged files and odd fits (ARGS="--cases 1000 --seed 1"; the test suite tries a few)
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
+#   make recheck     a few published runs of every study again; if they agree, today's code is noted (needs BGN_DATA)
 #   make experiments   the paper's tables and figures (ARGS="accuracy --status"; without, what there is)
 
 PYTHON ?= python3
@@ -29,7 +30,7 @@ TORCH ?= torch==2.13.0
 # Models that the studies compare with and no extra can bring: one asks for packages of years ago, the other is compiled.
 RIVALS ?= fasterrisk==0.1.10 pygbrs==0.1.0
 
-.PHONY: help demo test test-all portable without lowest lint fuzz docs bench experiments browser engines clean
+.PHONY: help demo test test-all portable without lowest lint fuzz docs bench recheck experiments browser engines clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -75,6 +76,9 @@ bench: $(VENV)/.dev
 	@for script in $(if $(ARGS),$(addprefix benchmarks/,$(ARGS)),$(sort $(wildcard benchmarks/*.py))); do \
 		echo "== $$script"; $(BIN)/python $$script || exit 1; \
 	done
+
+recheck: $(VENV)/.dev
+	$(BIN)/python -m experiments recheck --cells 5 --longest 8 $(ARGS)
 
 experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments $(or $(ARGS),--help)

@@ -33,9 +33,8 @@ print(bgn.check(X.assign(customer=y), target="customer"))
 # %%
 # Eight rules
 # -----------
-# Words and missing values go in as they are. Two promises are asked for: the risk never rises with the time somebody has
-# been with us, and
-# never falls with what they pay.
+# Words and missing values go in as they are. Two promises are asked for: the risk never rises with the time somebody
+# has been with us, and never falls with what they pay.
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 y_train, y_test = y_train == "leaves", y_test == "leaves"

@@ -240,40 +240,33 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
 
 def _cuts(network: Network, column: int) -> np.ndarray:
     """Thresholds on one column, and the floats beside them."""
-    ends = [0.0, *(end for term in network.linear if term.column == column for end in (term.low, term.high))]
-    ends = [end for end in ends if np.isfinite(end)]
+    linear = [end for term in network.linear if term.column == column for end in (term.low, term.high)]
+    thresholds = [0.0, *filter(np.isfinite, linear)]
     for condition in network.layers[0].neurons[:200]:
-        if condition.projection.columns == (column,) and isinstance(condition.projection.coefficients[0], float):
-            ends.append(condition.threshold / (condition.projection.coefficients[0] or 1.0))
-    ends += [condition.threshold for rule in network.rules for condition in rule.conditions
-              if isinstance(condition, Threshold) and condition.column == column]  # fmt: skip
-    cuts = np.array(ends)
+        if condition.columns == (column,) and isinstance(condition.projection.coefficients[0], float):
+            thresholds.append(condition.threshold / (condition.projection.coefficients[0] or 1.0))
+    thresholds += [condition.threshold for rule in network.rules for condition in rule.conditions
+                   if isinstance(condition, Threshold) and condition.column == column]  # fmt: skip
+    cuts = np.array(thresholds)
     return np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])
 
 
 def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
     """Move some rows next to a threshold on a sum of several columns."""
-    sums = [
-        condition
-        for condition in network.layers[0].neurons
-        if len(condition.projection.columns) > 1
-        and any(isinstance(part, float) and part for part in condition.projection.coefficients)
-    ][:200]
-    if not sums:
-        return
-    for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False):
-        projection = sums[rng.integers(len(sums))].projection
-        condition = next(other for other in sums if other.projection is projection)
-        place = next(k for k, part in enumerate(projection.coefficients) if isinstance(part, float) and part)
+    sums = [condition for condition in network.layers[0].neurons if len(condition.columns) > 1]
+    sums = [own for own in sums if any(isinstance(part, float) and part for part in own.projection.coefficients)][:200]
+    for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False) if sums else ():
+        condition = sums[rng.integers(len(sums))]
+        coefficients = condition.projection.coefficients
+        place = next(k for k, part in enumerate(coefficients) if isinstance(part, float) and part)
         rest = 0.0
-        for k, (j, part) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
-            if k != place:
-                categories = network.schema.columns[j].categories
-                known = categories is None or rows[row, j] in categories
-                rest += (part[categories.index(rows[row, j])] if categories else rows[row, j] * part) if known else 0.0
-        value = (condition.threshold - rest) / projection.coefficients[place]
+        for k, (j, part) in enumerate(zip(condition.columns, coefficients, strict=True)):
+            categories, value = network.schema.columns[j].categories, rows[row, j]
+            if k != place and (categories is None or value in categories):
+                rest += part[categories.index(value)] if categories else value * part
+        value = (condition.threshold - rest) / coefficients[place]
         if np.isfinite(value):
-            rows[row, projection.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
+            rows[row, condition.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
 
 
 def _with_missing(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:

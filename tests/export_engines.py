@@ -36,10 +36,8 @@ def in_python(network: Network, rows: np.ndarray) -> np.ndarray:
     names: dict[str, Any] = {}
     exec(compile(export.to_python(network), "exported", "exec"), names)
     functions = [names["score"], names["predict"]] if network.bounds else [names["score"]]
-    given = records(network, rows)
-    return np.column_stack(
-        [np.array([function(row) for row in given], np.float64).reshape(len(rows), -1) for function in functions]
-    )
+    given, count = records(network, rows), len(rows)
+    return np.column_stack([np.array(list(map(run, given)), np.float64).reshape(count, -1) for run in functions])
 
 
 def needs(program: str) -> str:
@@ -55,9 +53,9 @@ import fs from "node:fs";
 const model = await import(process.argv[2]);
 const {names, rows} = JSON.parse(fs.readFileSync(process.argv[3]));
 const all = [model.score, ...(process.argv[5] === "bounds" ? [model.predict] : [])];
-const told = rows.map((row) => Object.fromEntries(names.map((name, k) => [name, row[k]])));
-const found = told.map((row) => all.map((each) => each(row)).flat()).flat();
-fs.writeFileSync(process.argv[4], Buffer.from(new Float64Array(found).buffer));
+const given = rows.map((row) => Object.fromEntries(names.map((name, k) => [name, row[k]])));
+const scores = given.map((row) => all.map((run) => run(row)).flat()).flat();
+fs.writeFileSync(process.argv[4], Buffer.from(new Float64Array(scores).buffer));
 """
 
 
@@ -102,11 +100,10 @@ def compiled(network: Network, folder: str, *flags: str, driver: str = "") -> ct
 def coded(network: Network, rows: np.ndarray) -> np.ndarray:
     """Rows as C reads them: the columns of the plan, categories by number."""
     columns = []
-    for column in plan(network).inputs:
-        values = rows[:, column.place]
-        columns.append(
-            network.schema.columns[column.place].codes(values) if column.categories else values.astype(np.float64)
-        )
+    for given in plan(network).inputs:
+        values = rows[:, given.place]
+        column = network.schema.columns[given.place]
+        columns.append(column.codes(values) if given.categories else values.astype(np.float64))
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(rows), 0))
 
 
@@ -129,15 +126,6 @@ def in_c(*flags: str):
     return run
 
 
-def categories_of(network: Network) -> dict[str, tuple[str, ...]]:
-    """The levels of every category, as words."""
-    return {
-        column.name: tuple(map(category_name, column.categories))
-        for column in network.schema.columns
-        if column.categories
-    }
-
-
 # -- databases ---------------------------------------------------------------------------------------------------
 
 KEY = "number of the row"
@@ -148,13 +136,10 @@ def table_of(network: Network, rows: np.ndarray) -> tuple[list[str], list[list[A
     return [KEY, *network.names], [[k, *map(cell, row)] for k, row in enumerate(rows.tolist())]
 
 
-def kinds_of(network: Network, number: str, text: str, truth: str) -> list[str]:
+def kinds_of(network: Network, number: Any, text: Any, truth: Any) -> list[Any]:
     """The types of a table's columns but the key."""
-    kinds = []
-    for column in network.schema.columns:
-        first = (column.categories or (0.0,))[0]
-        kinds.append(truth if isinstance(first, bool) else number if isinstance(first, float) else text)
-    return kinds
+    firsts = [(column.categories or (0.0,))[0] for column in network.schema.columns]
+    return [truth if isinstance(first, bool) else number if isinstance(first, float) else text for first in firsts]
 
 
 def outputs_of(network: Network) -> list[str]:
@@ -164,10 +149,10 @@ def outputs_of(network: Network) -> list[str]:
     return ["score", "prediction"] if network.bounds else ["score" if network.link == "logistic" else "prediction"]
 
 
-def scores(results: list[tuple], names: list[str], network: Network) -> np.ndarray:
+def scores(answers: list[tuple], names: list[str], network: Network) -> np.ndarray:
     """The raw scores of what a SELECT returned, in the order of the key."""
     places = [names.index(name) for name in outputs_of(network)]
-    ordered = sorted(results, key=lambda row: row[0])
+    ordered = sorted(answers, key=lambda row: row[0])
     return np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
 
 
@@ -181,8 +166,8 @@ def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
     columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
     database.execute(f'CREATE TABLE "the table" ({columns})')
     database.executemany(f'INSERT INTO "the table" VALUES ({", ".join("?" * len(names))})', table)
-    cursor = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
-    return scores(cursor.fetchall(), [field[0] for field in cursor.description], network)
+    answer = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
+    return scores(answer.fetchall(), [title[0] for title in answer.description], network)
 
 
 def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> np.ndarray:
@@ -197,9 +182,8 @@ def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> n
         database.execute("SET threads = 2")
         database.register("the table", arrow)
         query = query or export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY])
-        cursor = database.execute(query)
-        names = [field[0] for field in cursor.description]
-        return scores(cursor.fetchall(), names, network)
+        answer = database.execute(query)
+        return scores(answer.fetchall(), [title[0] for title in answer.description], network)
 
 
 def translated(dialect: str):
@@ -208,10 +192,8 @@ def translated(dialect: str):
     def run(network: Network, rows: np.ndarray) -> np.ndarray:
         sqlglot = pytest.importorskip("sqlglot")
         query = export.to_sql(network, dialect=dialect, table="the table", keep=[KEY])
-        (translated,) = sqlglot.transpile(
-            query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE
-        )
-        return in_duckdb(network, rows, translated)
+        (query,) = sqlglot.transpile(query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
+        return in_duckdb(network, rows, query)
 
     return run
 
@@ -220,10 +202,10 @@ class Postgres:
     """A PostgreSQL server of our own, in a folder of its own, reached through a socket there."""
 
     def __init__(self, folder: str) -> None:
-        paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
-        if not paths[-1].name or not shutil.which("psql"):
+        programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
+        if not programs[-1].name or not shutil.which("psql"):
             pytest.skip("PostgreSQL is not installed")
-        self.programs, self.folder = paths[-1].parent, folder
+        self.programs, self.folder = programs[-1].parent, folder
         self.user = None
         if os.geteuid() == 0:  # which PostgreSQL does not run as
             try:
@@ -247,22 +229,8 @@ class Postgres:
 
     def sql(self, text: str) -> str:
         """Run statements; return what they print, or raise what the server said."""
-        command = [
-            "psql",
-            "-h",
-            self.folder,
-            "-U",
-            "bgn",
-            "-d",
-            "postgres",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-X",
-            "-f",
-            "-",
-        ]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        options = ["-U", "bgn", "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-X", "-f", "-"]
+        done = subprocess.run(["psql", "-h", self.folder, *options], input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
         return done.stdout
@@ -282,8 +250,8 @@ class Postgres:
             f"COPY (\n{query}\n) TO STDOUT WITH (FORMAT csv, HEADER);\n"
         )
         head, *lines = csv.reader(io.StringIO(printed))
-        results = [(int(line[0]), *(_float(text) for text in line[1:])) for line in lines]
-        return scores(results, head, network)
+        answers = [(int(line[0]), *map(_float, line[1:])) for line in lines]
+        return scores(answers, head, network)
 
 
 def _csv(value: Any) -> str:
@@ -313,25 +281,20 @@ def session_of(content: bytes) -> Any:
 
 def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarray]:
     """Rows as a graph reads them."""
-    names = [entry.name for entry in session.get_inputs()]
+    names, columns = [given.name for given in session.get_inputs()], network.schema.columns
     if names == ["X"] and "X" not in network.names:
-        values = [
-            network.schema.columns[j].codes(rows[:, j])
-            if network.schema.columns[j].categories
-            else rows[:, j].astype(np.float64)
-            for j in range(network.n_inputs)
-        ]
-        return {"X": np.column_stack(values)}
-    columns = {}
+        codes = [column.codes(rows[:, j]) if column.categories else rows[:, j].astype(np.float64)
+                 for j, column in enumerate(columns)]  # fmt: skip
+        return {"X": np.column_stack(codes)}
+    given = {}
     for name in names:
-        j = network.names.index(name)
-        if network.schema.columns[j].categories is None:
-            columns[name] = rows[:, [j]].astype(np.float64)
-        else:
-            missing = "" if "" not in network.schema.columns[j].categories else "no such level"
-            texts = [missing if cell(value) is None else category_name(value) for value in rows[:, j].tolist()]
-            columns[name] = np.array(texts, dtype=object)[:, np.newaxis]
-    return columns
+        column, values = columns[network.names.index(name)], rows[:, network.names.index(name)]
+        given[name] = values[:, np.newaxis].astype(np.float64) if column.categories is None else None
+        if column.categories is not None:
+            missing = "" if "" not in column.categories else "no such category"
+            texts = [missing if cell(value) is None else category_name(value) for value in values.tolist()]
+            given[name] = np.array(texts, dtype=object)[:, np.newaxis]
+    return given
 
 
 def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
@@ -339,9 +302,9 @@ def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np
     wanted = ["prediction"] if network.link == "identity" else ["score"]
     wanted = ["score", "prediction"] if network.bounds else wanted
     names = [output.name for output in session.get_outputs()]
-    outputs = [next(name for name in names if name.startswith(output)) for output in wanted]  # "... of bgn" if taken
-    arrays = session.run(outputs, feed(network, rows, session))
-    return np.column_stack([array.reshape(len(rows), -1) for array in arrays])
+    outputs = [next(name for name in names if name.startswith(start)) for start in wanted]  # "... of bgn" if taken
+    values = session.run(outputs, feed(network, rows, session))
+    return np.column_stack([own.reshape(len(rows), -1) for own in values])
 
 
 # -- workbooks and PMML ------------------------------------------------------------------------------------------
@@ -355,25 +318,16 @@ def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
         book = excel.load_workbook(io.BytesIO(export.to_excel(network, rows=len(rows))))
         sheet = book["Input"]
         for number, row in enumerate(rows.tolist(), start=4):
-            for k, column in enumerate(planned.inputs, start=1):
-                value = cell(row[column.place])
-                if value is not None:
-                    sheet.cell(number, k).value = value
-                    sheet.cell(number, k).data_type = "s" if isinstance(value, str) else sheet.cell(number, k).data_type
+            for k, given in enumerate(planned.inputs, start=1):
+                if (value := cell(row[given.place])) is not None:
+                    place = sheet.cell(number, k)
+                    place.value = value
+                    place.data_type = "s" if isinstance(value, str) else place.data_type
         book.save(f"{folder}/filled.xlsx")
         profile = f"-env:UserInstallation=file://{folder}/profile"
-        command = [
-            office,
-            profile,
-            "--headless",
-            "--convert-to",
-            "xlsx:Calc MS Excel 2007 XML",
-            "--outdir",
-            f"{folder}/out",
-        ]
-        done = subprocess.run(
-            [*command, f"{folder}/filled.xlsx"], capture_output=True, text=True, timeout=500, check=False
-        )
+        convert = ["--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", f"{folder}/out"]
+        command = [office, profile, "--headless", *convert, f"{folder}/filled.xlsx"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
         assert done.returncode == 0, done.stderr
         shown = excel.load_workbook(f"{folder}/out/filled.xlsx", data_only=True)["Input"]
         first = len(planned.inputs) + 1

@@ -28,7 +28,7 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
     names = editor.network.names
     column = names[int(rng.integers(len(names)))]
     categories = editor.network.schema.columns[names.index(column)].categories
-    kind = int(rng.integers(8))
+    kind = int(rng.integers(10))
     if kind == 0:
         return editor.threshold(n, value)
     if kind == 1:
@@ -44,6 +44,12 @@ def changed(editor: Editor, rng: np.random.Generator) -> Editor:
         return editor.forbid(column)
     if kind == 6:
         return editor.round(int(rng.integers(1, 6)))
+    if kind == 8:
+        return editor.drop_condition(n, int(rng.integers(1, 4)))
+    if kind == 9:
+        named = column, "in", list(categories[: int(rng.integers(1, len(categories) + 1))]) if categories else []
+        compared = column, str(rng.choice([">=", "<"])), value
+        return editor.add_condition(n, *(named if categories is not None else compared), bool(rng.integers(2)))
     if categories is not None:
         return editor.add(column, "in", list(categories[: int(rng.integers(1, len(categories) + 1))]), value)
     return editor.add(column, str(rng.choice([">=", "<"])), value, float(rng.normal()), bool(rng.integers(2)))

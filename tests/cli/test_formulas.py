@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgn.cli.terminal import without_formulas
+from bgn.table_files import without_formulas
 from tests.command import call
 
 SIGNS = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"

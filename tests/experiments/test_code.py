@@ -25,7 +25,7 @@ def test_no_page_cites_figures_older_than_the_code_that_they_measure(name):
     old = code.outdated(name, published.read(RESULTS / f"{name}.jsonl").values(), RESULTS)
     counts = ", ".join(f"{count} runs of {part}" for part, count in old.items())
     assert not old, (
-        f"{name}: {counts} were made with other code. `python -m experiments recheck {name}` computes some again; "
+        f"{name}: {counts} were made with other code. `make recheck` computes some again; "
         f"if all agree, commit experiments/results/{name}.code.json, otherwise run the study again and publish it."
     )
 

@@ -166,6 +166,11 @@ def test_the_command(tmp_path):
     kept = read(tmp_path / "e.json")
     assert [change.why for change in kept.edits] == ["so", "so"]
     assert kept.network.widths == (3,)
+    more = ("and", "1", "age", "<", "20", "threshold", "1.1", "71", "threshold", "1.2", "15", "drop", "1.2")
+    lines = call("edit", tmp_path / "m.json", tmp_path / "d.csv", *more).out
+    assert "age < 20 added to question 1: 1 of 3 predictions changed" in lines
+    assert "condition 2 of question 1 dropped" in lines
+    assert "[income >= 71]" in lines
     wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "9", "68", code=1).err
     assert "from 1 to 4; got 9" in wrong
     assert "Changes are:" in call("edit", tmp_path / "m.json", tmp_path / "d.csv", "frob", code=1).err

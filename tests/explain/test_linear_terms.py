@@ -317,7 +317,7 @@ def test_rounding(model: Any) -> None:
 def test_the_report(model: Any, tmp_path: Any) -> None:
     fitted, y = model
     page = bgn.write_report(fitted, X, y, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "per unit of" in page
+    assert "weights of linear terms per unit of their column" in page
     answer = [line.column for line in fitted.network_.linear]
     blob = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
     assert [line["column"] for line in blob["network"]["linear"]] == answer

@@ -64,7 +64,7 @@ def test_errors_of_folds_are_called_cross_validated(rows: tuple[Any, ...]) -> No
     path = model.history_.paths[0]
     np.testing.assert_array_equal(measured.errors["validation"], [snapshot.validation_mse for snapshot in path])
     lines = str(measured).splitlines()
-    assert lines[0].split() == ["questions", "training", "cross-validated", "test"]
+    assert lines[0].split() == ["terms", "training", "cross-validated", "test"]
     assert len({len(line.removesuffix("  chosen")) for line in lines}) == 1
     ax = bgn.plots.frontier(model)
     assert [line.get_label() for line in ax.lines][1:3] == ["cross-validated error", "the mean, cross-validated"]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import bgn
 from bgn.cli.options import class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.prove import check_no_class, output_of, score_name
-from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
+from bgn.cli.terminal import note, raw_option, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
 from bgn.inputs.errors import InputError, check_there
@@ -24,11 +24,11 @@ from bgn.model_rows import DataFile
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
 from bgn.show.labels import cell, term_labels
+from bgn.table_files import table_writer
 from bgn.text import clean, count_of, people, quote_category, quote_name, signed
 
 if TYPE_CHECKING:
     from bgn.explain.effects import Effect
-    from bgn.explain.importance import Comparison
     from bgn.explain.shap import Explanation
 
 _ROUNDING = 1e-12  # a share of the largest value that is what adding up leaves behind
@@ -86,7 +86,7 @@ def explain(
         raise InputError(f"--out: name the class whose score is explained with --class, {one_of(network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
-        with table_writer(out, schema, raw=raw) as writer:
+        with table_writer(out, schema, raw=raw, note=note) as writer:
             base = np.full(len(values), explanation.base_value)
             writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
     sizes = values[0] if row is not None else np.abs(values).mean(axis=(0, *range(2, values.ndim)))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 import bgn
 from bgn.cli.options import json_option, model_and_data, open_data, reads_data, rows_option
-from bgn.cli.terminal import note, raw_option, show, show_columns, show_json, table_writer
+from bgn.cli.terminal import note, raw_option, show, show_columns, show_json
 from bgn.explain.arguments import decode_rows, probabilities_of
 from bgn.inputs.errors import InputError
 from bgn.inputs.splits import Recognizer
@@ -22,6 +22,7 @@ from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.model_rows import DataFile, ModelRows
 from bgn.persist import ModelFile
+from bgn.table_files import table_writer
 from bgn.text import count_of, quote_category
 
 _SEPARATOR = " | "  # of the classes of a set
@@ -81,7 +82,7 @@ def predict(
     schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
     decimals = None if exact or binary or as_json else _decimals(file)
-    with table_writer(out, schema, as_json, raw) as writer:
+    with table_writer(out, schema, as_json, raw, note) as writer:
         for first, table, block in rows.blocks():
             y = None
             with suppress(InputError):  # a target that cannot be read does not make the file another one

@@ -46,7 +46,7 @@ class Frontier(Tabular):
     def _columns(self) -> Columns:
         sizes = range(len(self.errors["training"]))
         errors = {f"{self.name(rows)} error": values.tolist() for rows, values in self.errors.items()}
-        return {"questions": [*sizes], **errors, "chosen": [size == self.chosen for size in sizes]}
+        return {"terms": [*sizes], **errors, "chosen": [size == self.chosen for size in sizes]}
 
     @property
     def evaluated_on(self) -> str:
@@ -66,7 +66,7 @@ class Frontier(Tabular):
     def __str__(self) -> str:
         """One line per size, and one for a linear model."""
         wide = {rows: max(12, 2 + len(self.name(rows))) for rows in self.errors}
-        lines = ["questions" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
+        lines = ["    terms" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
         for size in range(len(self.errors["training"])):
             mark = "  chosen" if size == self.chosen else ""
             cells = (f"{errors[size]:>{wide[rows]}.4g}" for rows, errors in self.errors.items())
@@ -105,10 +105,10 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = bgn.BGNRegressor(max_terms=2, random_state=0).fit(X[:300], y[:300])
     >>> sizes = bgn.frontier(model, X[:300], y[:300], X[300:], y[300:])
-    >>> len(sizes.errors["test"])  # 0, 1 and 2 questions
+    >>> len(sizes.errors["test"])  # 0, 1 and 2 terms
     3
     >>> print(str(sizes).splitlines()[0])
-    questions    training  cross-validated        test
+        terms    training  cross-validated        test
     """
     history = history_of(model)
     network, path = history.network(), history.paths[history.best_layer]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what reads tables needs pyarrow, and is loaded by the funct
     from bgn.inputs.survey import ColumnFacts
 
 _LINE, _NAME = 96, 28  # letters
-_TITLES = ("column", "kind", "gaps", "different", "values")
+_TITLES = ("column", "kind", "missing", "different", "values")
 
 
 def check(
@@ -66,7 +66,7 @@ def check(
     >>> [(finding.what, finding.columns) for finding in checked.findings]
     [('leak', ('id',)), ('leak', ('km',)), ('id', ('id',)), ('words', ('sex',))]
     >>> print(checked.findings[-1])
-    'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
+    'sex' has texts that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
     """
     chosen("task", task, (None, "regression", "classification"))
     require("pyarrow", extra="parquet")

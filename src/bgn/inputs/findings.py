@@ -244,7 +244,7 @@ def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
     if scarce := [name for name, count in missing.items() if count > _NEARLY_EMPTY * rows]:
         some = ", ".join(f"{name!r} ({_percent(missing[name] / rows)})" for name in scarce[:6])
         text = f"nearly empty: {some}{', ...' if len(scarce) > 6 else ''}."
-        advice = "Does a gap mean 'none'? Then it is a value, and can stay; else leave such columns out."
+        advice = "Does a missing value mean 'none'? Then such columns can stay; else leave them out."
         yield Finding("missing", tuple(scarce), text, advice)
 
 
@@ -297,7 +297,7 @@ def _near_equal_texts(column: SurveyedColumn) -> Iterator[Finding]:
             groups[longer[0]] = groups.pop(letter) + groups[longer[0]]
     if alike := [texts for texts in groups.values() if len(texts) > 1]:
         shown = "; ".join(" = ".join(map(repr, texts)) for texts in alike[:4]) + "; ..." * (len(alike) > 4)
-        text = f"{column.name!r} has words that nearly agree: {shown}."
+        text = f"{column.name!r} has texts that nearly agree: {shown}."
         yield Finding("words", (column.name,), text, "If they mean the same, write them alike.")
 
 
@@ -328,7 +328,7 @@ def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
         range_of_others = abs(float(numbers[1 if end else -2]) - neighbor)
         is_far = abs(value - neighbor) > range_of_others / 2 or (value < 0 <= neighbor and value != -1)
         if value in _SENTINELS and counts[end] > 1 and is_far:
-            text = f"{name!r} is {value:g} in {counts[end]:,} rows, apart from all other numbers: a gap?"
+            text = f"{name!r} is {value:g} in {counts[end]:,} rows, apart from all other numbers: a missing value?"
             yield Finding("missing", (name,), text, f"Then say so: {option('missing_values', repr(f'{value:g}'))}.")
         elif high > low and not least <= value <= most:
             text = f"{name!r} goes to {value:.6g}, far from the others (half are at most {middle:.6g})."

@@ -189,12 +189,12 @@ def check_representable(
 
 
 def check_numeric_only(direction: str, schema: Schema, missing: Sequence[int]) -> None:
-    """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
-    remedy = f"direction={direction!r} takes numbers without gaps"
+    """Refuse categories and missing values to a direction that takes numbers alone."""
+    remedy = f"direction={direction!r} takes numbers without missing values"
     for column in schema.columns:
         if column.categories is not None:
             raise ValueError(
-                f"X has words, categories or truths in column {column.name!r}, and {remedy}. Encode them (for instance "
+                f"X has categories in column {column.name!r}, and {remedy}. Encode them (for instance "
                 "with sklearn.preprocessing.OneHotEncoder), leave them out, or use direction='search'."
             )
     for j in missing:
@@ -205,11 +205,11 @@ def check_numeric_only(direction: str, schema: Schema, missing: Sequence[int]) -
 
 
 def warn_of_lost_columns(lost: Iterable[int], names: Sequence[str] | None) -> None:
-    """Warn of columns that vary by too little to be learnt from."""
+    """Warn of columns that vary by too little to be used."""
     for j in lost:
         warnings.warn(
             f"X varies in column {_name(j, names)!r} by less than about 1e-308, the smallest difference that can be "
-            "learnt from: the column is not used. Multiply it by a large number, as 2.0**100.",
+            "used: the column is left out. Multiply it by a large number, as 2.0**100.",
             stacklevel=4,
         )
 

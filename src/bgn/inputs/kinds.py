@@ -81,7 +81,7 @@ class TableKinds:
         odd = [label for label in table.labels or () if not isinstance(label, str)]
         if odd and len(odd) < len(table.labels or ()):
             raise ValueError(
-                f"X must have column names that are all words, or none that is; got {odd[0]!r} among words."
+                f"X must have column names that are all text, or none that is; got {odd[0]!r} among text. Rename it."
             )
         names = table.names or tuple(f"x{place}" for place in range(table.shape[1]))
         chosen = chosen_columns(categorical_features, table.names, table.shape[1])
@@ -133,7 +133,7 @@ class TableKinds:
                 problems.append(f"column {name!r} is there, and would also be made of a column of dates or durations")
         if problems:
             raise ValueError(
-                f"X cannot be learnt from: {'; '.join(problems)}. Turn such columns into numbers, words (astype(str)), "
+                f"X cannot be used: {'; '.join(problems)}. Turn such columns into numbers, text (astype(str)), "
                 "dates or true and false, of one kind each, or leave them out."
             )
         return Schema(tuple(columns), target, named=self.named)

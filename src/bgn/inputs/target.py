@@ -233,7 +233,7 @@ def check_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") ->
     # scikit-learn's checks of estimators fit such classes; the shell refuses them.
     for number in np.flatnonzero(counts < 2):
         warnings.warn(
-            f"{name} has the class {labels[number]!r} in one row alone, from which little can be learnt. Drop that "
+            f"{name} has the class {labels[number]!r} in one row, too few to learn from. Drop that "
             "row, or put classes together.",
             stacklevel=7,
         )

@@ -142,7 +142,7 @@ class Network:
             raise ValueError(f"members must have weights of shape {weights.shape} each; got {members.coef.shape[1:]}.")
         vars(self).update(
             intercept=bases, coef=weights, schema=schema, link=link, bounds=ends, below=layers,
-            terms=terms if layers else tuple(_with_schema(term, schema) for term in terms),
+            terms=tuple(_with_schema(term, schema, bool(layers)) for term in terms),
             members=members,
         )  # fmt: skip
 
@@ -587,11 +587,13 @@ def _schema_of(
     return schema
 
 
-def _with_schema(term: Term, schema: Schema) -> Term:
+def _with_schema(term: Term, schema: Schema, deep: bool) -> Term:
     """Return a term that knows of its columns what the schema does, or say which category there is not."""
     if isinstance(term, Linear):
         typical = schema.columns[term.column].typical
         return term if term.missing == typical else replace(term, missing=typical)
+    if deep:  # whose rules read the layer below
+        return term
     conditions = list(term.conditions)
     for k, condition in enumerate(conditions):
         if isinstance(condition, Oblique) or schema.columns[condition.column].categories is None:

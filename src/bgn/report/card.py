@@ -47,7 +47,17 @@ class ModelCard:
         else:
             by_rule = {term.index: own for term, own in zip(points.terms.rules, points.points, strict=True)}
             most = [max(map(abs, by_rule[term.index])) for term in terms.rules]
-            card = cls("0", [f"+{count}" for count in most], list(map(float, most)), 0, _reading_of(points, facts))
+            reading: dict[str, Any] = {"unit": plain(points.unit), "totals": None}
+            if not points.classes:  # a total says it all
+                from_total, name = points.likely_from(), facts.class_names[1]
+                totals = "whatever the total" if from_total == 0 else f"from {from_total} points on"
+                reading |= {
+                    "totals": [{"total": total, "probability": written_percent(points.probability(total))}
+                               for total in points.totals()],
+                    "name": name, "start": Signs().number(plain(points.start[0])),
+                    "from": f"“{name}” is predicted {'for no total' if from_total is None else totals}.",
+                }  # fmt: skip
+            card = cls("0", [f"+{count}" for count in most], list(map(float, most)), 0, reading)
             written = [
                 [Signs().number(f"{count:+d}" if count and place else str(count)) for count in own]
                 for place, own in enumerate(points.lines())
@@ -67,21 +77,6 @@ def _points_of(facts: Facts) -> Scorecard | None:
     except ValueError:
         return None
     return card if max(abs(count) for line in card.lines() for count in line) <= _MOST_POINTS else None
-
-
-def _reading_of(card: Scorecard, facts: Facts) -> dict[str, Any]:
-    """Return how totals of points are read; of several classes the largest decides."""
-    if card.classes:
-        return {"unit": plain(card.unit), "totals": None}
-    from_total, name = card.likely_from(), facts.class_names[1]
-    totals = "whatever the total" if from_total == 0 else f"from {from_total} points on"
-    return {
-        "totals": [{"total": total, "probability": written_percent(card.probability(total))}
-                   for total in card.totals()],
-        "name": name,
-        "from": f"“{name}” is predicted {'for no total' if from_total is None else totals}.",
-        "start": Signs().number(plain(card.start[0])), "unit": plain(card.unit),
-    }  # fmt: skip
 
 
 def linear_lines(facts: Facts) -> list[dict[str, Any]]:

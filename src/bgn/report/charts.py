@@ -34,7 +34,16 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the effects of every feature in use, the most important first: on the prediction, all on one scale, or on
     probabilities, of two classes on the second's."""
     markup, curves = require("markupsafe", extra="report").Markup, _curves(facts)
-    up, shown = (0.0, 1.0) if facts.classes else _common_scale(facts, curves), []
+    up, shown, reached = (0.0, 1.0), [], [np.zeros(0 if curves else 1)]
+    for i, (curve,) in () if facts.classes else curves.items():  # one scale for all, and the ends of their bands
+        known = facts.rows[~np.isnan(facts.rows[:, i]), i]
+        known = known if len(known) else np.zeros(1)
+        reached.append(np.array([] if curve.missing is None else [curve.missing]))
+        reached.append(curve.values if not curve.has_linear_part else corners(curve, known)[1])
+        reached += (band(curve, known) or ()) if curve.column.categories is None else ()
+    if not facts.classes:
+        low, high = float(np.concatenate(reached).min()), float(np.concatenate(reached).max())
+        up = low - 0.05 * (high - low), high + 0.05 * (high - low)
 
     def write(value: float, unit: bool = True) -> str:
         if facts.classes:
@@ -74,22 +83,6 @@ def _curves(facts: Facts) -> dict[int, list[Any]]:
     rows, linear = _some_rows(facts), {term.column for term in facts.network.linear}
     return {i: [effect_over(facts.network, i, rows, k) for k, _ in drawn_classes(facts) if i not in linear]
             for i in facts.used}  # fmt: skip
-
-
-def _common_scale(facts: Facts, curves: dict[int, list[Effect]]) -> tuple[float, float]:
-    """Return the ends of a scale that has room for all effects, and the ends of their bands."""
-    reached = [np.zeros(0 if curves else 1)]
-    for i, (curve,) in curves.items():
-        known = facts.rows[~np.isnan(facts.rows[:, i]), i]
-        known = known if len(known) else np.zeros(1)
-        if curve.missing is not None:
-            reached.append(np.array([curve.missing]))
-        reached.append(curve.values if not curve.has_linear_part else corners(curve, known)[1])
-        if curve.column.categories is None:
-            reached += band(curve, known) or ()
-    values = np.concatenate(reached)
-    low, high = float(values.min()), float(values.max())
-    return low - 0.05 * (high - low), high + 0.05 * (high - low)
 
 
 def _draw_categories(

@@ -204,7 +204,9 @@ class Rival:
 
 def quality(facts: Facts) -> list[Rival]:
     """Evaluate the model, a tree of similar size, a linear model and the mean on the same rows; for classes logistic
-    regression, and the shares of the classes."""
+    regression, and the shares of the classes. The tree has as many splits as the model has conditions."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     network, rows, n_columns = facts.network, facts.evaluation_rows, count_of(facts.rows.shape[1], "column")
     classes = class_labels(network) if facts.classes else None
     linear, constant = rival_predictions(network.schema, (facts.rows, facts.target), rows, classes).values()
@@ -214,33 +216,23 @@ def quality(facts: Facts) -> list[Rival]:
     size = count_of(rules, "rule") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
     size += f", {count_of(len(network.linear), 'linear term')}" if network.linear else ""
     own = network.predict_encoded(rows, scores=True) if facts.classes else facts.predictions
-    tree, tree_size = _grow_tree(facts)
-    entries = [
-        ("this model", f"{size}, {count_of(len(network.features_used), 'column')}", own),
-        ("a tree of similar size", tree_size, tree),
-        (names[0], n_columns, linear),
-        (names[1], "always the same", constant),
-    ]
-    return [Rival(name, size, evaluate_predictions(facts.evaluation_target, values, classes))
-            for name, size, values in entries]  # fmt: skip
-
-
-def _grow_tree(facts: Facts) -> tuple[Floats, str]:
-    """Return what a tree with as many splits as the model has conditions predicts, and its size."""
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    numbers = [as_numbers(facts.network.schema, rows, facts.rows) for rows in (facts.rows, facts.evaluation_rows)]
-    rows, others = standardized(*numbers)
     make = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
     target = facts.target.astype(int) if facts.classes else facts.target
-    tree = make(max_leaf_nodes=max(facts.network.n_conditions + 1, 2), random_state=0).fit(rows, target)
-    columns = count_of(len(set(tree.tree_.feature) - {-2}), "column")
-    size = f"{count_of(int(tree.get_n_leaves()) - 1, 'split')}, {columns}"
-    if not facts.classes:
-        return tree.predict(others), size
-    shares = np.full((len(others), len(facts.class_names)), _LEAST)
-    shares[:, tree.classes_] = np.maximum(tree.predict_proba(others), _LEAST)
-    return np.log(shares), size
+    train, test = standardized(*(as_numbers(network.schema, part, facts.rows) for part in (facts.rows, rows)))
+    tree = make(max_leaf_nodes=max(network.n_conditions + 1, 2), random_state=0).fit(train, target)
+    n_splits, n_read = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
+    if facts.classes:
+        shares = np.full((len(test), len(facts.class_names)), _LEAST)
+        shares[:, tree.classes_] = np.maximum(tree.predict_proba(test), _LEAST)
+    entries = [
+        ("this model", f"{size}, {count_of(len(network.features_used), 'column')}", own),
+        ("a tree of similar size", f"{count_of(n_splits, 'split')}, {count_of(n_read, 'column')}",
+         np.log(shares) if facts.classes else tree.predict(test)),
+        (names[0], n_columns, linear),
+        (names[1], "always the same", constant),
+    ]  # fmt: skip
+    return [Rival(name, size, evaluate_predictions(facts.evaluation_target, values, classes))
+            for name, size, values in entries]  # fmt: skip
 
 
 def columns_shown(facts: Facts) -> list[int]:

@@ -177,7 +177,12 @@ def render(facts: Facts, settings: PageSettings) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     target, card, network, terms = sentences.target_of(facts), ModelCard.of(facts), facts.network, facts.terms
     models, listed, made_up = quality(facts), _largest_errors(facts, settings), typical(facts)
-    table, members, offered = _quality_table(facts, models, settings.digits), _members(facts), controls(facts)
+    table, offered, members = _quality_table(facts, models, settings.digits), controls(facts), None
+    ensemble = network.members if network.link == "identity" and not network.linear else None
+    if ensemble is not None and len(ensemble) > 1 and ensemble.coef.size <= _MOST_WEIGHTS:
+        # What each network gives the rules, for the standard error of a prediction.
+        coef = [[float(f"{value:.6g}") for value in row] for row in ensemble.coef[:, :, 0].tolist()]
+        members = {"coef": coef, "intercept": ensemble.intercept[:, 0].tolist()}
     drawings = list[Drawing]()
     if not network.below or sum(network.widths) <= _MOST_BOXES:
         sizes = [float(size) for size, term in zip(facts.importance.terms, network.terms, strict=True)
@@ -323,16 +328,6 @@ def _confusion(facts: Facts) -> dict[str, Any]:
         for name, counts, part in zip(facts.class_names, matrix.tolist(), shares.tolist(), strict=True)
     ]  # fmt: skip
     return {"names": facts.class_names, "rows": rows}
-
-
-def _members(facts: Facts) -> dict[str, Any] | None:
-    """Return what the networks of an ensemble give its rules, for the standard error of a prediction."""
-    members = facts.network.members
-    plain = members is not None and facts.network.link == "identity" and not facts.network.linear
-    if members is None or not plain or len(members) < 2 or members.coef.size > _MOST_WEIGHTS:
-        return None
-    coef = [[float(f"{value:.6g}") for value in row] for row in members.coef[:, :, 0].tolist()]
-    return {"coef": coef, "intercept": members.intercept[:, 0].tolist()}
 
 
 def _model_data(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> dict[str, Any]:

@@ -87,7 +87,19 @@ def _outward(low: float, high: float) -> tuple[float, float]:
 
 def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]]) -> str:
     """Say how this model does beside each of the others, on every measure shown, and on which rows."""
-    notes = [] if facts.held_out else [_without_test_rows(facts)]
+    notes, rival, count = list[str](), "logistic" if facts.classes else "linear", len(facts.evaluation_rows)
+    fitted = f"The tree and the {rival} model were fitted to the rows they are evaluated on, which flatters them"
+    if not facts.held_out and facts.n_training is None:
+        notes.append(
+            f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
+            "it may be further off."
+        )
+    elif not facts.held_out and not facts.n_training:
+        notes.append(f"This model did not learn from these rows. {fitted}.")
+    elif not facts.held_out:
+        some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
+        likely = "so that on new rows it is likely to be further off"
+        notes.append(f"This model learnt from {some}, {likely}. {fitted}, too.")
     if facts.classes:
         notes.append(_LOG_LOSS)
         present = set(facts.evaluation_target.astype(int).tolist())
@@ -96,25 +108,10 @@ def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]])
         notes += [f"No AUC: there are no {rows} of {', '.join(lacking)}."] if lacking else []
     titles = MEASURES[True] if facts.classes else _IN_SENTENCES
     own = models[0].evaluation
-    for rival, written in zip(models[1:], shown[1:], strict=True):
-        notes.append(str(verdict(rival.name, own, rival.evaluation, titles, (shown[0], written))))
+    for other, written in zip(models[1:], shown[1:], strict=True):
+        notes.append(str(verdict(other.name, own, other.evaluation, titles, (shown[0], written))))
     name = "Logistic regression" if facts.classes else "The linear model"
     return " ".join([*notes, LEGEND, f"{name} has a weight for each numeric column and each category."])
-
-
-def _without_test_rows(facts: Facts) -> str:
-    """Say that no rows were held out, and what that does to the figures."""
-    rival, count = "logistic" if facts.classes else "linear", len(facts.evaluation_rows)
-    fitted = f"The tree and the {rival} model were fitted to the rows they are evaluated on, which flatters them"
-    if facts.n_training is None:
-        return (
-            f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
-            "it may be further off."
-        )
-    if not facts.n_training:
-        return f"This model did not learn from these rows. {fitted}."
-    some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
-    return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 
 def contained(count: int, listed: int, keyed: bool, served: int | None = None) -> str:

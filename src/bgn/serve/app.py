@@ -221,10 +221,29 @@ class ModelApp:
             line = [term.index for term in as_terms(editor.network).rules].index(rule) + 1
             place = requests.read_whole(change.get("condition", 1), "condition", 1, len(parts[number - 1])) - 1
             kept = list(map(_identity, editor.network.rules[rule].conditions))  # thresholds decide their order
-            editor = _change(editor, change, line, kept.index(parts[number - 1][place]), rule)
-            if change.get("do") == "drop":  # lines keep the numbers that they began with
+            wanted = parts[number - 1][place]
+            place = kept.index(wanted) if wanted in kept else place
+            what, why = change.get("do"), requests.read_text(change.get("why", ""), "why")
+            if what == "drop":  # lines keep the numbers that they began with
+                editor = editor.drop(line, why=why)
                 rules = [None if other == rule else other - 1 if other is not None and other > rule else other
                          for other in rules]  # fmt: skip
+            elif what == "threshold":
+                value = requests.read_number(change.get("value"), "threshold")
+                editor = editor.threshold(line, value, why, place + 1)
+            elif what == "weight":
+                editor = editor.coef(line, requests.read_number(change.get("value"), "weight"), why)
+            elif what == "category":
+                columns, yes = editor.network.rules[rule].conditions[place].columns, change.get("yes")
+                categories = editor.network.schema.columns[columns[0]].categories
+                if len(columns) != 1 or categories is None:
+                    raise BadRequest("This rule is not about one category.")
+                code = requests.read_whole(change.get("category"), "category", -1, len(categories) - 1)
+                if not isinstance(yes, bool):
+                    raise BadRequest(f"yes must be true or false; got {requests.shown(yes)}.")
+                editor = editor.category(line, None if code < 0 else categories[code], yes, why, place + 1)
+            else:
+                raise BadRequest("A change is one of threshold, weight, category and drop.")
         return editor
 
     def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,23 +280,3 @@ class ModelApp:
 def _identity(condition: Any) -> tuple[Any, ...]:
     """Return what a condition of a rule is known by whatever its threshold and categories are."""
     return type(condition), condition.columns, getattr(condition, "relation", ">=")[0]
-
-
-def _change(editor: Editor, change: Mapping[str, Any], line: int, place: int, rule: int) -> Editor:
-    """Return the editor after one change of a line, and of the condition at a place, as a page sends it."""
-    what, why = change.get("do"), requests.read_text(change.get("why", ""), "why")
-    if what == "drop":
-        return editor.drop(line, why=why)
-    if what in ("threshold", "weight"):
-        value = requests.read_number(change.get("value"), str(what))
-        return editor.threshold(line, value, why, place + 1) if what == "threshold" else editor.coef(line, value, why)
-    if what == "category":
-        columns, yes = editor.network.rules[rule].conditions[place].columns, change.get("yes")
-        categories = editor.network.schema.columns[columns[0]].categories
-        if len(columns) != 1 or categories is None:
-            raise BadRequest("This rule is not about one category.")
-        code = requests.read_whole(change.get("category"), "category", -1, len(categories) - 1)
-        if not isinstance(yes, bool):
-            raise BadRequest(f"yes must be true or false; got {requests.shown(yes)}.")
-        return editor.category(line, None if code < 0 else categories[code], yes, why, place + 1)
-    raise BadRequest("A change is one of threshold, weight, category and drop.")
