@@ -123,7 +123,7 @@ def fastest(call: Callable[[], object], repeats: int) -> float:
 
 
 def grown(rows: int, size: int, threads: int) -> LayerGrowth:
-    """A stagewise layer of two-feature neurons on made-up rows."""
+    """A stagewise layer of two-feature rules on made-up rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 8))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
@@ -137,13 +137,13 @@ def grown(rows: int, size: int, threads: int) -> LayerGrowth:
 
 
 def attempts(growth: LayerGrowth) -> None:
-    """Look for a replacement of each neuron; what is found is not put in."""
+    """Look for a replacement of each rule; what is found is not put in."""
     for slot in range(growth.state.n_rules):
         output = growth.fitter.without(growth.state, slot)
         directions = growth.finder.propose(output, growth.fitter.others(growth.rows.train, growth.state, slot))
         for cut in growth.rows.train.cuts(directions):
             if cut is not None:
-                growth.fitter.step(growth.rows.train, growth.state, slot, cut)
+                growth.fitter.step(growth.rows.train, growth.state, slot, cut, 1.0)
 
 
 def speed() -> None:

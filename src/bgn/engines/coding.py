@@ -1,8 +1,8 @@
-"""From the columns of a table to the columns that engines hold, and from the rules asked of these back to its own.
+"""From the columns of a table to the columns that engines hold, and from rules on these back to rules on its own.
 
 Engines hold finite numbers. A number column with missing values becomes two: itself, with a value in their place, and
 a 0/1 column that marks them, the marks of all columns after the columns themselves. An unordered category is the number
-of its level, and a missing value in it one level more; an ordered one is a number like any other.
+of its category, and a missing value in it one more; an ordered one is a number like any other.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Coding:
 
     @property
     def subsets(self) -> tuple[int, ...]:
-        """The unordered categories, of which rules ask for some of the categories."""
+        """The columns of unordered categories, of which a rule names some."""
         pairs = enumerate(zip(self.categories, self.ordered, strict=True))
         return tuple(j for j, (categories, ordered) in pairs if categories is not None and not ordered)
 
@@ -84,7 +84,7 @@ class Coding:
     # -- back to the table ---------------------------------------------------------------------------------
 
     def rule(self, rule: Oblique, seen: Sequence[tuple[float, float, bool]]) -> Oblique:
-        """The rule that an engine's rule asks of the table; `seen` is the engine's."""
+        """An engine's rule as one on the table's columns; `seen` is the engine's."""
         line = rule.projection
         owners = tuple(map(self.owner, line.columns))
         if len(set(owners)) == 1:
@@ -120,7 +120,7 @@ class Coding:
         return Oblique(projection, self._threshold(column, threshold, coefficient), missing_value >= threshold)
 
     def _threshold(self, column: int, threshold: float, coefficient: float) -> float:
-        """What the first level that reaches it counts as, where the column is an ordered category."""
+        """What the first category that reaches it counts as, where the column is ordered."""
         reaching = (coefficient * code for code in range(self.categories[column] or 0))
         return min((value for value in reaching if value >= threshold), default=threshold)
 
@@ -192,7 +192,7 @@ def _median(values: NDArray[Any], weight: Integers) -> float:
 
 
 def _commonest(codes: NDArray[Any], weight: Integers, categories: int) -> float:
-    """The level of most weight, the first of several."""
+    """The category of most weight, the first of several."""
     there = ~np.isnan(codes)
     counts = np.zeros(max(categories, 1), np.int64)
     np.add.at(counts, codes[there].astype(np.int64), weight[there])

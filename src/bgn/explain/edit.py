@@ -370,12 +370,13 @@ def _with_condition(network: Network, line: int, given: Any, relation: str, valu
 
 def _without_condition(network: Network, line: int, which: int) -> Network:
     _, number = _line(network, line)
-    condition, rule = _condition(network, number, line, which), network.terms[number]
-    rest = [other for other in rule.conditions if other is not condition]  # type: ignore[union-attr]
+    rule: Any = network.terms[number]
+    condition = _condition(network, number, line, which)
+    rest = [other for other in rule.conditions if other is not condition]
     if not rest:
         raise ValueError(f"question {line} has no other condition. Drop it as a whole.")
     terms = list(network.terms)
-    terms[number] = replace(rule, conditions=tuple(rest))  # type: ignore[call-arg]
+    terms[number] = Rule(tuple(rest), rule.otherwise)
     return network.changed(terms=terms)
 
 
@@ -386,7 +387,7 @@ def _opposite(condition: Any) -> Any:
         relation = {">=": "<", "<": ">=", ">": "<=", "<=": ">"}[condition.relation]
         return replace(condition, relation=relation, missing=missing)
     if isinstance(condition, Member):
-        others = tuple(code for code in range(condition.n_categories) if code not in condition.categories)
+        others = tuple(code for code in range(condition.n_categories or 0) if code not in condition.categories)
         return replace(condition, categories=others, missing=missing)
     oblique = condition.as_oblique()
     factors = tuple(tuple(-value for value in factor) if isinstance(factor, tuple) else -factor

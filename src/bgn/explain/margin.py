@@ -100,7 +100,7 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     if not missing.any() and network.plain and network.depth == 1 and not other.jointly:
-        euclidean = *_nearest_shallow(network, rows, scale, other), np.ones(len(rows), dtype=bool)
+        euclidean: tuple[Any, ...] = *_nearest_shallow(network, rows, scale, other), np.ones(len(rows), dtype=bool)
     else:
         nearest = [_nearest_numbers(network, row, lost, scale, other, max_cells)
                    for row, lost in zip(rows, missing, strict=True)]  # fmt: skip

@@ -172,9 +172,9 @@ def explain_rows(
         parts_of, error = sampled_shares(network, rows, background, n_samples, rng, term_values, slots)
     else:
         parts_of = (shares / len(background))[:, :, np.newaxis] * gains[connections[:, 1], np.newaxis]
-    for slot, (_, term) in enumerate(connections.tolist()):
-        if not isinstance(network.terms[term], Rule):  # all of it is that column's
-            parts_of[slot] = term_values[:, term]
+    for slot, (_, k) in enumerate(pairs):
+        if not isinstance(network.terms[k], Rule):  # all of it is that column's
+            parts_of[slot] = term_values[:, k]
     if error is not None and method == "auto":
         warnings.warn(
             f"SHAP values are sampled: {most_players} inputs have too many coalitions (the most is "
@@ -420,7 +420,7 @@ def _cell(column: Column, value: float) -> str:
 # -- With how many background rows rules hold when some of their columns are known and the others are not.
 
 Ints = NDArray[np.int64]
-Slots = dict[tuple[int, ...], int]
+Slots = dict[tuple[int, int], int]
 
 # At most this many rows are evaluated at a time where a background row stands beside every row.
 _BLOCK = 1 << 16

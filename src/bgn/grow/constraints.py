@@ -2,7 +2,7 @@
 
 A score that is a sum of weighted answers never falls as a column rises if no answer makes it fall: each rule that
 reads the column with a positive coefficient has a positive output weight, or with a negative one a negative weight. A
-rule about several such columns is asked only where all of them want the same sign. The slope of a linear term has
+rule on several such columns is allowed only where all of them want the same sign. The weight of a linear term has
 the sign that its column wants. A column's missing values have no place in its order, so they may lie on either side.
 """
 

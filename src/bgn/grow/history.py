@@ -222,7 +222,7 @@ class History(Steps):
     def network(self, size: int | None = None, layer: int | None = None) -> Network:
         """Return the network as it was when a layer had the given size.
 
-        Where there was a ridge penalty, rules that ask the same rule are one in it.
+        Where there was a ridge penalty, equal rules are one in it.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class LayerSettings:
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
     max_linear: int = 0
-    linear_factor: float = 1.0  # a rule is asked instead of a linear term where it gains so many times as much
+    linear_factor: float = 1.0  # a rule is added instead of a linear term where it gains so many times as much
     stretch: tuple[float, ...] = ()  # how far scores are stretched at every size, not at all where nothing is said
 
 
@@ -75,7 +75,7 @@ class LayerGrowth:
         scale = rows.train.loss.scale(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, scale, rows.coding)
         self._linear_candidates = LinearCandidates(rows, settings.max_linear, settings.digits)
-        self._center: Any = 0.0  # the score where nothing is asked
+        self._center: Any = 0.0  # the score without rules
         self._short_rules: list[Oblique] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet

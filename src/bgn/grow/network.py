@@ -23,7 +23,6 @@ from bgn.grow.search import (
     Attempts,
     SearchSettings,
     grow_once,
-    lines_alone,
     noise_of,
     penalties,
 )
@@ -227,7 +226,7 @@ def _with_lines(
     if joined.least < best.least - CLEARLY * best.noise(rows):
         best = joined
     enough = 0 if rows.wide else len(penalties(rows, settings, True))
-    alone = _climbed(rows, lines_alone(settings), enough, seed, monitor)
+    alone = _climbed(rows, replace(settings, linear_factor=math.inf), enough, seed, monitor)
     noise = max(best.noise(rows), _SURE * best.difference_error(alone))
     return alone if alone.least <= best.least + noise else best
 

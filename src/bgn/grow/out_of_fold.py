@@ -39,7 +39,7 @@ class FoldScores:
     part: Part
     loss: Loss
     scores: tuple[Floats, ...]
-    center: Any  # the score where nothing is asked
+    center: Any  # the score without rules
 
     @classmethod
     def of(cls, rows: RowSets, path: Sequence[Snapshot]) -> FoldScores:

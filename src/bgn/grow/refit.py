@@ -128,7 +128,7 @@ class Full:
         others = keep[1 : len(keep) - len(state.linear)]
         copied = others[np.abs(column[others]) >= rows.total]
         rule = cut.rule
-        if len(copied):  # a rule that is asked already stays in its words
+        if len(copied):  # a rule that is there already stays as it is
             rule = state.rules[copied[0] - 1]
             column, target = self._measure(rows, state, spare, rule)
         pull = (inverse * column[keep]).sum(axis=1)
@@ -277,7 +277,7 @@ class Full:
         """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's. Each
         goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not help,
         where the bound alone says. With a state to be better `than`, one that will not be is given up early. What is
-        gained counts from `before`, from the fit unless told."""
+        gained counts from `before`, by default from the fit."""
         last = self.objective(fit)
         before = last if before is None else before
         wanted = None if than is None else self.objective(than)

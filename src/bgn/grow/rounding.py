@@ -229,8 +229,8 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, f
 
 
 def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
-    """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
-    level, written down, would ask."""
+    """True unless a number beside a 0/1 column, or a category, is compared otherwise than with its threshold for 1, or
+    for a category, as it is written."""
     if len(line.columns) != 2:
         return True
     seen = rows.seen()

@@ -26,7 +26,7 @@ SAMPLE_ROWS = 16384
 DRAFT_ROWS, LEAST_DRAFT, MOST_DRAFTED, DRAFTED_FROM = 640, 2 * SAMPLE_ROWS, 1 << 25, 2
 # All of at most so many different rows learn, where each is there so often on average.
 _FEW, _OFTEN = 50, 10
-# Up to so many rows are cross-validated unless told, in so many folds: a fifth of them would decide nothing.
+# Up to so many rows are cross-validated by default, in so many folds: a fifth of them would decide nothing.
 FEW_ROWS, _AUTO_FOLDS = 6000, 5
 # Of a table with more values than this, rows times columns, there are fewer folds, and fewer penalties compete.
 _MANY_VALUES, _FOLDS_OF_MANY = 1 << 21, 3
@@ -100,7 +100,7 @@ def assign_rows(
 ) -> tuple[RowSets, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by. `threads`
     search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets and the
-    weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows are set
+    weight of the rows, squares by default; `columns` are the table's, numbers by default. With `cv` no rows are set
     apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only where there
     is no `evaluation`. Sources that are `kept` can be asked again. Rows that validate are judged by predictions within
     `bounds`. Of very many rows a part is set up to draft layers of `drafted` rules on."""

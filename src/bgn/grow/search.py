@@ -179,10 +179,6 @@ def grow_once(
     return Attempt(path, settings, penalty)
 
 
-def lines_alone(settings: SearchSettings) -> SearchSettings:
-    return replace(settings, linear_factor=math.inf)
-
-
 def noise_of(rows: Engine, unit: float, deviation: float) -> float:
     """The standard error of a mean loss on some rows, given the deviation of the rows' losses."""
     return deviation / math.sqrt(rows.total / unit)
@@ -302,7 +298,7 @@ class Attempts:
 
     def _grow_linear_alone(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
-        linear_alone = lines_alone(self._settings)
+        linear_alone = replace(self._settings, linear_factor=math.inf)  # without rules
         self.linear_alone = min(
             (self._grown(linear_alone, penalty, 0) for penalty in competing), key=lambda penalty: penalty.loss
         )

@@ -182,7 +182,7 @@ class Scratch:
         return OSError(f"not enough room in {where}: {what}. Name another folder with BGN_SCRATCH.")
 
     def write(self, array: NDArray[Any], path: str | None = None) -> str:
-        """Write an array to a file, behind what it holds; a new one unless told."""
+        """Write an array to a file, behind what it holds; a new one by default."""
         path = path or f"{self.folder}/{next(self._numbers)}"
         try:
             with open(path, "ab") as file:

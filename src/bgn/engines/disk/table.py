@@ -46,7 +46,7 @@ def read_blocks(
     X : path or memmap
         A ``.npy`` or Parquet file, a folder of either (in the order of the files' names), or a memory map.
     columns : sequence of str or sequence of int, optional
-        The columns to read, in that order: names for Parquet, positions otherwise. All unless told.
+        The columns to read, in that order: names for Parquet, positions otherwise. [default: all]
 
     Yields
     ------

@@ -67,9 +67,9 @@ class Inside:
     def __init__(self, program: Program, region: Region, cuts: set[int]) -> None:
         self.program, self.region, domain = program, region, program.problem.domain
         # The numbers that are not missing in this region, by their place in the program.
-        own = {column: program.cuts[number].missing for column, number in program.cut_of.items()}
+        lost = {column: program.cuts[number].missing for column, number in program.cut_of.items()}
         self.moving = [k for column, k in program.place.items()
-                       if region.pieces[program.cut_of[column]] != own[column]]  # fmt: skip
+                       if region.pieces[program.cut_of[column]] != lost[column]]  # fmt: skip
         self.columns = program.columns[self.moving].tolist()
         self.start, self.scale = program.start[self.moving], program.scale[self.moving]
         self.whole, self.linear_coef = domain.whole[self.columns], program.problem.linear_coef[self.columns]

@@ -29,14 +29,14 @@ from bgn.grow.rows import RowSets
 from bgn.model.term import Projection
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
-_MOST_USED = 4  # but for these, which most rules ask about: alone they may have nothing left to gain
+_MOST_USED = 4  # but for these, which most rules read: alone they may have nothing left to gain
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
 _MOST_JOINT = 200  # rules: beyond, a rule is judged as if the others stayed as they are: much quicker,
 _CLOSELY, _LASTING = 3, 0.2  # unless this many of the best promise less than this share when the others are refitted
 _MOST_REQUESTS = 12  # rules worth putting to all rows, the most promising first
-_DIGITS = 3  # of coefficients, unless told
+_DIGITS = 3  # of coefficients, by default
 _DIRECTIONS_PER_THREAD = 3
 _SLIGHTLY = [ANGLE_STEP * share for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 _WITH_MISSING = (
@@ -248,7 +248,7 @@ class Search:
         return max(1e-3, 4 * math.sqrt((1 - rows / others.total) * self._rows.unit / rows)) * others.total
 
     def _worth_pairing(self, ranked: Integers) -> Integers:
-        """The columns that gain most alone, and those that most rules ask about."""
+        """The columns that gain most alone, and those that most rules read."""
         if len(ranked) <= _MOST_IN_PAIRS:
             return np.sort(ranked)
         n_rules = len(self._sample.output.weights)  # slots beyond it were given up
@@ -374,7 +374,7 @@ def chance_gains_in(
 ) -> ChanceGains:
     """What chance lets the best of all single columns, and of all pairs at all angles, seem to gain. On noise, the
     largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of a residual is
-    noise: luck fades above 500 rows and is gone at 1,500. What there is in choosing the categories of a category never
+    noise: chance fades above 500 rows and is gone at 1,500. What there is in choosing some categories of a column never
     fades. `total` is the sum of the residuals, `unit` the weight of one row, `weight` that of all."""
     rows, part = sample.total, sample.part
     share = min(max(1.5 - rows / unit / 1000, 0.0), 1.0)
