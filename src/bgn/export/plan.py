@@ -36,36 +36,16 @@ _MOST_WHOLE = float(1 << 53)
 
 @dataclass(frozen=True)
 class Input:
-    """A number that a program reads from a row.
+    """A number or a category that a program reads from a row."""
 
-    Attributes
-    ----------
-    place : int
-        The network's column.
-    name : str
-        Of that column.
-    raw : str
-        Of the dataset's column that it is made of; the same where nothing is to be done.
-    categories : tuple, optional
-        The values of a categorical column, whose number is what the network reads.
-    made : TimePart, optional
-        How it is made of the dataset's column; None where it is that column.
-    category_of : (str, category), optional
-        For a column of 0 and 1 that stands for a value of a categorical column: that column, and the value.
-    fill : float, optional
-        What a missing value counts as, before any rule sees it.
-    refuses : bool
-        Whether there is no prediction where it is missing.
-    """
-
-    place: int
+    place: int  # the network's column
     name: str
-    raw: str
+    raw: str  # the dataset's column that it is made of; the same where nothing is to be done
     categories: tuple[Category, ...] | None = None
-    made: TimePart | None = None
-    category_of: tuple[str, Category] | None = None
-    fill: float | None = None
-    refuses: bool = False
+    made: TimePart | None = None  # how it is made of the dataset's column; None where it is that column
+    category_of: tuple[str, Category] | None = None  # the categorical column, and which category of it is a 1
+    fill: float | None = None  # what a missing value counts as, before any rule sees it
+    refuses: bool = False  # whether there is no prediction where it is missing
 
     @property
     def names(self) -> list[str]:
@@ -224,41 +204,19 @@ class Reason:
 
 @dataclass(frozen=True, eq=False)
 class ExportPlan:
-    """Everything that a program has to do.
+    """Everything that a program has to do."""
 
-    Attributes
-    ----------
-    inputs : tuple of Input
-        What is read of a row.
-    layers : tuple of PlannedLayer
-        The hidden layers of a deep network, then the conditions of the rules; of others these alone.
-    rules : tuple of tuple of int
-        The different rules: the conditions of the last layer, by their numbers, that must all hold.
-    intercept, over : tuple of float, float
-        Where each output's sum starts, and what it is divided by at the end.
-    terms : tuple of Addend or LinearInput
-        Added after the intercept, in this order.
-    whole : bool
-        Whether all of these are whole numbers, and their sums exact in any order.
-    link : str
-    classes : tuple, optional
-        Labels of the classes: two where the link is logistic, the second of which has the probability.
-    network : Network
-    rule_numbers : dict of int to int
-        Which of `rules` every rule of the network with a weight is.
-    """
-
-    inputs: tuple[Input, ...]
-    layers: tuple[PlannedLayer, ...]
-    rules: tuple[tuple[int, ...], ...]
-    intercept: tuple[float, ...]
-    over: float
-    terms: tuple[Addend | LinearInput, ...]
-    whole: bool
+    inputs: tuple[Input, ...]  # what is read of a row
+    layers: tuple[PlannedLayer, ...]  # the hidden layers of a deep network, then the conditions of the rules
+    rules: tuple[tuple[int, ...], ...]  # the different ones: which conditions of the last layer must all hold
+    intercept: tuple[float, ...]  # where each output's sum starts
+    over: float  # what sums are divided by at the end
+    terms: tuple[Addend | LinearInput, ...]  # added after the intercept, in this order
+    whole: bool  # whether all of these are whole numbers, and their sums exact in any order
     link: str
-    classes: tuple[Category, ...] | None
+    classes: tuple[Category, ...] | None  # two where the link is logistic, the second of which has the probability
     network: Network = field(repr=False)
-    rule_numbers: dict[int, int] = field(repr=False)
+    rule_numbers: dict[int, int] = field(repr=False)  # which of `rules` every rule of the network with a weight is
 
     @property
     def addends(self) -> tuple[Addend, ...]:
@@ -343,14 +301,6 @@ class ExportPlan:
 
 def plan(model: Any) -> ExportPlan:
     """Return what a program has to do to predict as a model does.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    ExportPlan
 
     Examples
     --------

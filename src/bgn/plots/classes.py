@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ from bgn.explain.arguments import class_number
 from bgn.explain.evaluate import OneClass, evaluation_rows, network_with_classes
 from bgn.model.readings import is_first_positive
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, ink, legend, name_axes, plain_axes
+from bgn.plots.style import FIRST, SECOND, THIRD, documented, ink, legend, name_axes, plain_axes
 from bgn.text import count_of, quote_category
 
 # Told apart with any kind of color vision; the first three are those of the other figures.
 _COLORS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
-_SHARED = """
-    Parameters
+_SHARED = """Parameters
     ----------
     model : BGNClassifier or Network with classes
     X : array_like or frame of shape (rows, columns)
@@ -27,23 +26,7 @@ _SHARED = """
         The class to draw [default: of two the second ("ja" beside "nein"), of more all, each against the others].
     sample_weight : array_like of shape (rows,), optional
         What every row counts for.
-    {more}ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-
-
-def _documented(more: str = "") -> Callable[[Any], Any]:
-    """Add the parameters that the figures have in common to a docstring."""
-
-    def add(function: Any) -> Any:
-        function.__doc__ = function.__doc__.replace("{parameters}", _SHARED.replace("{more}", more).strip())
-        return function
-
-    return add
+    {more}{ax}"""
 
 
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
@@ -67,7 +50,7 @@ def _unit_square(ax: Any) -> None:
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
 
 
-@_documented()
+@documented(parameters=_SHARED, more="")
 @through_pipelines("X", targets=("y",), undone=False)
 def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
     """Draw the ROC curve: the share of a class that is found against the share of the others called so, wrongly.
@@ -96,7 +79,7 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
     return ax
 
 
-@_documented()
+@documented(parameters=_SHARED, more="")
 @through_pipelines("X", targets=("y",), undone=False)
 def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
     """Draw precision against recall: of those called a class, how many are; of those who are, how many are called so.
@@ -118,7 +101,9 @@ def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weigh
     return ax
 
 
-@_documented("bins : int, default 10\n        Most bins; they have about the same number of rows.\n    ")
+@documented(
+    parameters=_SHARED, more="bins : int, default 10\n        Most bins; they have about the same number of rows.\n    "
+)
 @through_pipelines("X", targets=("y",), undone=False)
 def calibration(
     model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, bins: int = 10, ax: Any = None
@@ -146,7 +131,7 @@ def calibration(
     return ax
 
 
-@_documented()
+@documented(parameters=_SHARED, more="")
 @through_pipelines("X", targets=("y",), undone=False)
 def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
     """Draw how the probability of a class is spread over the rows, by the class that they are.
@@ -171,7 +156,7 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
     return ax
 
 
-@_documented()
+@documented(parameters=_SHARED, more="")
 @through_pipelines("X", targets=("y",), undone=False)
 def decision_curve(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
     """Draw the net benefit of acting on rows above each threshold, beside acting on all and on none.

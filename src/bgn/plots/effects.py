@@ -15,7 +15,18 @@ from bgn.model.readings import network_of
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, READABLE, axes, inches, ink, is_narrow, name_axes, name_colors, plain_axes
+from bgn.plots.style import (
+    FIRST,
+    READABLE,
+    axes,
+    documented,
+    inches,
+    ink,
+    is_narrow,
+    name_axes,
+    name_colors,
+    plain_axes,
+)
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import shorten, shortened
@@ -25,6 +36,7 @@ _SLANTED_PER_INCH = 2.0  # categories whose names have room beside each other
 _PIXELS = 200
 
 
+@documented()
 @through_pipelines("X")
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
@@ -42,12 +54,7 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
         Rows over which the other columns vary; they also give the range drawn.
     cmap : str, default "cividis"
         Color map for pairs.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------

@@ -20,6 +20,7 @@ from bgn.plots.style import (
     UP,
     bar_axes,
     bars_that_fit,
+    documented,
     ink,
     largest,
     name_axes,
@@ -33,6 +34,7 @@ from bgn.show.labels import cell, shortened, term_labels
 from bgn.text import clean
 
 
+@documented()
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
     """Draw the importance of features or of terms, the largest on top, with their shares.
 
@@ -47,12 +49,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
         Whose importance; terms have the colors that they have in the equation.
     most : int, default 20
         Bars to draw at most.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------
@@ -96,6 +93,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
 _DIGITS = 5  # of a value beside its feature
 
 
+@documented()
 def waterfall(
     explanation: Any, row: int = 0, *, by: str = "features", most: int = 12, digits: int = 3, ax: Any = None
 ) -> Any:
@@ -113,12 +111,7 @@ def waterfall(
         Bars to draw at most; the smallest shares go together in one.
     digits : int, default 3
         Significant digits of what the bars are worth.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------
@@ -186,6 +179,7 @@ def _named_value(column: Column, value: float) -> str:
     return f"{column.name} = {text}"
 
 
+@documented()
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
     """Draw the SHAP values of the most important features, colored by the features' own values.
 
@@ -199,12 +193,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
         Features to draw at most, the most important (mean absolute value) on top.
     points : int, default 1000
         Rows to draw at most, spread evenly over those explained.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------
@@ -266,6 +255,7 @@ def _swarm(values: Floats, scale: float) -> Floats:
     return offsets * (counts.max() > 1)
 
 
+@documented()
 def comparison(compared: Any, *, by: str = "columns", most: int = 12, digits: int = 3, ax: Any = None) -> Any:
     """Draw what columns, or terms, add to the difference of the mean scores, the largest on top.
 
@@ -279,12 +269,7 @@ def comparison(compared: Any, *, by: str = "columns", most: int = 12, digits: in
         Bars to draw at most; the smallest parts go together in one.
     digits : int, default 3
         Significant digits of what the bars are worth.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------

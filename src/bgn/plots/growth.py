@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from bgn.explain import frontier as frontiers
 from bgn.explain.frontier import history_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, ink, is_narrow, legend, name_axes, plain_axes
+from bgn.plots.style import FIRST, SECOND, THIRD, documented, ink, is_narrow, legend, name_axes, plain_axes
 
 
+@documented()
 @through_pipelines(undone=False)
 def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw the errors, Theorem 1's bound and accepted replacements along the path of growth.
@@ -26,12 +27,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : fitted estimator or History
         Whatever has ``history_``, or the history itself.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
     """
     history = history_of(model)
     records = list(history.records)
@@ -92,6 +88,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
 _COLORS = {"training": FIRST, "validation": SECOND, "test": THIRD}
 
 
+@documented()
 def frontier(
     model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, *, ax: Any = None
 ) -> Any:
@@ -108,12 +105,7 @@ def frontier(
         Rows that the linear model is fitted to: those of the model. None for no linear model.
     X_test, y_test : array_like, optional
         Rows to measure the test error on [default: none].
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------
@@ -147,6 +139,7 @@ def frontier(
     return ax
 
 
+@documented()
 @through_pipelines("X", "X_test", targets=("y", "y_test"), undone=False)
 def tree_comparison(
     model: Any,
@@ -175,12 +168,7 @@ def tree_comparison(
         Numbers of terms and splits [default: every size up to the chosen one].
     random_state : int, default 0
         For the trees' ties.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
     """
     from sklearn.tree import DecisionTreeRegressor
 

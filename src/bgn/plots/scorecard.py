@@ -11,7 +11,7 @@ from bgn.export.numbers import percent, plain
 from bgn.export.scorecard import Scorecard
 from bgn.export.scorecard import scorecard as card_of
 from bgn.export.styles import Signs
-from bgn.plots.style import NAME_LETTERS, READABLE, axes, folded, inches, widest
+from bgn.plots.style import NAME_LETTERS, READABLE, axes, documented, folded, inches, widest
 from bgn.show.labels import shortened
 from bgn.text import quote_category, quote_name
 
@@ -21,6 +21,7 @@ _LINE, _WIDTH = 0.26, 8.0  # inches
 _COLUMN = 0.11  # share of the width that a column of points takes at least
 
 
+@documented()
 def scorecard(model: Any, *, ax: Any = None) -> Any:
     """Draw a card: questions with their points, and what totals stand for.
 
@@ -28,12 +29,7 @@ def scorecard(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : Network, fitted estimator or card
         Whose weights are whole multiples of one unit, as :func:`bgn.simplify` makes them with `points`.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
-
-    Returns
-    -------
-    matplotlib Axes
+    {ax}
 
     Examples
     --------

@@ -23,6 +23,23 @@ from bgn.show.drawing import text_width
 UP, DOWN, FIRST, SECOND, THIRD = "#D55E00", "#0072B2", "#0072B2", "#D55E00", "#009E73"
 
 
+def documented(**texts: str) -> Callable[[Any], Any]:
+    """Put texts that several figures share into a docstring, in order; ``{ax}`` is the axes, given and returned."""
+    texts["ax"] = """ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes"""
+
+    def add(function: Any) -> Any:
+        for name, text in texts.items():
+            function.__doc__ = (function.__doc__ or "").replace(f"{{{name}}}", text)
+        return function
+
+    return add
+
+
 def axes(ax: Any, width: float, height: float, **subplot: Any) -> Any:
     """Return `ax`, or the only axes of a new figure of so many inches."""
     if ax is not None:

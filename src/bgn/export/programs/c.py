@@ -120,8 +120,7 @@ class CStatements(Statements):
     def among(self, k: int, codes: Sequence[int], negated: bool) -> str:
         if len(codes) <= _MOST_COMPARED:  # none of them is below 0
             tests = [f"x{k} {'!=' if negated else '=='} {code}" for code in codes or [-1]]
-            text = (self.both if negated else self.either).join(tests)
-            return f"({text})" if len(tests) > 1 else text
+            return (self.both if negated else self.either).join(tests)
         held = [str(int((code in codes) is not negated)) for code in range(len(self.plan.inputs[k].names) + 1)]
         return f"{self.table(held)}[x{k}]"
 

@@ -7,6 +7,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -236,26 +237,14 @@ def _without_times(content: bytes) -> bytes:
 # -- The formulas of a workbook. They name cells of sheets of our own, and never anything that a user named.
 
 
-def at(column: int, row: int) -> str:
-    """Return the name of a cell, columns counted from 0 and rows from 1.
-
-    Examples
-    --------
-    >>> from bgn.export.programs.excel import at
-    >>> at(0, 1), at(25, 4), at(26, 4), at(702, 1)
-    ('A1', 'Z4', 'AA4', 'AAA1')
-    """
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(65 + rest) + letters
-    return f"{letters}{row}"
-
-
 def letters_of(column: int) -> str:
     """Return the letters of a column, counted from 0."""
-    return at(column, 1)[:-1]
+    return str(require("openpyxl.utils", extra="excel").get_column_letter(column + 1))
+
+
+def at(column: int, row: int) -> str:
+    """Return the name of a cell, columns counted from 0 and rows from 1."""
+    return f"{letters_of(column)}{row}"
 
 
 def _number(value: float) -> str:
@@ -337,7 +326,7 @@ class Formulas:
         return f"IF({present},{test},{str(bool(condition.missing)).upper()}())"
 
     def score(self, output: int, row: int) -> str:
-        """Return the raw score of an output, an empty text where a missing value is refused."""
+        """Return the formula of the raw score of an output, an empty text where a missing value is refused."""
         plan, last = self.plan, len(self.plan.layers) - 1
         total = _number(plan.intercept[output] + sum(addend.otherwise[output] for addend in plan.addends))
         for linear in plan.linear:
@@ -349,7 +338,7 @@ class Formulas:
             total += f"+SUMPRODUCT(Rules!{at(first, row)}:{at(end, row)},{weights})"
         total = total if plan.over == 1.0 else f"({total})/{_number(plan.over)}"
         needed = [self._present(k, row) for k, given in enumerate(plan.inputs) if given.refuses]
-        return f'IF(AND({",".join(needed)}),{total},"")' if needed else total
+        return f'=IF(AND({",".join(needed)}),{total},"")' if needed else f"={total}"
 
     def _between(self, linear: LinearInput, row: int) -> str:
         """Return an input, no further than the ends of its linear term, and what a missing value counts as."""
@@ -365,12 +354,8 @@ class Formulas:
         """Yield titles and formulas of what stands next to a row: predictions, scores, probabilities."""
         plan, first = self.plan, len(self.plan.inputs)
 
-        def score(output: int) -> Callable[[int], str]:
-            return lambda row: f"={self.score(output, row)}"
-
         def held(row: int) -> str:
-            cell = at(first + 1, row)
-            value = cell
+            value = cell = at(first + 1, row)
             for sign, end in plan.bounds:
                 value = f"IF({cell}{sign}{_number(end)},{_number(end)},{value})"
             return f'=IF({cell}="","",{value})'
@@ -379,19 +364,16 @@ class Formulas:
             cell = at(first, row)
             return f'=IF({cell}="","",IF({cell}>=0,1/(1+EXP(-{cell})),EXP({cell})/(1+EXP({cell}))))'
 
-        def softmax(output: int) -> Callable[[int], str]:
-            def formula(row: int) -> str:
-                all_, own = f"{at(first, row)}:{at(first + plan.outputs - 1, row)}", at(first + output, row)
-                return f'=IF({own}="","",EXP({own}-MAX({all_}))/SUMPRODUCT(EXP({all_}-MAX({all_}))))'
+        def softmax(output: int, row: int) -> str:
+            all_, own = f"{at(first, row)}:{at(first + plan.outputs - 1, row)}", at(first + output, row)
+            return f'=IF({own}="","",EXP({own}-MAX({all_}))/SUMPRODUCT(EXP({all_}-MAX({all_}))))'
 
-            return formula
-
+        scores = [partial(self.score, output) for output in range(plan.outputs)]
         if plan.link == "softmax":
-            yield from ((f"score of {name}", score(output)) for output, name in enumerate(plan.class_names))
-            yield from ((f"probability of {name}", softmax(output)) for output, name in enumerate(plan.class_names))
+            yield from ((f"score of {name}", score) for name, score in zip(plan.class_names, scores, strict=True))
+            for output, name in enumerate(plan.class_names):
+                yield f"probability of {name}", partial(softmax, output)
         elif plan.link == "logistic":
-            yield from (("score", score(0)), (f"probability of {plan.class_names[1]}", logistic))
-        elif plan.bounds:
-            yield from ((plan.target, held), ("score", score(0)))
+            yield from (("score", scores[0]), (f"probability of {plan.class_names[1]}", logistic))
         else:
-            yield plan.target, score(0)
+            yield from ((plan.target, held), ("score", scores[0])) if plan.bounds else ((plan.target, scores[0]),)

@@ -457,13 +457,7 @@ _KEY = "row of the check"
 def count_differing_rows(network: Network, rows: Sequence[Sequence[Any]], scores: Floats) -> int:
     """Return the number of rows of which SQLite computes another score than the model, to the last bit.
 
-    Parameters
-    ----------
-    network : Network
-    rows : sequence of sequences
-        The values of its columns, None or NaN where one is missing.
-    scores : ndarray, shape (rows,) or (rows, classes)
-        What the network computes of them.
+    `rows` are values of its columns, None or NaN where one is missing; `scores` what the network computes of them.
 
     Examples
     --------

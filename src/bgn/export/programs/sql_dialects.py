@@ -61,45 +61,23 @@ def _snowflake_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """The spelling of one database.
+    """The spelling of one database."""
 
-    Attributes
-    ----------
-    double, string, truth : str
-        Types for CAST; empty where there is no need to cast.
-    number, name, text : callable
-        Write a float, an identifier and a string.
-    no_nan : str
-        A number whose NaN, ``{x}``, becomes NULL.
-    staged : str
-        What stands between a stage's name and its query, so that it is computed once.
-    infinity : str
-        An infinite number, where there is a way to write it.
-    greatest : str
-        The function that returns the largest of several numbers.
-    checks_underflow : bool
-        Whether a product that rounds to 0 is an error there.
-    local : str
-        A time ``{x}`` as the clocks of ``{zone}`` show it; empty where there is no plain way.
-    parts : mapping
-        Parts of a local time ``{x}``; those not there have no plain way.
-    """
-
-    double: str
+    double: str  # types for CAST; empty where there is no need to cast
     string: str = ""
     truth: str = ""
     number: Callable[[float], str] = _standard_number
     name: Callable[[str], str] = field(default_factory=lambda: _doubled('"'))
     text: Callable[[str], str] = field(default_factory=lambda: _doubled("'"))
-    no_nan: str = "{x}"
-    staged: str = "AS"
-    infinity: str = ""
-    greatest: str = "GREATEST"
-    checks_underflow: bool = False
+    no_nan: str = "{x}"  # a number whose NaN becomes NULL
+    staged: str = "AS"  # between a stage's name and its query, so that it is computed once
+    infinity: str = ""  # an infinite number, where there is a way to write it
+    greatest: str = "GREATEST"  # the function that returns the largest of several numbers
+    checks_underflow: bool = False  # whether a product that rounds to 0 is an error there
     time: str = "CAST({x} AS TIMESTAMP)"
     clock: str = "CAST({x} AS TIME)"
-    local: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
+    local: str = ""  # a time as the clocks of {zone} show it; empty where there is no plain way
+    parts: Mapping[str, str] = field(default_factory=dict)  # of a local time; those not there have no plain way
 
     def made(self, column: str, part: TimePart) -> str:
         """Write a part of a date, or say that there is no way to."""

@@ -116,7 +116,9 @@ class Statements:
             texts = [self.condition(number, condition, named) for condition in layer.conditions]
             for k, text in enumerate(texts if number < last else ()):
                 yield self.assign(f"h{number}_{k}", self.choice(text, self.number(1.0), self.number(-1.0)))
-        rules = [self.both.join(texts[k] for k in held) for held in self.plan.rules]
+        bracketed = [f"({text})" if self.either in text else text for text in texts]
+        rules = [texts[held[0]] if len(held) == 1 else self.both.join(bracketed[k] for k in held)
+                 for held in self.plan.rules]  # fmt: skip
         for rule in sorted(self.kept):
             yield self.assign(f"r{rule}", rules[rule], "int")
             rules[rule] = f"r{rule}"
@@ -152,7 +154,7 @@ class Statements:
         return f"{name} != {name}" if self.plan.inputs[k].categories is None else self.no_category(k)
 
     def condition(self, layer: int, condition: PlannedCondition, named: set[int]) -> str:
-        """Write a condition."""
+        """Write a condition, without brackets."""
         if isinstance(condition, Absent):
             return self.absent(condition.input)
         if isinstance(condition, OneOf):
@@ -164,7 +166,7 @@ class Statements:
         if not condition.missing:
             return text
         if not layer and summed.coefficients == (1.0,):
-            return f"({text}{self.either}{self.absent(summed.inputs[0])})"
+            return f"{text}{self.either}{self.absent(summed.inputs[0])}"
         return f"{self.negation}({left} {OPPOSITE[condition.relation]} {threshold})"
 
     def summed(self, layer: int, summed: Summation) -> str:
