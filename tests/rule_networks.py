@@ -50,15 +50,9 @@ def random_condition(schema: Schema, rng: np.random.Generator, complete: set[int
 
 
 def rule_network(
-    rng: np.random.Generator,
-    outputs: int = 1,
-    linear: bool = True,
-    numbers: bool = True,
-    obliques: bool = True,
-    most_rules: int = 5,
-    most_conditions: int = 3,
-    link: str | None = None,
-) -> Network:
+    rng: np.random.Generator, outputs: int = 1, linear: bool = True, numbers: bool = True, obliques: bool = True,
+    most_rules: int = 5, most_conditions: int = 3, link: str | None = None,
+) -> Network:  # fmt: skip
     """A network of up to `most_rules` rules of one to `most_conditions` conditions, now and then with a linear term."""
     schema = random_schema(rng, numbers=numbers)
     complete = {j for j in range(len(schema.columns)) if rng.random() < 0.4}

@@ -69,12 +69,8 @@ def equal_fits(seed: int) -> None:
     X = table([str(kind) for kind in rng.choice(WEIGHTED, 3)], rng, 40)
     y, weight = target("numbers", X, rng), rng.integers(0, 3, 40).astype(float)
     keep = weight > 0
-    settings = {
-        "max_terms": 3,
-        "random_state": 0,
-        "cv": None,
-        "growth": bgn.GrowthSettings(sweeps=0, max_replacements=1),
-    }
+    growth = bgn.GrowthSettings(sweeps=0, max_replacements=1)
+    settings = {"max_terms": 3, "random_state": 0, "cv": None, "growth": growth}
     one = bgn.BGNRegressor(**settings).fit(X, y, sample_weight=weight)
     other = bgn.BGNRegressor(**settings).fit(X[keep], y[keep], sample_weight=weight[keep])
     assert one.network_ == other.network_, (seed, list(X))

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import bgn
 from bgn import Layer, Network
-from bgn.cli.app import bgn as app
 from tests.command import call, run
 from tests.raw_columns import category, date, number, prepared
 
@@ -53,10 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, *options: object, code: int = 0) -> str:
-    arguments = ["counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT, *options]
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == code, done.output
-    return done.stderr if code else done.stdout
+    done = call("counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT, *options, code=code)
+    return done.err if code else done.out
 
 
 def test_the_installed_command(folder: Path) -> None:

@@ -100,11 +100,6 @@ def test_the_path_is_kept(fitted: Path) -> None:
     assert errors == sorted(errors, reverse=True)
 
 
-def test_report_on_a_fitted_model(fitted: Path, tmp_path: Path) -> None:
-    call("report", fitted / "model.json", fitted / "rents.csv", "-o", tmp_path / "r.html")
-    assert (tmp_path / "r.html").stat().st_size > 1000
-
-
 def networks_agree(first: Path, second: Path) -> bool:
     return bool(bgn.load(first).network_ == bgn.load(second).network_)
 

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import bgn
 from bgn import Layer, Network
-from bgn.cli.app import bgn as app
 from tests.command import call, run
 from tests.networks import with_linear_terms
 
@@ -34,9 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, command: str, *options: object, data: str = "houses.csv", code: int = 0) -> str:
-    done = CliRunner().invoke(app, [str(item) for item in (command, folder / "model.json", folder / data, *options)])
-    assert done.exit_code == code, done.output
-    return done.stderr if code else done.stdout
+    done = call(command, folder / "model.json", folder / data, *options, code=code)
+    return done.err if code else done.out
 
 
 def test_effect_gives_steps_and_categories(folder: Path) -> None:

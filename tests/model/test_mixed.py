@@ -154,7 +154,7 @@ CITY, AGE = Column("city", categories=CATEGORIES), Column("age", unit="years")
         ),
     ],
 )
-def test_conditions_on_categories_and_missing_values_read_as_such(columns, coefficients, threshold, missing, weight, expected):
+def test_conditions_on_categories_and_missing_values(columns, coefficients, threshold, missing, weight, expected):
     layer = Layer.of([Oblique(Projection(columns, coefficients), threshold, missing)], 2)
     network = Network.of_layers([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")

@@ -141,13 +141,8 @@ def test_a_network_is_frozen(network):
 
 
 def test_equality_looks_at_everything(network):
-    parts = {
-        "layers": network.layers,
-        "output_weights": network.output_weights,
-        "base": network.base,
-        "feature_names": network.feature_names,
-        "target_name": network.target_name,
-    }
+    names = ("layers", "output_weights", "base", "feature_names", "target_name")
+    parts = {name: getattr(network, name) for name in names}
     twin = Network.of_layers(**parts)
     assert twin == network
     assert hash(twin) == hash(network)
@@ -299,7 +294,8 @@ def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
     linear = np.zeros((columns, *outputs))
     linear[0] = rng.normal(size=outputs)
     link = {"link": "softmax"} if outputs else {}
-    network = with_linear_terms(Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), **link), linear)
+    rules = Network.of_layers(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), **link)
+    network = with_linear_terms(rules, linear)
     X = rng.normal(size=(20_000, columns)).round(1)
     total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], linear[0])
     for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):

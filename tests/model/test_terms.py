@@ -139,7 +139,8 @@ def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
 def test_a_category_moves_the_threshold_of_a_number() -> None:
     schema = Schema((WINTER, Column("temp")))
     network = bgn.Network.of_layers([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
-    assert "[temp >= 3.25 °C, or temp >= 0.25 °C and season is not winter]" in bgn.equation(network, units={"temp": "°C"})
+    text = bgn.equation(network, units={"temp": "°C"})
+    assert "[temp >= 3.25 °C, or temp >= 0.25 °C and season is not winter]" in text
 
 
 HOUR, WORK, REST = (

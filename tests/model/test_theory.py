@@ -50,6 +50,10 @@ def problems(draw, values=GRID, weights=SMALL, min_rows=1):
 @given(problems())
 def test_regions_equal_the_definition(problem):
     network, X, _ = problem
+    equal_regions(network, X)
+
+
+def equal_regions(network, X):
     reached = regions(network, X)
     assert len(reached) == network.depth
     for layer, region in enumerate(reached):
@@ -115,15 +119,9 @@ def test_a_row_of_weight_two_is_the_row_twice(problem, data):
 @given(width=st.sampled_from([1, 63, 64, 65, 130]), seed=st.integers(0, 2**32 - 1))
 def test_wide_layers_cross_edges_of_64_bits(width, seed):
     rng = np.random.default_rng(seed)
-    X = rng.integers(0, 3, size=(40, 3)).astype(float)
-    network = Network.of_layers(
-        [Layer(rng.integers(-1, 2, size=(width, 3)), rng.integers(-2, 3, size=width))], np.ones(width), 0.0
-    )
-    (reached,) = regions(network, X)
-    index, patterns, counts = slow.regions(network, X.tolist(), 0)
-    assert reached.index.tolist() == index
-    assert list(map(tuple, reached.patterns.tolist())) == patterns
-    assert reached.counts.tolist() == counts
+    X = rng.integers(0, 3, size=(40, 3)).astype(float).tolist()
+    layer = Layer(rng.integers(-1, 2, size=(width, 3)), rng.integers(-2, 3, size=width))
+    equal_regions(Network.of_layers([layer], np.ones(width), 0.0), X)
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
@@ -172,6 +170,8 @@ def test_records_are_read_only():
     with pytest.raises(AttributeError):
         reached.index = reached.counts
     assert repr(reached) == "Regions(2 regions of 1 neurons, 2 rows)"
+    (nothing,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
+    assert (len(nothing), nothing.patterns.shape) == (0, (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,6 @@ def test_bad_input_is_named(changes, message):
     network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match=message):
         lower_bounds(network, **{"X": [[1.0], [2.0]], "y": [1.0, 2.0], **changes})
-
-
-def test_regions_of_no_rows():
-    (reached,) = regions(Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
-    assert len(reached) == 0
-    assert reached.patterns.shape == (0, 1)
 
 
 @pytest.mark.parametrize(("direction", "output"), [("search", "full"), ("lasso", "stagewise")])

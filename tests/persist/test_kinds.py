@@ -1,4 +1,4 @@
-"""Networks of every kind in files: numbers and categories, missing, linear, classes; earlier versions beside the newest."""
+"""Networks of every kind in files: numbers, categories, missing values, linear terms, classes; earlier versions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def networks(draw: st.DrawFn) -> Network:
     ends = sorted(draw(st.sets(outputs, min_size=2, max_size=2)))
     bounds = draw(st.sampled_from([None, (ends[0], None), (None, ends[1]), tuple(ends)]))
     bounds = bounds if link == "identity" else None
-    return with_linear_terms(Network.of_layers(layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, bounds=bounds), linear)
+    weights, base = array(len(sizes), *shape), array(*shape)
+    rules = Network.of_layers(layers, weights, base, schema=schema, link=link, bounds=bounds)
+    return with_linear_terms(rules, linear)
 
 
 def everything(network: Network) -> str:

@@ -138,13 +138,16 @@ def test_the_rows_that_are_checked_are_made_up_and_have_their_predictions(tmp_pa
     assert [check["prediction"] for check in checks] == example().predict(rows).tolist()
 
 
-def test_wide_dense_networks_fit_in_a_file(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    network = Network.of_layers(
-        [Layer(generator.normal(size=(200, 300)), generator.normal(size=200))], generator.normal(size=200), 0
-    )
-    bgn.save(network, tmp_path / "m.json")
-    assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
+def test_large_networks_fit_in_a_file(tmp_path: Path) -> None:
+    generator, sparse = np.random.default_rng(0), np.zeros((2, 30_000))
+    sparse[:, [5, 29_999]] = 1.0, -2.0
+    wide = Layer(generator.normal(size=(200, 300)), generator.normal(size=200))
+    for network in (
+        Network.of_layers([wide], generator.normal(size=200), 0),
+        Network.of_layers([Layer(sparse, [0.0, 1.0])], [1.0, 2.0], 0.5),
+    ):
+        bgn.save(network, tmp_path / "m.json")
+        assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("version*.json")), ids=lambda path: path.stem)
@@ -211,20 +214,6 @@ def test_callbacks_are_not_kept(tmp_path: Path) -> None:
     assert loaded.fit(X, y).network_ == model.network_
 
 
-def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
-    X, y = load_diabetes(return_X_y=True)
-    growth = GrowthSettings(max_replacements=0)
-    model = bgn.BGNRegressor(max_terms=3, max_layers=2, growth=growth, random_state=np.random.RandomState(0)).fit(
-        X, y
-    )
-    bgn.save(model, tmp_path / "m.json")
-    loaded = bgn.load(tmp_path / "m.json")
-    assert loaded.random_state is None
-    assert not hasattr(loaded, "feature_names_in_")
-    assert timeless(loaded.history_) == timeless(model.history_)
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-
-
 def test_a_changed_network_is_saved_without_its_history(fitted: Any, tmp_path: Path) -> None:
     changed = clone(fitted)
     changed.history_, changed.network_ = fitted.history_, fitted.history_.network(1)
@@ -254,6 +243,7 @@ def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> 
     [
         (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
         (("settings",), None, "kind must be 'network', or 'regressor' or 'classifier' with settings"),
+        ((), {"kind": "network", "settings": None}, "a network alone has none"),
         (("settings", "max_terms"), {}, "settings.max_terms must be a number; got an object of 0"),
         (("history", "best_size"), 1, "history does not lead to the network of the file"),
         (("history", "best_layer"), 9, "history does not lead to a network: layer must be between 0 and 0; got 9"),
@@ -292,14 +282,13 @@ def test_a_changed_estimator_is_refused(
 
 
 def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) -> Path:
-    content = json.loads(path.read_text())
-    place = content
+    place = content = json.loads(path.read_text())
     for key in keys[:-1]:
         place = place[key]
     if drop:
         del place[keys[-1]]
     else:
-        place[keys[-1]] = value
+        place.update(value) if not keys else place.__setitem__(keys[-1], value)
     path.write_text(json.dumps(content))
     return path
 
@@ -432,14 +421,6 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
         bgn.load(saved)
 
 
-def test_networks_of_many_inputs_without_names_load(tmp_path: Path) -> None:
-    weights = np.zeros((2, 30_000))
-    weights[:, [5, 29_999]] = 1.0, -2.0
-    network = Network.of_layers([Layer(weights, [0.0, 1.0])], [1.0, 2.0], 0.5)
-    bgn.save(network, tmp_path / "m.json")
-    assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
-
-
 def test_what_load_would_refuse_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.5, ["\ud800"])
     with pytest.raises(ValueError, match=r"schema.columns\[0\] must be text without lone surrogates"):
@@ -535,16 +516,6 @@ def test_a_file_whose_parts_contradict_one_another_is_refused(tmp_path) -> None:
     refused("seen must be the lowest value and the highest", schema=columns(seen=[{"float": "nan"}, 1.0]))
     year = {"raw": "t", "part": "year"}
     refused("can be one of these alone", schema=columns(categories=["x", "y"], part_of=year))
-
-
-def test_a_network_alone_has_no_history(tmp_path) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 2))
-    path = tmp_path / "m.json"
-    bgn.save(bgn.BGNRegressor(max_terms=2, cv=None, random_state=0).fit(X, X[:, 0]), path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"kind": "network", "settings": None}))
-    with pytest.raises(ModelFileError, match="a network alone has none"):
-        bgn.load(path)
 
 
 def test_columns_are_bounded_whatever_the_blanks(tmp_path) -> None:

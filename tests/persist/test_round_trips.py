@@ -102,6 +102,12 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
         assert not hasattr(loaded, "history_")
 
 
+@pytest.fixture(scope="module")
+def classifier() -> BGNClassifier:
+    X, y = table(1, ("fine", "few values"), 60)
+    return BGNClassifier(max_terms=2, random_state=0).fit(X, y > np.median(y))
+
+
 LABELS = {
     "words": ["no", "yes", "dunno"], "numbers": [3, 1, 2], "wide": [1.0, -0.0, 1e300], "truths": [True, False],
 }  # fmt: skip
@@ -135,10 +141,11 @@ def test_classes_come_back(tmp_path: Path, labels: str, layers: int) -> None:
         ({"schema": {"columns": 2, "target": None}}, "schema lacks 'classes', the labels that a classifier predicts"),
     ],
 )
-def test_what_is_no_classifier_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    X, y = table(1, ("fine", "few values"), 60)
+def test_what_is_no_classifier_is_refused(
+    tmp_path: Path, classifier: BGNClassifier, changes: dict[str, Any], message: str
+) -> None:
     path = tmp_path / "model.json"
-    bgn.save(BGNClassifier(max_terms=2, random_state=0).fit(X, y > np.median(y)), path)
+    bgn.save(classifier, path)
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with pytest.raises(bgn.ModelFileError, match=message):
         bgn.load(path)

@@ -81,44 +81,24 @@ def written(request, tmp_path_factory):
     return bgn.write_report(model, rows, target, tmp_path_factory.mktemp(request.param) / "report.html", **settings)
 
 
-@pytest.fixture
-def opened(browser):
-    """Return a function that opens a page; at the end nothing may have gone wrong in any."""
-    troubles, contexts = [], []
-
-    def open_page(path, page_size=1280, scheme="light"):
-        context = browser.new_context(viewport={"width": page_size, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert troubles == []
-
-
 @pytest.mark.parametrize("page_size", [1280, 400])
-def test_no_label_lies_over_another(opened, written, page_size) -> None:
-    page = opened(written, page_size)
+def test_no_label_lies_over_another(open_page, written, page_size) -> None:
+    page = open_page(written, page_size)
     page.evaluate(UNFOLD)
     assert page.evaluate(MISPLACED) == []
 
 
 @pytest.mark.parametrize(("page_size", "scheme"), [(1280, "light"), (400, "dark")])
-def test_nothing_keeps_people_out(opened, written, page_size, scheme) -> None:
-    page = opened(written, page_size, scheme)
+def test_nothing_keeps_people_out(open_page, written, page_size, scheme) -> None:
+    page = open_page(written, page_size, scheme)
     many = page.locator("#card details").count() > 0  # hundreds of lines like the first twenty tell nothing new
     if not many:
         page.evaluate(UNFOLD)
     assert (many and scheme == "light") or barriers(page) == []
 
 
-def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -> None:
-    page = opened(written)
+def test_every_line_of_what_if_is_in_view_and_many_are_folded(open_page, written) -> None:
+    page = open_page(written)
     assert page.evaluate(
         "[...document.querySelectorAll('#what-if *')].filter((each) => each.scrollHeight > each.clientHeight + 4 && "
         "['auto', 'scroll'].includes(getComputedStyle(each).overflowY)).length"
@@ -128,26 +108,26 @@ def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -
     assert not page.locator("#made dl").is_visible()
 
 
-def test_an_ensemble_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
+def test_an_ensemble_tells_the_standard_error_of_a_prediction(open_page, tmp_path) -> None:
     network, rows, target, _ = ensemble_of_networks()
-    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
+    page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html"))
     row = np.array([page.evaluate("window.bgn.row()")])
     expected = network.members.prediction_error(network, row)[0]
     assert float(page.inner_text("#member-error").replace(",", "")) == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_card_prints_on_one_page(opened, tmp_path) -> None:
+def test_the_card_prints_on_one_page(open_page, tmp_path) -> None:
     model, rows, target, settings = churn()
-    page = opened(bgn.write_report(model, rows, target, tmp_path / "r.html", **settings))
+    page = open_page(bgn.write_report(model, rows, target, tmp_path / "r.html", **settings))
     page.emulate_media(media="print")
     page.evaluate("document.querySelectorAll('main > section:not(#card)').forEach((each) => each.remove())")
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
 
 
-def test_any_row_is_a_start_by_its_number_or_key(opened, tmp_path) -> None:
+def test_any_row_is_a_start_by_its_number_or_key(open_page, tmp_path) -> None:
     network = network_of(["a", "b", "c"], 6, target="price")
     rows, target = rows_for(network, 50)
-    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
+    page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html"))
 
     def find(text: str) -> None:
         page.fill("#find", text)
@@ -163,21 +143,21 @@ def test_any_row_is_a_start_by_its_number_or_key(opened, tmp_path) -> None:
     find("0")
     page.wait_for_function("document.getElementById('find-note').textContent.includes('“0”')")
     names = [f"{k + 1} · K-{k:03d}x" for k in range(50)]
-    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html", names=names))
+    page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html", names=names))
     find("k-004X")
     page.wait_for_function("document.getElementById('started').textContent.includes('K-004x')")
     assert float(page.get_attribute("#prediction", "data-value")) == network.predict(rows[4:5])[0]
     assert page.locator("#residuals tbody th").first.inner_text() in names
-    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html", rows=0))
+    page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html", rows=0))
     assert not page.is_visible("#find")
 
 
-def test_impossible_values_are_refused_in_place(opened, tmp_path) -> None:
+def test_impossible_values_are_refused_in_place(open_page, tmp_path) -> None:
     schema = Schema((Column("rooms", whole=True, seen=(0.0, 9.0)), Column("age", seen=(0.0, 50.0))), "price")
     network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -9.0])], [1.0, 2.0], 5.0, schema=schema)
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, 9, 80), rng.uniform(0, 50, 80).round(1)])
-    page = opened(bgn.write_report(network, rows, network.predict(rows) + rng.normal(size=80), tmp_path / "r.html"))
+    page = open_page(bgn.write_report(network, rows, network.predict(rows) + rng.normal(size=80), tmp_path / "r.html"))
     names = page.locator(".control > label").all_inner_texts()
     free, age = (names.index(name) for name in ("rooms", "age"))
     before = page.get_attribute("#prediction", "data-value")

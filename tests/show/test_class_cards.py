@@ -74,7 +74,8 @@ def test_who_adds_up_a_card_gets_the_probability(data, depth, points):
     if len(network.schema.classes) > 2:
         printed = read_table(str(card), list(TABLE.names), len(network.schema.classes))
         scores = printed.scores(table)
-        np.testing.assert_array_equal([[float(number) for number in row] for row in scores], simple.network.raw_score(X))
+        floats = [[float(number) for number in row] for row in scores]
+        np.testing.assert_array_equal(floats, simple.network.raw_score(X))
         assert [max(range(len(row)), key=row.__getitem__) for row in scores] == winners(simple.network, X).tolist()
         assert max((abs(number) for row in card.points for number in row), default=0) <= points
     elif card.points:
@@ -146,17 +147,10 @@ def test_nasty_names_stay_text_in_every_format():
     weights = np.random.default_rng(0).integers(-3, 4, (6, 3)) * 0.25
     schema = replace(network.schema, classes=(NASTY[0], NASTY[2], NASTY[3]))
     several = network.changed(link="softmax", output_weights=weights, base=[0.0, 0.5, 1.0], schema=schema)
-    two = network.changed(
-        link="logistic",
-        output_weights=weights[:, 0] + 0.25,
-        schema=replace(schema, classes=(NASTY[1], NASTY[0])),
-        base=0.5,
-    )
-    for written in (
-        bgn.equation(several, "html"),
-        bgn.scorecard(several).format("html"),
-        bgn.scorecard(two).format("html"),
-    ):
+    schema = replace(schema, classes=(NASTY[1], NASTY[0]))
+    two = network.changed(link="logistic", output_weights=weights[:, 0] + 0.25, schema=schema, base=0.5)
+    cards = [bgn.scorecard(model).format("html") for model in (several, two)]
+    for written in (bgn.equation(several, "html"), *cards):
         assert "<script" not in written
         assert "alert(1)" in html.unescape(written)
     for model in (several, two):
@@ -168,7 +162,8 @@ def test_nasty_names_stay_text_in_every_format():
 
 
 def test_what_has_no_points_is_refused():
-    network = Network.of_layers([Layer([[1.0], [1.0]], [0.0, 1.0])], [[0.1, 0.2], [1 / 3, 0.1]], [0.0, 0.0], link="softmax")
+    layers, weights = [Layer([[1.0], [1.0]], [0.0, 1.0])], [[0.1, 0.2], [1 / 3, 0.1]]
+    network = Network.of_layers(layers, weights, [0.0, 0.0], link="softmax")
     with pytest.raises(ValueError, match=r"bgn.simplify\(model, X, y, points=5\)"):
         bgn.scorecard(network)
     numbers = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0)

@@ -106,7 +106,8 @@ def states(model: Network, oblique: Oblique, complete: set[int], rng: np.random.
         elif column.whole:
             held.append([*_seen(column, {np.floor(end) + step for end in ends for step in (-1.0, 0.0, 1.0)}), *missing])
         else:
-            held.append([*_seen(column, {np.nextafter(end, way) for end in ends for way in (-9e9, end, 9e9)}), *missing])
+            near = {np.nextafter(end, way) for end in ends for way in (-9e9, end, 9e9)}
+            held.append([*_seen(column, near), *missing])
     count = int(np.prod([len(values) for values in held]))
     if count <= MOST_STATES:
         rows = list(product(*held))

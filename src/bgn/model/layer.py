@@ -165,9 +165,9 @@ class Layer:
         z = inputs @ self.weights.T + self.bias
         size = np.abs(inputs).sum(axis=1)[:, np.newaxis] * np.abs(self.weights).max(axis=1) + np.abs(self.bias)
         doubt = ~(np.abs(z) > 4 * (self.n_inputs + 1) * np.finfo(np.float64).eps * size)
-        for neuron in np.flatnonzero(doubt.any(axis=0)):
-            rows = doubt[:, neuron]
-            z[rows, neuron] = self.neurons[neuron].projection.values(inputs[rows]) + self.bias[neuron]
+        for k in np.flatnonzero(doubt.any(axis=0)).tolist():
+            rows = doubt[:, k]
+            z[rows, k] = self.neurons[k].projection.values(inputs[rows]) + self.bias[k]
         return step(z)
 
     def __eq__(self, other: object) -> bool:

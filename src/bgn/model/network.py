@@ -308,7 +308,7 @@ class Network:
     @cached_property
     def features_used(self) -> tuple[int, ...]:
         """Columns that can reach the output through non-zero weights, in order."""
-        alive = self.rule_coef.any(axis=1)
+        alive = np.asarray(self.rule_coef.any(axis=1))
         for layer in reversed(self.layers):
             alive = layer.inputs_of(alive)
         alive[[term.column for term in self.linear]] = True
@@ -494,9 +494,9 @@ class Network:
             return rules.with_linear(self.linear, self.linear_coef) if self.linear else rules
         if len(parts.get("schema", self.schema)) != self.n_inputs and "terms" not in parts:
             raise ValueError(f"schema must have {self.n_inputs} columns, as before; got {len(parts['schema'])}.")
-        own = ("intercept", "terms", "coef", "schema", "link", "bounds", "below", "members")
-        kept = own if parts.keys() <= {"schema", "bounds"} else own[:-1]
-        return Network(**{name: getattr(self, name) for name in kept} | parts)
+        own = {"intercept", "terms", "coef", "schema", "link", "bounds", "below", "members"}
+        own -= set() if parts.keys() <= {"schema", "bounds"} else {"members"}
+        return Network(**{name: getattr(self, name) for name in own} | parts)
 
     def with_linear(self, terms: Sequence[Linear] = (), coef: ArrayLike = ()) -> Network:
         """Return the same rules with these linear terms before them, instead of its own.
@@ -722,8 +722,9 @@ def _expanded(network: Network) -> Network:
             values = np.atleast_1d(coefficient)
             weights[starts[j] : starts[j] + len(values)] = values
             if projection.missing_as is not None:
-                missing, category = projection.missing_as[place], isinstance(coefficient, tuple)
-                weights[starts[j] + len(values)] = missing if category else missing * (coefficient or 1.0)
+                missing = projection.missing_as[place]
+                counted = missing if isinstance(coefficient, tuple) else missing * (coefficient or 1.0)
+                weights[starts[j] + len(values)] = counted
             elif marked:
                 weights[starts[j] + len(values)] = _DECIDES if condition.missing else -_DECIDES
         used = np.flatnonzero(weights)

@@ -159,10 +159,10 @@ def effect_lines(effect: Effect, column: Floats) -> EffectLines:
             inner = texts[1:]
             between = [f"{first} to {second}" for first, second in pairwise(inner)]
             texts = [f"below {inner[0]}", *between, f"from {inner[-1]}"] if inner else ["anywhere"]
-    effects = effect(points).tolist() if len(values) else []
+    means: list[float] = effect(points).tolist() if len(values) else []
     if effect.missing is not None:
-        texts, effects = [*texts, "missing"], [*effects, float(effect.missing)]
-    return EffectLines(tuple(texts), tuple(effects), steps)
+        texts, means = [*texts, "missing"], [*means, float(effect.missing)]
+    return EffectLines(tuple(texts), tuple(means), steps)
 
 
 def _ten_values(values: Floats, whole: bool) -> Floats:

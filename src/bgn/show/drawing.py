@@ -270,8 +270,9 @@ class _Plan:
 
     def features(self) -> list[Box]:
         """Return one box per feature that the network uses, the most important first."""
-        used, known = list(self.network.features_used), self.importance is not None
-        shares: dict[int, float] = dict(enumerate(self.importance.relative_features.tolist())) if known else {}
+        used = list(self.network.features_used)
+        known = [] if self.importance is None else self.importance.relative_features.tolist()
+        shares: dict[int, float] = dict(enumerate(known))
         used.sort(key=lambda i: -shares.get(i, 0.0))
         return [self.box("feature", -1, i, self.terms.names[i], shares.get(i)) for i in used]
 
@@ -353,7 +354,7 @@ class _Plan:
                 continue
             sums = Counter[int]()
             for condition in (condition for index in box.members for condition in by_index[index].conditions):
-                sums.update(self.parts(condition))  # type: ignore[arg-type]
+                sums.update(self.parts(condition))
             total = sum(sums.values()) or 1.0
             shares = {column: part / total for column, part in sums.items() if column in used}
             if box.kind == "line":
