@@ -134,12 +134,7 @@ def table_blocks(
     hidden = [f"{name}{style.prose(': ')}{text}" for name, text in write_hidden(terms, style, units)]
     target = quote_name(terms.schema.target) if terms.schema.target else "class"
     head = [style.prose(f"{title} of {target} ="), *map(style.category, terms.classes)]
-    rows = [[text, *line] for text, line in zip(line_texts(terms, style, units), numbers, strict=True)]
+    texts = [style.prose("if ") + describe(term, terms, style, units) for term in terms.rules]
+    texts += [describe_linear(term.linear, terms, style) for term in terms.linear if term.linear is not None]
+    rows = [[text, *line] for text, line in zip([style.prose("always"), *texts], numbers, strict=True)]
     return [*([layout.lines(hidden)] if hidden else []), layout.table(head, rows), layout.lines(lines)]
-
-
-def line_texts(terms: Terms, style: Text, units: Mapping[str, str] | None = None) -> list[str]:
-    """Write what the lines of a table of terms are: always, if a rule holds, per unit of a column."""
-    rules = [style.prose("if ") + describe(term, terms, style, units) for term in terms.rules]
-    linear = [describe_linear(term.linear, terms, style) for term in terms.linear if term.linear is not None]
-    return [style.prose("always"), *rules, *linear]

@@ -55,10 +55,6 @@ def _backslashed(mark: str) -> Callable[[str], str]:
     return write
 
 
-def _snowflake_text(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
-
-
 @dataclass(frozen=True)
 class Dialect:
     """The spelling of one database."""
@@ -147,7 +143,8 @@ DIALECTS: dict[str, Dialect] = {
         },
     ),
     "snowflake": Dialect(
-        "FLOAT", "VARCHAR", "BOOLEAN", number=lambda value: f"'{value!r}'::FLOAT", text=_snowflake_text,
+        "FLOAT", "VARCHAR", "BOOLEAN", number=lambda value: f"'{value!r}'::FLOAT",
+        text=lambda text: _doubled("'")(text.replace("\\", "\\\\")),
         no_nan="NULLIF({x}, 'NaN'::FLOAT)", time="CAST({x} AS TIMESTAMP_NTZ)",
         local="CAST(CONVERT_TIMEZONE({zone}, {x}) AS TIMESTAMP_NTZ)",
         parts=_EXTRACT | {

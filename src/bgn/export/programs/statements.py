@@ -110,7 +110,8 @@ class Statements:
         last = len(self.plan.layers) - 1
         for number, layer in enumerate(self.plan.layers):
             shared = Counter(getattr(condition, "summation", None) for condition in layer.conditions)
-            named = {k for k, summed in enumerate(layer.sums) if shared[k] > 1 and self._needs_name(number, summed)}
+            named = {k for k, summed in enumerate(layer.sums) if shared[k] > 1
+                     and (number or summed.coefficients != (1.0,) or summed.missing_as is not None)}  # fmt: skip
             for k in sorted(named):
                 yield self.assign(f"s{number}_{k}", self.summed(number, layer.sums[k]))
             texts = [self.condition(number, condition, named) for condition in layer.conditions]
@@ -134,9 +135,6 @@ class Statements:
                     name = f"v{place}"
                 values = [self.product(coef, name) if coef else "" for coef in term.coef]
             yield from (self.add(f"t{output}", value) for output, value in enumerate(values) if value)
-
-    def _needs_name(self, layer: int, summed: Summation) -> bool:
-        return layer > 0 or summed.coefficients != (1.0,) or summed.missing_as is not None
 
     def _between(self, linear: LinearInput) -> str:
         """Write an input, no further than the ends of its linear term, and what a missing value counts as."""
