@@ -23,9 +23,9 @@ import pyarrow as pa
 from pyarrow.csv import write_csv
 
 from bgn import Layer, Network, save
-from bgn.cli.terminal import table_writer
 from bgn.inputs import prepare
 from bgn.inputs.files import open_table
+from bgn.table_files import table_writer
 
 
 def least(turns: int, *tasks: Callable[[], object]) -> list[tuple[float, float]]:
