@@ -66,7 +66,7 @@ class Frontier(Tabular):
     def __str__(self) -> str:
         """One line per size, and one for a linear model."""
         wide = {rows: max(12, 2 + len(self.name(rows))) for rows in self.errors}
-        lines = ["    terms" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
+        lines = ["terms    " + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
         for size in range(len(self.errors["training"])):
             mark = "  chosen" if size == self.chosen else ""
             cells = (f"{errors[size]:>{wide[rows]}.4g}" for rows, errors in self.errors.items())
@@ -108,7 +108,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> len(sizes.errors["test"])  # 0, 1 and 2 terms
     3
     >>> print(str(sizes).splitlines()[0])
-        terms    training  cross-validated        test
+    terms        training  cross-validated        test
     """
     history = history_of(model)
     network, path = history.network(), history.paths[history.best_layer]
