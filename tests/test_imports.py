@@ -121,7 +121,7 @@ MAY_IMPORT = {
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_all_that_is_imported_is_declared(folder):
-    own = {"bgn", "tests", "experiments", *(path.stem for path in (ROOT / folder).glob("*.py"))}
+    own = {"bgn", "tests", "experiments", "benchmarks", *(path.stem for path in (ROOT / folder).glob("*.py"))}
     declared = REQUIRED.union(own, sys.stdlib_module_names, *(EXTRAS[extra] for extra in MAY_IMPORT[folder]))
     for path in (ROOT / folder).glob("**/*.py"):
         for name in imported(ast.parse(path.read_text(encoding="utf-8"))):

@@ -262,7 +262,7 @@ def test_estimated_sizes_of_texts_are_large_enough() -> None:
         "MMMM",
         "0.123",
     ]:
-        assert TextPath((0, 0), text, size=10).get_extents().size <= text_width(text) + 3
+        assert TextPath((0, 0), text, size=10).get_extents().width <= text_width(text) + 3
 
 
 def test_growth_shows_the_errors_of_every_size() -> None:
