@@ -119,7 +119,7 @@ def served(model: Any, X: pd.DataFrame, y: Any, aim: dict[str, Any]) -> dict[str
     def requests() -> None:
         made = app()
         assert made.page
-        values = made.answer("row", {"name": made._known.names[3]})["values"]
+        values = made.answer("row", {"name": made._known[0].names[3]})["values"]
         made.answer("predict", {"row": values})
         wanted = {"class": len(network.schema.classes) - 1} if network.schema.classes else dict(aim)
         made.answer("counterfactual", {"row": values} | wanted)

@@ -268,9 +268,9 @@ def short_sum(line: Projection, digits: int, reach: Mapping[int, float]) -> tupl
     --------
     >>> from bgn.model.term import Projection
     >>> longitude_and_households = Projection((0, 1), (1.0, -0.000144))
-    >>> sayable(longitude_and_households, 3, {0: 124.0, 1: 6000.0})[0].coefficients
+    >>> short_sum(longitude_and_households, 3, {0: 124.0, 1: 6000.0})[0].coefficients
     (1.0, -0.0001)
-    >>> sayable(longitude_and_households, 3, {0: 10.0, 1: 6000.0})[0].coefficients
+    >>> short_sum(longitude_and_households, 3, {0: 10.0, 1: 6000.0})[0].coefficients
     (6940.0, -1.0)
     """
     columns, factors = line.columns, line.factors
