@@ -230,7 +230,8 @@ class Postgres:
     def sql(self, text: str) -> str:
         """Run statements; return what they print, or raise what the server said."""
         options = ["-U", "bgn", "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-X", "-f", "-"]
-        done = subprocess.run(["psql", "-h", self.folder, *options], input=text, capture_output=True, text=True, check=False)
+        command = ["psql", "-h", self.folder, *options]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
         return done.stdout

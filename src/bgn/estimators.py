@@ -396,7 +396,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         right = total = 0.0
         rows = known_columns(model, opened_again(model, replace(given, classes=classes), scored=True))
         for piece, predicted in model._pieces(rows):
-            codes = predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5
+            codes = np.asarray(predicted.argmax(axis=1) if predicted.ndim == 2 else predicted > 0.5)
             heavy = np.ones(len(codes)) if piece.weight is None else piece.weight
             right, total = right + float(heavy[codes == piece.target].sum()), total + float(heavy.sum())
         return right / total

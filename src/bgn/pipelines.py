@@ -360,12 +360,11 @@ def _note(scaled: bool, made: Sequence[Root], alone: bool, lost: str) -> str:
     units = "Scaling" if made or lost else "Numbers are in the table's own units: scaling"
     sentences = [f"{units} was undone, exact up to rounding."] if scaled else []
     for by in dict.fromkeys(root.made_by for root in made):
-        names = []
+        names: list[str] = []
         for column in (root.column for root in made if root.made_by == by):
             raw, category = column.category_of or (column.name, "")
-            names.append(quote_name(raw))
-            if column.category_of is not None:
-                names[-1] += f" = {quote_category(category_name(category))}"
+            value = "" if column.category_of is None else f" = {quote_category(category_name(category))}"
+            names.append(quote_name(raw) + value)
         several, listed = len(names) > 1, ", ".join(names)
         which = f"The column{'s' * several} {listed}" if not alone or len(names) < len(made) else "Columns"
         are, them = ("are", "them") if several or which == "Columns" else ("is", "it")

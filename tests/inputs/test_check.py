@@ -96,7 +96,9 @@ def test_the_advice_helps(odd: pd.DataFrame) -> None:
     assert texts["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
     assert texts["built",].startswith("'built' holds dates written as '")
     assert "date_format='%d/%m/%Y'" in texts["built",]
-    assert texts["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a missing value? Then say so: missing_values='-999'."
+    assert texts["age",] == (
+        "'age' is -999 in 5 rows, apart from all other numbers: a missing value? Then say so: missing_values='-999'."
+    )
     assert texts["kind",].startswith("'kind' has texts that nearly agree: ")
     assert texts["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
     assert "'about 7'" in texts["mostly",]

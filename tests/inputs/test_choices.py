@@ -22,7 +22,8 @@ from bgn.inputs.target import few_values, tally
 from bgn.persist import parts, read
 from tests.command import call
 
-QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "growth": bgn.GrowthSettings(max_replacements=0), "random_state": 0}
+GROWTH = bgn.GrowthSettings(max_replacements=0)
+QUICK: dict[str, Any] = {"max_terms": 2, "cv": None, "growth": GROWTH, "random_state": 0}
 ROWS = 120
 
 

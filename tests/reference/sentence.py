@@ -194,8 +194,10 @@ def _stands_alone(text: str, name: str, other: str) -> bool:
     if len(_split(text, other)) > 1 or len(_split(text, " where ")) > 1 or text.endswith(","):
         return False
     compared = rf"(?:{NUMBER} <=? )?(?:{name}) (?:>=|<=|<|>|=|is|in|not in) .+$"
-    return bool(re.match(compared, text)) or (text.startswith("(") and text.endswith(")")) or bool(
-        re.search(rf" (?:>=|<=|<|>) {NUMBER}$", text)
+    return (
+        bool(re.match(compared, text))
+        or (text.startswith("(") and text.endswith(")"))
+        or bool(re.search(rf" (?:>=|<=|<|>) {NUMBER}$", text))
     )
 
 

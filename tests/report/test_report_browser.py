@@ -514,6 +514,7 @@ def test_what_cannot_be_edited_is_not_offered(opened) -> None:
     page = opened(*small(7))
     assert page.query_selector("#edit") is None
 
+
 @pytest.mark.parametrize("seed", range(6))
 def test_rules_of_several_conditions_predict_hold_and_are_edited_as_in_python(opened, tmp_path, seed) -> None:
     rng = np.random.default_rng(seed)

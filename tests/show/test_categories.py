@@ -33,7 +33,8 @@ def test_texts_of_a_file_are_categories_and_names_with_an_equals_sign_are_names(
 
 def test_a_form_offers_categories_and_whatever_else_as_numbers():
     columns = (Column("a", category_of=("floor", 1.0)), Column("b", category_of=("floor", 2.5)), Column("floor"))
-    network = bgn.Network.of_layers([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
+    layer = bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])
+    network = bgn.Network.of_layers([layer], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 4.0], [0.0, 1.0, 2.0]])
     offered = controls(Facts.of(network, rows, np.zeros(3), None, None))
     assert [(one["kind"], one["name"]) for one in offered] == [("number", "floor"), ("choice", "floor")]

@@ -199,7 +199,8 @@ _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
     click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
     click.option(
-        "--no-rows", is_flag=True,
+        "--no-rows",
+        is_flag=True,
         help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the card as JSON."),
@@ -254,9 +255,7 @@ def fit(data: str | None, **options: Any) -> None:
         choices = replace(choices, missing="refuse")
     from bgn.training_rows import TrainingRequest, fit_rows  # a command starts without numba
 
-    request = TrainingRequest(
-        source, choices, options["test"], options["random_state"], options["units"], key, one_hot
-    )
+    request = TrainingRequest(source, choices, options["test"], options["random_state"], options["units"], key, one_hot)
     rows = _open_rows(request, options)
     for text in () if options["quiet"] else rows.notes:
         note(text)

@@ -100,13 +100,14 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     if not missing.any() and network.plain and network.depth == 1 and not other.jointly:
-        euclidean: tuple[Any, ...] = *_nearest_shallow(network, rows, scale, other), np.ones(len(rows), dtype=bool)
+        euclidean: tuple[Any, ...] = (*_nearest_shallow(network, rows, scale, other), np.ones(len(rows), dtype=bool))
     else:
         nearest = [_nearest_numbers(network, row, lost, scale, other, max_cells)
                    for row, lost in zip(rows, missing, strict=True)]  # fmt: skip
         euclidean = tuple(np.array(part) for part in zip(*nearest, strict=True))
     linear_coef = linear_values(whole, rows, per_unit=True) if whole.linear else None
-    return Margin(up, down, distance, *euclidean, categories, linear_coef, network.names)
+    length, nearest_rows, exact = euclidean
+    return Margin(up, down, distance, length, nearest_rows, exact, categories, linear_coef, network.names)
 
 
 def _nearest_numbers(

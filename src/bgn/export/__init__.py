@@ -53,7 +53,7 @@ class Target:
     @property
     def write(self) -> Callable[..., str | bytes]:
         """The function."""
-        return getattr(exports, self.function)  # type: ignore[no-any-return]
+        return getattr(exports, self.function)
 
 
 TARGETS: dict[str, Target] = {

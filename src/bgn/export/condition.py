@@ -58,7 +58,8 @@ def describe_conditions(
 ) -> tuple[list[str], str]:
     """Write the conditions of a rule one by one, and what stands between them: "and" or "or"."""
     glue, other = ("or", "and") if condition.any_holds else ("and", "or")
-    texts, rest = [], list(condition.conditions)
+    texts: list[str] = []
+    rest = list(condition.conditions)
     while rest:
         first, *rest = rest
         others = () if condition.any_holds else rest

@@ -318,7 +318,7 @@ def plan(model: Any) -> ExportPlan:
     network = network_of(model, plain=False)
     inputs = _plan_inputs(network)
     places = {given.place: k for k, given in enumerate(inputs)}
-    chosen, alive = network.rule_coef.any(axis=1), list[list[int]]()
+    chosen, alive = np.asarray(network.rule_coef.any(axis=1)), list[list[int]]()
     for layer in reversed(network.layers[1:] if network.below else ()):
         chosen = layer.inputs_of(chosen)
         alive.insert(0, np.flatnonzero(chosen).tolist())

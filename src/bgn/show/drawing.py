@@ -180,7 +180,8 @@ def draw(
     --------
     >>> import bgn
     >>> from bgn.show.drawing import draw
-    >>> network = bgn.Network.of_layers([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -4.0])], [0.25, 0.75], 1.0, ["a", "b"])
+    >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -4.0])
+    >>> network = bgn.Network.of_layers([layer], [0.25, 0.75], 1.0, ["a", "b"])
     >>> [box.label for box in draw(network).boxes]
     ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.0 + Σ']
     """
