@@ -54,13 +54,6 @@ EXCEPTIONS = {
 # Names of others, which we only override or pass on.
 NOT_OURS = {"average_precision", "compresslevel", "loglevel", "log_severity_level", "linewidth", "line_width"}
 
-# Rooms whose names are still being changed. This list only shrinks.
-NOT_YET = {
-    "src/bgn",
-    "tests/reference",
-}
-FRAGMENTS_NOT_YET: set[str] = set()
-
 
 def parts_of(name: str) -> Iterator[str]:
     """Yield the parts of a name, in the singular where the list has it."""
@@ -112,7 +105,7 @@ def folders() -> dict[str, list[Path]]:
     return dict(sorted(by_folder.items()))
 
 
-@pytest.mark.parametrize("folder", [folder for folder in folders() if folder not in NOT_YET])
+@pytest.mark.parametrize("folder", list(folders()))
 def test_names_are_those_that_readers_use(folder):
     wrong = [(path, line, name, INSTEAD[part]) for path in folders()[folder] for name, line, part in wrong_names(path)]
     assert not wrong, "\n".join(f"{path}:{line}: {name} -> {instead}" for path, line, name, instead in wrong)
@@ -163,7 +156,7 @@ def lengths(paths: list[Path]) -> list[int]:
 
 
 def test_a_small_module_has_more_than_one_reader():
-    wrong = {path: reader for path, reader in fragments().items() if path.as_posix() not in FRAGMENTS_NOT_YET}
+    wrong = fragments()
     assert not wrong, "\n".join(f"{path} belongs into {reader}" for path, reader in wrong.items())
 
 

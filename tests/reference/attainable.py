@@ -33,9 +33,9 @@ def _projected(planes: list[Plane], last: int) -> list[Plane]:
 def samples(planes: list[Plane], low: list[Fraction | None], high: list[Fraction | None]) -> Iterator[list[Fraction]]:
     """A point of every cell into which planes cut a box, the last number moving fastest."""
     count = len(low)
-    levels = [planes]
+    category_numbers = [planes]
     for last in range(count - 1, 0, -1):
-        levels.insert(0, _projected(levels[0], last))
+        category_numbers.insert(0, _projected(category_numbers[0], last))
 
     def along(point: list[Fraction]) -> Iterator[list[Fraction]]:
         place = len(point)
@@ -43,11 +43,11 @@ def samples(planes: list[Plane], low: list[Fraction | None], high: list[Fraction
             yield point
             return
         cuts = {end for end in (low[place], high[place]) if end is not None}
-        for factors, right in levels[place]:
+        for factors, right in category_numbers[place]:
             if factors[place] and not any(factors[place + 1 :]):
                 cuts.add((right - sum(f * v for f, v in zip(factors, point, strict=False))) / factors[place])
-        found = sorted(cuts) or [Fraction(0)]
-        values = [found[0] - 1, *found, *((a + b) / 2 for a, b in pairwise(found)), found[-1] + 1]
+        result = sorted(cuts) or [Fraction(0)]
+        values = [result[0] - 1, *result, *((a + b) / 2 for a, b in pairwise(result)), result[-1] + 1]
         for value in sorted(values):
             if (low[place] is None or value >= low[place]) and (high[place] is None or value <= high[place]):
                 yield from along([*point, value])
@@ -83,9 +83,9 @@ def rows(network: Network, domain: Domain, last: int | None = None) -> Iterator[
             for base, value in zip(bases, options[-1], strict=True):
                 base[last] = value
         groups: dict[tuple[str, ...], list[np.ndarray]] = {}
-        for each in _moved(network, domain, bases, moving):
-            key = tuple(repr(value) for j, value in enumerate(each) if j != last) if last is not None else ()
-            groups.setdefault(key, []).append(each)
+        for item in _moved(network, domain, bases, moving):
+            key = tuple(repr(value) for j, value in enumerate(item) if j != last) if last is not None else ()
+            groups.setdefault(key, []).append(item)
         yield from groups.values()
 
 
@@ -94,15 +94,11 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
     if not moving:
         return bases
     planes = list[Plane]()
-    for row, neuron in product(bases, network.layers[0].neurons):
-        projection = neuron.projection
-        if (
-            neuron.missing is not None
-            and projection.missing_as is None
-            and np.isnan(row[list(projection.columns)]).any()
-        ):
+    for row, rule in product(bases, network.layers[0].neurons):
+        projection = rule.projection
+        if rule.missing is not None and projection.missing_as is None and np.isnan(row[list(projection.columns)]).any():
             continue
-        right, factors = Fraction(neuron.threshold), [Fraction(0)] * len(moving)
+        right, factors = Fraction(rule.threshold), [Fraction(0)] * len(moving)
         for place, (j, factor) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             if j in moving:
                 factors[moving.index(j)] = Fraction(factor)
@@ -110,14 +106,14 @@ def _moved(network: Network, domain: Domain, bases: list[np.ndarray], moving: li
                 right -= Fraction(float(projection.at(place).values(row[np.newaxis])[0]))
         planes.append((tuple(factors), right))
     planes = list(dict.fromkeys(planes))
-    ends = [[Fraction(e) if np.isfinite(e) else None for e in each[moving]] for each in (domain.low, domain.high)]
-    found = []
+    ends = [[Fraction(e) if np.isfinite(e) else None for e in item[moving]] for item in (domain.low, domain.high)]
+    result = []
     for point in samples(planes, *ends):
         for row in bases:
-            each = row.copy()
-            each[moving] = [float(value) for value in point]
-            found.append(each)
-    return found
+            item = row.copy()
+            item[moving] = [float(value) for value in point]
+            result.append(item)
+    return result
 
 
 def range_of(network: Network, domain: Domain) -> tuple[float, float]:

@@ -77,8 +77,8 @@ def module(config, n_inputs, start):
     linear = BinaryLinear if config.method == "binaryconnect" else nn.Linear
     widths = (n_inputs, *config.hidden_layers)
     layers = []
-    for below, above in pairwise(widths):
-        layers += [linear(below, above, bias=False), nn.BatchNorm1d(above), Activation(config.method)]
+    for below, upper in pairwise(widths):
+        layers += [linear(below, upper, bias=False), nn.BatchNorm1d(upper), Activation(config.method)]
     model = nn.Sequential(*layers, nn.Linear(widths[-1], 1)).to(start.dtype)
     with torch.no_grad():
         for parameter, values in zip(ordered(model), split(start, model), strict=True):

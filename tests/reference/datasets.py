@@ -66,14 +66,14 @@ def istanbul(folder: Path) -> pd.DataFrame:
 
 def averaged_housing(folder: Path) -> np.ndarray:
     raw = housing(folder)
-    average = raw[["totalRooms", "totalBedrooms", "population"]].div(raw["households"], axis=0)
+    ensemble = raw[["totalRooms", "totalBedrooms", "population"]].div(raw["households"], axis=0)
     return np.column_stack(
         [
             pd.read_csv(folder / "california_cal_housing.data.gz", header=None, engine="pyarrow")[7],
             raw["housingMedianAge"],
-            average[["totalRooms", "totalBedrooms"]],
+            ensemble[["totalRooms", "totalBedrooms"]],
             raw["population"],
-            average["population"],
+            ensemble["population"],
             raw[["latitude", "longitude", "medianHouseValue"]],
         ]
     )

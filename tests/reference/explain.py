@@ -78,7 +78,9 @@ def paper_matrix(network: Network, X: np.ndarray, background: np.ndarray) -> np.
     return matrix
 
 
-def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups, constraints, max_changed, gap=1e-4):
+def cheapest_cell(
+    network, x, least, most, *, costs, low, high, integer, groups, constraints, max_changed, tolerance=1e-4
+):
     """Cheapest cost over all cells of the first layer's arrangement, and the least miss of the wanted range.
 
     A cell is a pattern of the first layer's answers; strictness is a gap. `constraints` are rows ``(a, b)`` for
@@ -92,8 +94,8 @@ def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups,
     layer = network.layers[0]
     for pattern in product((-1.0, 1.0), repeat=layer.width):
         answers = np.array([pattern])
-        for each in network.layers[1:]:
-            answers = each.fire(answers)
+        for item in network.layers[1:]:
+            answers = item.fire(answers)
         prediction = score(network, answers[0])
         away = max(least - prediction, prediction - most, 0.0)
         if away > 0 and (away >= miss or best < np.inf):
@@ -102,7 +104,7 @@ def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups,
             for chosen in combinations(parts, size):
                 cost = _cell_cost(
                     layer, np.array(pattern), x, {c for part in chosen for c in part},
-                    costs, low, high, integer, groups, constraints, gap,
+                    costs, low, high, integer, groups, constraints, tolerance,
                 )  # fmt: skip
                 if np.isfinite(cost):
                     miss = min(miss, away)
@@ -141,27 +143,27 @@ def cheapest_table_row(network, row, least, prices, fill=(), wanted=None):
     cuts = [grid]
     start = columns[0].typical if np.isnan(row[0]) else row[0]
     low, high = min(columns[0].seen[0], start), max(columns[0].seen[1], start)
-    for neuron in network.layers[0].neurons if not np.isnan(options[0]).all() else ():
-        if 0 in neuron.projection.columns and neuron.projection.coefficients[0] != 0.0:
+    for rule in network.layers[0].neurons if not np.isnan(options[0]).all() else ():
+        if 0 in rule.projection.columns and rule.projection.coefficients[0] != 0.0:
             rest = grid.copy()
             rest[:, 0] = 0.0
-            at = (neuron.threshold - neuron.projection.values(_filled(network, rest))) / neuron.projection.coefficients[
-                0
-            ]
-            for beside in (0.0, 1e-9, -1e-9):
+            at = (rule.threshold - rule.projection.values(_filled(network, rest))) / rule.projection.coefficients[0]
+            for neighbors in (0.0, 1e-9, -1e-9):
                 cuts.append(grid.copy())
-                cuts[-1][:, 0] = np.clip(np.where(np.isnan(at), grid[:, 0], at + beside), low, high)
+                cuts[-1][:, 0] = np.clip(np.where(np.isnan(at), grid[:, 0], at + neighbors), low, high)
     rows = np.vstack(cuts)
     cost = np.zeros(len(rows))
     for j, column in enumerate(columns):
-        gap = np.isnan(row[j])
+        tolerance = np.isnan(row[j])
         new = ~np.isnan(rows[:, j])
         if column.categories is not None:
-            cost += prices[j] * (rows[:, j] != row[j]) * new if not gap else new
+            cost += prices[j] * (rows[:, j] != row[j]) * new if not tolerance else new
         else:
-            cost += np.where(new, np.abs(rows[:, j] - (column.typical if gap else row[j])) * prices[j] + gap, 0.0)
-    told = table_rows_of(network, rows)
-    fine = network.predict(told) >= least if wanted is None else wanted(told)
+            cost += np.where(
+                new, np.abs(rows[:, j] - (column.typical if tolerance else row[j])) * prices[j] + tolerance, 0.0
+            )
+    text = table_rows_of(network, rows)
+    fine = network.predict(text) >= least if wanted is None else wanted(text)
     return cost[fine].min() if fine.any() else np.inf
 
 
@@ -173,20 +175,23 @@ def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=No
     """
     columns, options = network.schema.columns, []
     for j, (column, own) in enumerate(zip(columns, row, strict=True)):
-        limit, gap = (bounds or {}).get(j), np.isnan(own)
-        if gap and (j not in fill or j in still or (column.categories is None and column.typical is None)):
+        limit, tolerance = (bounds or {}).get(j), np.isnan(own)
+        if tolerance and (j not in fill or j in still or (column.categories is None and column.typical is None)):
             options.append([(np.nan, 0.0, 0)])
             continue
-        start = column.typical if gap and column.categories is None else own
+        start = column.typical if tolerance and column.categories is None else own
         if column.categories is not None:
             values = [float(code) for code in range(len(column.categories))]
             if limit == "increase":
-                values = [code for code in values if gap or code >= own]
+                values = [code for code in values if tolerance or code >= own]
             elif limit == "decrease":
-                values = [code for code in values if gap or code <= own]
+                values = [code for code in values if tolerance or code <= own]
             elif limit is not None:
                 values = [code for code in values if int(code) in limit]
-            priced = [(code, 1.0 if gap else prices[j] * (code != own), int(gap or code != own)) for code in values]
+            priced = [
+                (code, 1.0 if tolerance else prices[j] * (code != own), int(tolerance or code != own))
+                for code in values
+            ]
         else:
             low, high = min(column.seen[0], start), max(column.seen[1], start)
             if isinstance(limit, str):
@@ -194,10 +199,10 @@ def cheapest_listed(network, row, wanted, prices, fewest=False, fill=(), most=No
             elif limit is not None:
                 low, high = limit
             values = np.arange(np.ceil(low), np.floor(high) + 1).tolist()
-            priced = [(v, gap + prices[j] * abs(v - start), int(gap or v != start)) for v in values]
-        if j in still and not gap:
-            priced = [each for each in priced if each[0] == own]
-        options.append([*priced, *([(np.nan, 0.0, 0)] if gap else [])])
+            priced = [(v, tolerance + prices[j] * abs(v - start), int(tolerance or v != start)) for v in values]
+        if j in still and not tolerance:
+            priced = [item for item in priced if item[0] == own]
+        options.append([*priced, *([(np.nan, 0.0, 0)] if tolerance else [])])
     chosen = np.array(list(product(*options))).reshape(-1, len(row), 3)
     rows, cost, changes = chosen[:, :, 0], chosen[:, :, 1].sum(axis=1), chosen[:, :, 2].sum(axis=1)
     fine = np.full(len(rows), True) if most is None else changes <= most
@@ -216,16 +221,16 @@ def _filled(network, rows):
 
 def table_rows_of(network, rows):
     """Rows as the table has them, from how the network reads them."""
-    told = rows.astype(object)
+    text = rows.astype(object)
     for j, column in enumerate(network.schema.columns):
         categories = column.categories
-        told[:, j] = [
+        text[:, j] = [
             None if value != value else value if categories is None else categories[int(value)] for value in rows[:, j]
         ]
-    return told
+    return text
 
 
-def _cell_cost(layer, pattern, x, moving, costs, low, high, integer, groups, constraints, gap):
+def _cell_cost(layer, pattern, x, moving, costs, low, high, integer, groups, constraints, tolerance):
     """Cost of the cheapest row of one cell that moves only some columns: variables are x and the distance from it."""
     d = len(x)
     fixed = np.array([column not in moving for column in range(d)])
@@ -242,7 +247,7 @@ def _cell_cost(layer, pattern, x, moving, costs, low, high, integer, groups, con
         if answer > 0:
             add(np.append(weights, np.zeros(d)), threshold, np.inf)
         else:
-            add(np.append(weights, np.zeros(d)), -np.inf, threshold - gap)
+            add(np.append(weights, np.zeros(d)), -np.inf, threshold - tolerance)
     for a, b in constraints:
         add(np.append(a, np.zeros(d)), -np.inf, b)
     for group in groups:

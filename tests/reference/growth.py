@@ -91,15 +91,15 @@ def best_angle(codes, centers, angles, residual, weight, bins, wanted=(0, 0)):
         low, high = x.min() + y.min(), x.max() + y.max()
         scale = bins / (high - low) if high > low else 0.0
         place = np.minimum(((x[codes[0]] + y[codes[1]] - low) * scale).astype(int), bins - 1)
-        found = best_split(place, residual, weight, *signs)
-        gains.append(0.0 if found is None else found[0])
+        result = best_split(place, residual, weight, *signs)
+        gains.append(0.0 if result is None else result[0])
     return max(gains), int(np.argmax(gains))
 
 
-def finer_and_finer(z, weight, low, high, cells, levels=4):
+def finer_and_finer(z, weight, low, high, cells, depth=4):
     """Where cells along a direction start and how many there are a unit; again within a cell that has much weight."""
     scale = cells / (high - low)
-    for _ in range(levels):
+    for _ in range(depth):
         yield low, scale
         cell = np.clip((z - low) * scale, 0, cells - 1).astype(int)
         held = np.bincount(cell, weight, cells)
@@ -119,7 +119,7 @@ def refitted_gains(cells, residual, weight, answers, inverse, ridge):
     :class:`bgn.grow.directions.lasso.Others`.
     """
     H, W = np.vstack([np.ones(len(cells)), answers]), weight.astype(float)
-    found = {}
+    result = {}
     for edge in range(1, cells.max() + 1):
         h = np.where(cells >= edge, 1.0, -1.0)
         if abs(h.sum()) == len(h):
@@ -128,13 +128,13 @@ def refitted_gains(cells, residual, weight, answers, inverse, ridge):
         plain = best_split((cells >= edge).astype(int), residual, weight)
         left = W.sum() + ridge - b @ inverse @ b
         excess = (W * (h - h @ W / W.sum())) @ residual.astype(float)
-        found[edge] = (0.0 if plain is None else plain[0], (W * h) @ residual.astype(float), left, excess)
-    return found
+        result[edge] = (0.0 if plain is None else plain[0], (W * h) @ residual.astype(float), left, excess)
+    return result
 
 
 def held_by_trying(H, target, penalty, signs):
     """Least squares with a penalty among weights of given signs (0: either): the best of all choices of zeros."""
-    best, found = np.inf, None
+    best, result = np.inf, None
     for zeros in product(*[(False, True) if sign else (False,) for sign in signs]):
         free = np.flatnonzero(~np.array(zeros))
         weights = np.zeros(len(signs))
@@ -144,5 +144,5 @@ def held_by_trying(H, target, penalty, signs):
             continue
         loss = ((target - H @ weights) ** 2).sum() + weights @ penalty @ weights
         if loss < best:
-            best, found = loss, weights
-    return found
+            best, result = loss, weights
+    return result

@@ -21,36 +21,36 @@ def score(network: Network, row: list[Any]) -> list[float]:
             None if missing or not known else value if column.categories is None else column.categories.index(value)
         )
     for j, column in enumerate(columns):
-        alone = [neuron.missing is None and neuron.projection.missing_as is None
-                 for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip
+        alone = [rule.missing is None and rule.projection.missing_as is None
+                 for rule in network.layers[0].neurons if j in rule.projection.columns]  # fmt: skip
         if values[j] is None and (any(alone) or not network.layers[0].takes_missing):
             values[j] = column.typical if column.categories is None else int(column.typical)
     for layer in network.layers:
         answers: list[Any] = []
-        for neuron in layer.neurons:
+        for rule in layer.neurons:
             parts = []
-            gaps = neuron.projection.missing_as or (math.nan,) * len(neuron.projection.columns)
-            asked = zip(neuron.projection.columns, neuron.projection.coefficients, gaps, strict=True)
-            for j, coefficient, gap in asked:
+            missing_values = rule.projection.missing_as or (math.nan,) * len(rule.projection.columns)
+            requested = zip(rule.projection.columns, rule.projection.coefficients, missing_values, strict=True)
+            for j, coefficient, is_missing in requested:
                 if values[j] is None:
-                    parts.append(gap if isinstance(coefficient, tuple) else (coefficient or 1.0) * gap)
+                    parts.append(is_missing if isinstance(coefficient, tuple) else (coefficient or 1.0) * is_missing)
                 else:
                     parts.append(coefficient[values[j]] if isinstance(coefficient, tuple) else coefficient * values[j])
             total = 0.0
             for count, part in enumerate(parts):
                 total = total + part if count else part
-            fires = neuron.missing if math.isnan(total) else total >= neuron.threshold
+            fires = rule.missing if math.isnan(total) else total >= rule.threshold
             answers.append(1.0 if fires else -1.0)
         last, values = values, answers
         if layer is network.layers[0]:
             raw = last
     outputs = np.atleast_2d(network.output_weights.T)
-    found = []
+    result = []
     for k, base in enumerate(np.atleast_1d(network.base).tolist()):
         total = base
         for term, weights in zip(network.linear, network.linear_coef.tolist(), strict=True):
             total += weights[k] * raw[term.column]
         for answer, weight in zip(values, outputs[k].tolist(), strict=True):
             total += weight * answer
-        found.append(total)
-    return found
+        result.append(total)
+    return result

@@ -86,9 +86,9 @@ def cells(network: Network, most: int = 20_000) -> np.ndarray:
                 for condition in rule.conditions
                 if isinstance(condition, Threshold) and condition.column == j
             }
-            beside = [end for cut in cuts for end in (np.nextafter(cut, -np.inf), cut, np.nextafter(cut, np.inf))]
+            others = [end for cut in cuts for end in (np.nextafter(cut, -np.inf), cut, np.nextafter(cut, np.inf))]
             whole = np.arange(np.ceil(low), np.floor(high) + 1).tolist()
-            values = whole if column.whole else [low, high, *(float(v) for v in beside if low <= v <= high)]
+            values = whole if column.whole else [low, high, *(float(v) for v in others if low <= v <= high)]
             values = sorted(set(values))
         takes_missing = not network.refuses_missing[j] or column.typical is not None
         options.append([*values, np.nan] if takes_missing else values)

@@ -41,18 +41,18 @@ class Sentence:
     def columns(self, table: dict, number: type) -> dict:
         """Return the table with h1, h2, ... beside its columns."""
         # Where a name is quoted, its column and the words in columns are called as the text is read.
-        table = {self.named.get(name, name): self._words(column) for name, column in table.items()}
-        found = {name: _numbers(column, number) for name, column in table.items()}
-        for name, question in self.hidden.items():
-            found[name] = _numbers(self._yes(question, found, number).astype(float), number)
-        return found
+        table = {self.named.get(name, name): self._tokens(column) for name, column in table.items()}
+        result = {name: _numbers(column, number) for name, column in table.items()}
+        for name, rule in self.hidden.items():
+            result[name] = _numbers(self._yes(rule, result, number).astype(float), number)
+        return result
 
     def answers(self, table: dict, number: type = float) -> np.ndarray:
         """Return which questions are answered yes, shape (rows, questions)."""
         columns = self.columns(table, number)
-        asked = [factor[1:-1] for _, factor in self.lines if factor.startswith("[")]
+        requested = [factor[1:-1] for _, factor in self.lines if factor.startswith("[")]
         rows = len(next(iter(columns.values())))
-        return np.array([self._yes(each, columns, number) for each in asked], dtype=bool).reshape(-1, rows).T
+        return np.array([self._yes(item, columns, number) for item in requested], dtype=bool).reshape(-1, rows).T
 
     def value(self, table: dict, number: type = float) -> np.ndarray:
         """Return base and amounts, added up in the order of the text."""
@@ -60,77 +60,77 @@ class Sentence:
         rows = len(next(iter(columns.values())))
         total = np.array([number(self.base)] * rows)
         with localcontext(EXACT):
-            for amount, factor in self.lines:
+            for weight, factor in self.lines:
                 part = next(answers) if factor.startswith("[") else columns[factor]
                 total = total + (
-                    np.where(part, number(amount), number(0)) if part.dtype == bool else part * number(amount)
+                    np.where(part, number(weight), number(0)) if part.dtype == bool else part * number(weight)
                 )
         return total
 
-    def _words(self, column: np.ndarray) -> np.ndarray:
+    def _tokens(self, column: np.ndarray) -> np.ndarray:
         if not any(isinstance(value, str) for value in column):
             return column
         return np.array([self.named.get(value, value) if isinstance(value, str) else value for value in column], object)
 
     # -- questions -----------------------------------------------------------------------------------------
 
-    def _yes(self, question: str, columns: dict, number: type) -> np.ndarray:
+    def _yes(self, rule: str, columns: dict, number: type) -> np.ndarray:
         """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
-        name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
-        if found := re.match(rf"({NUMBER}) (<=?) ({name}) (<=?) ({NUMBER})( or .+ is missing)?$", question):
-            low, below, column, above, high, missing = found.groups()
+        name = "|".join(re.escape(item) for item in sorted([*self.names, *self.hidden], key=len, reverse=True))
+        if result := re.match(rf"({NUMBER}) (<=?) ({name}) (<=?) ({NUMBER})( or .+ is missing)?$", rule):
+            low, below, column, upper, high, missing = result.groups()
             values, mirrored = columns[column], {"<": ">", "<=": ">="}
-            inside = _over(mirrored[below], values, number(low)) & _over(above, values, number(high))
-            return inside | columns.get(_absent(column), np.array(list(map(_gap, values)))) if missing else inside
+            inside = _over(mirrored[below], values, number(low)) & _over(upper, values, number(high))
+            return inside | columns.get(_absent(column), np.array(list(map(_missing, values)))) if missing else inside
         if not self.counted:
             for glue, other, together in ((" and ", " or ", and_), (" or ", " and ", or_)):
-                parts = _split(question, glue)
+                parts = _split(rule, glue)
                 if len(parts) > 1 and all(_stands_alone(part, name, other) for part in parts):
                     parts = [part[1:-1] if part.startswith("(") and part.endswith(")") else part for part in parts]
                     return reduce(together, [self._yes(part, columns, number) for part in parts])
-        several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
+        several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", rule))) > 1
         counted = dict(self.counted) if several else {}
-        if found := re.search(r" \((a missing .*)\)$", question):
-            question, counted = question[: found.start()], counted | _counted(found[1], name)
+        if result := re.search(r" \((a missing .*)\)$", rule):
+            rule, counted = rule[: result.start()], counted | _counted(result[1], name)
         # What counts as a number is missing all the same, where that is asked.
-        columns = columns | {_absent(each): np.array([_gap(value) for value in columns[each]]) for each in self.names
-                             if _absent(each) not in columns}  # fmt: skip
+        unknown = [item for item in self.names if _absent(item) not in columns]
+        columns = columns | {_absent(item): np.array([_missing(value) for value in columns[item]]) for item in unknown}
         columns = columns | {
-            each: np.array([number(value) if _gap(old) else old for old in columns[each]], dtype=columns[each].dtype)
-            for each, value in counted.items()
+            item: np.array(
+                [number(value) if _missing(old) else old for old in columns[item]], dtype=columns[item].dtype
+            )
+            for item, value in counted.items()
         }
-        gaps = {each: columns[_absent(each)] for each in self.names}
-        if found := re.match(
-            rf"(?:(.+), and )?(?:neither|none) of ((?:{name})(?:, (?:{name}))*) is missing$", question
-        ):
-            clear = ~reduce(or_, [gaps[each] for each in found[2].split(", ")])
-            return clear & self._yes(found[1], columns, number) if found[1] else clear
-        if found := re.match(rf"(?:(.+), and )({name}) is not missing$", question):
-            return ~gaps[found[2]] & self._yes(found[1], columns, number)
-        alone = re.match(rf"()((?:{name})(?: or (?:{name}))*) is missing$", question)
-        if found := alone or re.match(rf"(?:(.+?),? or )((?:{name})(?: or (?:{name}))*) is missing$", question):
-            open_ = reduce(or_, [gaps[each] for each in found[2].split(" or ")])
-            return open_ | self._yes(found[1], columns, number) if found[1] else open_
-        return self._said(question, columns, number, name)
+        missing_values = {item: columns[_absent(item)] for item in self.names}
+        if result := re.match(rf"(?:(.+), and )?(?:neither|none) of ((?:{name})(?:, (?:{name}))*) is missing$", rule):
+            clear = ~reduce(or_, [missing_values[item] for item in result[2].split(", ")])
+            return clear & self._yes(result[1], columns, number) if result[1] else clear
+        if result := re.match(rf"(?:(.+), and )({name}) is not missing$", rule):
+            return ~missing_values[result[2]] & self._yes(result[1], columns, number)
+        alone = re.match(rf"()((?:{name})(?: or (?:{name}))*) is missing$", rule)
+        if result := alone or re.match(rf"(?:(.+?),? or )((?:{name})(?: or (?:{name}))*) is missing$", rule):
+            open_ = reduce(or_, [missing_values[item] for item in result[2].split(" or ")])
+            return open_ | self._yes(result[1], columns, number) if result[1] else open_
+        return self._said(rule, columns, number, name)
 
-    def _said(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
+    def _said(self, rule: str, columns: dict, number: type, name: str) -> np.ndarray:
         """Answer a question that says nothing of gaps at its end."""
-        if question in ("always", "never"):
-            return np.full(len(next(iter(columns.values()))), question == "always")
-        if found := re.match(rf"(all of |at (least|most) (\d+) of |{'|'.join(COUNTS)})(.+)$", question):
-            items = _split(found[4], ", ")
-            held = sum(self._choice(each, columns, name).astype(int) for each in items)
-            how = ">=" if found[2] == "least" else "<="
-            relation, count = COUNTS.get(found[1], (how, int(found[3] or 0)))
-            return RELATIONS[relation](held, count) if found[1] != "all of " else held == len(items)
-        if re.search(rf" (>=|<=|<|>) {NUMBER}", question):
-            return self._compared(question, columns, number, name)
-        return self._choice(question, columns, name)
+        if rule in ("always", "never"):
+            return np.full(len(next(iter(columns.values()))), rule == "always")
+        if result := re.match(rf"(all of |at (least|most) (\d+) of |{'|'.join(COUNTS)})(.+)$", rule):
+            items = _split(result[4], ", ")
+            held = sum(self._choice(item, columns, name).astype(int) for item in items)
+            how = ">=" if result[2] == "least" else "<="
+            relation, count = COUNTS.get(result[1], (how, int(result[3] or 0)))
+            return RELATIONS[relation](held, count) if result[1] != "all of " else held == len(items)
+        if re.search(rf" (>=|<=|<|>) {NUMBER}", rule):
+            return self._compared(rule, columns, number, name)
+        return self._choice(rule, columns, name)
 
-    def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
+    def _compared(self, rule: str, columns: dict, number: type, name: str) -> np.ndarray:
         """Compare a number, or a sum, of which one threshold must be reached; choices must hold as well, or suffice."""
         yes = np.zeros(len(next(iter(columns.values()))), dtype=bool)
-        for case in (case for part in _split(question, ", or ") for case in _split(part, " or ")):
+        for case in (case for part in _split(rule, ", or ") for case in _split(part, " or ")):
             first, *needed = _split(case, " and ")
             places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
             compared = next((place for place in places if _outside(first, place.start())), None)
@@ -155,8 +155,8 @@ class Sentence:
         while place < len(left):
             begun = re.match(rf" ?([+-]?) ?(?:({NUMBER}) )?", left[place:])
             place += begun.end()
-            ends = (each.start() for each in re.finditer(r" [+-] |$", left))
-            end = next(each for each in ends if each > place and _outside(left, each))
+            ends = (item.start() for item in re.finditer(r" [+-] |$", left))
+            end = next(item for item in ends if item > place and _outside(left, item))
             what, place = left[place:end], end
             coefficient = number(begun[2] or 1) * (-1 if begun[1] == "-" else 1)
             if what in columns:
@@ -167,25 +167,25 @@ class Sentence:
 
     def _choice(self, text: str, columns: dict, name: str) -> np.ndarray:
         """Tell where a column has a value, or one of some; a name alone means 1, and after "not" 0."""
-        if found := re.match(rf"(({name}) .+) (or is missing|and is not missing)$", text):
-            text = f"{found[1]} {found[3].split(' is ')[0]} {found[2]} is {found[3].split(' is ')[1]}"
+        if result := re.match(rf"(({name}) .+) (or is missing|and is not missing)$", text):
+            text = f"{result[1]} {result[3].split(' is ')[0]} {result[2]} is {result[3].split(' is ')[1]}"
         for glue, together in ((" or ", or_), (" and ", and_)):
             if len(parts := _split(text, glue)) > 1:
-                return reduce(together, [self._choice(each, columns, name) for each in parts])
+                return reduce(together, [self._choice(item, columns, name) for item in parts])
         if text.startswith("("):
             return self._choice(text[1:-1], columns, name)
-        if found := re.match(rf"({name}) is (not )?missing$", text):
-            return columns[_absent(found[1])] != bool(found[2])
-        if found := re.match(rf"(not )?({name})$", text):
-            return np.array([bool(value == 1) is not bool(found[1]) for value in columns[found[2]]])
-        if found := re.match(rf"({name}) (>=|<) (.+)$", text):
-            order = self.orders[found[1]]
-            among, how = [each for each in order if RELATIONS[found[2]](order.index(each), order.index(found[3]))], ""
-            column = found[1]
+        if result := re.match(rf"({name}) is (not )?missing$", text):
+            return columns[_absent(result[1])] != bool(result[2])
+        if result := re.match(rf"(not )?({name})$", text):
+            return np.array([bool(value == 1) is not bool(result[1]) for value in columns[result[2]]])
+        if result := re.match(rf"({name}) (>=|<) (.+)$", text):
+            order = self.orders[result[1]]
+            among, how = [item for item in order if RELATIONS[result[2]](order.index(item), order.index(result[3]))], ""
+            column = result[1]
         else:
-            column, how, words = re.match(rf"({name})( = | is not | in | not in )(.+)$", text).groups()
-            among = words[1:-1].split(", ") if how.endswith("in ") else [words]
-        held = [(_word(value) in among) is not ("not" in how) and not _gap(value) for value in columns[column]]
+            column, how, tokens = re.match(rf"({name})( = | is not | in | not in )(.+)$", text).groups()
+            among = tokens[1:-1].split(", ") if how.endswith("in ") else [tokens]
+        held = [(_text(value) in among) is not ("not" in how) and not _missing(value) for value in columns[column]]
         return np.array(held, dtype=bool)
 
 
@@ -225,16 +225,18 @@ def _split(text: str, glue: str) -> list[str]:
 
 def _counted(text: str, name: str) -> dict[str, str]:
     """Read what missing numbers count as."""
-    found = re.findall(rf"a missing ({name}) (?:counts )?as ({NUMBER})", text)
-    return dict(found)
+    result = re.findall(rf"a missing ({name}) (?:counts )?as ({NUMBER})", text)
+    return dict(result)
 
 
 def _over(relation: str, values: np.ndarray, threshold: object) -> np.ndarray:
     """Compare where there is a value."""
-    return np.array([not _gap(value) and bool(RELATIONS[relation](value, threshold)) for value in values], dtype=bool)
+    return np.array(
+        [not _missing(value) and bool(RELATIONS[relation](value, threshold)) for value in values], dtype=bool
+    )
 
 
-def _gap(value: object) -> bool:
+def _missing(value: object) -> bool:
     return value is None or bool(value != value)
 
 
@@ -244,26 +246,26 @@ def parse(text: str, names: list[str]) -> Sentence:
     What stands in quotation marks is a JSON string, a name to the letter; it is read by a word without blanks instead.
     """
     quoted = dict.fromkeys(re.findall(QUOTED, text))
-    words = {written: f"\ue000{place}\ue001" for place, written in enumerate(quoted)}
-    text = re.sub(QUOTED, lambda found: words[found[0]], text)
-    named = {json.loads(written): word for written, word in words.items()}
-    found = _parse(text, [named.get(name, name) for name in names])
-    return replace(found, named=named)
+    tokens = {written: f"\ue000{place}\ue001" for place, written in enumerate(quoted)}
+    text = re.sub(QUOTED, lambda result: tokens[result[0]], text)
+    named = {json.loads(written): token for written, token in tokens.items()}
+    result = _parse(text, [named.get(name, name) for name in names])
+    return replace(result, named=named)
 
 
 def _parse(text: str, names: list[str]) -> Sentence:
-    *above, body = text.split("\n\n")
-    hidden = dict(re.match(r"(h\d+) = \[(.+)\]$", line).groups() for line in above[0].splitlines()) if above else {}
+    *upper, body = text.split("\n\n")
+    hidden = dict(re.match(r"(h\d+) = \[(.+)\]$", line).groups() for line in upper[0].splitlines()) if upper else {}
     first, *rest = body.splitlines()
     target, _, base = first.rpartition(" = ")
     lines, counted, orders = [], {}, {}
     for line in rest:
-        if found := re.match(rf"\s*([+-])\s+({NUMBER}) (.+)$", line):
-            lines.append(((found[1] + found[2]).lstrip("+"), found[3]))
+        if result := re.match(rf"\s*([+-])\s+({NUMBER}) (.+)$", line):
+            lines.append(((result[1] + result[2]).lstrip("+"), result[3]))
         elif line.startswith("In questions about several columns, "):
             counted = _counted(line, "|".join(map(re.escape, names)))
-        elif found := re.match(r"(.+?): (.+ < .+)\.$", line):
-            orders[found[1]] = found[2].split(" < ")
+        elif result := re.match(r"(.+?): (.+ < .+)\.$", line):
+            orders[result[1]] = result[2].split(" < ")
     return Sentence(target, base.strip(), lines, hidden, list(names), counted, orders)
 
 
@@ -274,7 +276,7 @@ def _numbers(column: np.ndarray, number: type) -> np.ndarray:
     return np.array([Decimal(repr(float(value))) for value in column], dtype=object)
 
 
-def _word(value: object) -> str:
-    if _gap(value):
+def _text(value: object) -> str:
+    if _missing(value):
         return ""
     return value if isinstance(value, str) else str(value) if isinstance(value, bool) else str(int(value))

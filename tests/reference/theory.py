@@ -12,9 +12,9 @@ from bgn import Network
 def pattern(network: Network, row: list[float], layer: int) -> tuple[int, ...]:
     """Return the +-1 answers of hidden layer number `layer` on one row."""
     values = list(row)
-    for each in network.layers[: layer + 1]:
+    for item in network.layers[: layer + 1]:
         answers = []
-        for weights, bias in zip(each.weights.tolist(), each.bias.tolist(), strict=True):
+        for weights, bias in zip(item.weights.tolist(), item.bias.tolist(), strict=True):
             z = sum((w * v for w, v in zip(weights, values, strict=True)), 0.0) + bias
             answers.append(1 if z >= 0 else -1)
         values = answers
@@ -66,15 +66,15 @@ def mean_squared_error(
 
 def entropies(network: Network, rows: list[list[float]], codes: list[int]) -> list[float]:
     """Return the mean entropy of the classes inside each layer's regions, a region at a time, then the log loss."""
-    found = []
+    result = []
     for layer in range(network.depth):
         members: dict[tuple[int, ...], list[int]] = {}
         for row, code in zip(rows, codes, strict=True):
             members.setdefault(pattern(network, row, layer), []).append(code)
         counts = [Counter(own).values() for own in members.values()]
-        found.append(sum(n * math.log(sum(own) / n) for own in counts for n in own) / len(rows))
+        result.append(sum(n * math.log(sum(own) / n) for own in counts for n in own) / len(rows))
     lost = 0.0
     for row, code in zip(rows, codes, strict=True):
         chances = network.predict([row])[0]
         lost -= math.log(chances[code] if network.link == "softmax" else chances if code else 1.0 - chances)
-    return [*found, lost / len(rows)]
+    return [*result, lost / len(rows)]
