@@ -27,10 +27,14 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def bits(network: Network) -> tuple[Any, ...]:
     """Return everything in a network, to the bit."""
-    conditions = network.layers[0].neurons
-    parts = [(condition, [number.hex() for number in condition.projection.numbers]) for condition in conditions]
-    parts += [array.tobytes() for layer in network.layers[1:] for array in (layer.weights, layer.bias)]
-    return (network.schema, *parts, network.output_weights.tobytes(), np.asarray(network.base).tobytes(), network.link)
+    conditions = [
+        [condition, *(number.hex() for number in condition.as_oblique().projection.numbers)]
+        for layer in (*network.below, network.rules)
+        for one in (layer.neurons if hasattr(layer, "neurons") else layer)
+        for condition in getattr(one, "conditions", (one,))
+    ]
+    weights = network.coef.tobytes(), network.intercept.tobytes()
+    return (network.schema, network.terms, *conditions, *weights, network.link)
 
 
 def timeless(history: Any) -> str:
@@ -39,8 +43,13 @@ def timeless(history: Any) -> str:
         kept = (history.best_layer, history.best_size, history.stopped)
         return repr([*kept, *map(timeless, history.members)])
     paths = [
-        [{**vars(step), "output_weights": step.output_weights.tolist()} for step in path] for path in history.paths
-    ]
+        [
+            {**vars(step), "network": bits(step.network)} if hasattr(step, "network")
+            else {**vars(step), "output_weights": step.output_weights.tolist()}
+            for step in path
+        ]
+        for path in history.paths
+    ]  # fmt: skip
     kept = [replace(record, seconds=0.0, member=0) for record in growth._thinned(history.records)]
     return repr({**vars(history), "records": kept, "paths": paths})
 

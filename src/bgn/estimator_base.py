@@ -35,7 +35,7 @@ from bgn.grow.network import GrowthRows, grow_network
 from bgn.grow.rows import _few_and_often
 from bgn.grow.search import GrowthSettings, SearchSettings
 from bgn.inputs import arguments
-from bgn.inputs.arguments import interaction_groups, monotone_columns
+from bgn.inputs.arguments import given_cuts, interaction_groups, monotone_columns
 from bgn.inputs.splits import Hashes, few_of, find_edge, histogram, inside_bin
 from bgn.inputs.target import weights
 from bgn.model.link import prediction_bounds
@@ -123,6 +123,7 @@ def search_settings(estimator: Any) -> SearchSettings:
     splits = isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
     if not splits and not (isinstance(cv, str) and cv == "auto"):
         arguments.whole("cv", cv, 2, none="rows set apart")
+    _check_budget(estimator)
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
     if not (isinstance(estimator.max_linear, str) and estimator.max_linear == "auto"):
@@ -152,6 +153,21 @@ def search_settings(estimator: Any) -> SearchSettings:
     return SearchSettings(**settings | {"bounds": None})
 
 
+def _check_budget(estimator: Any) -> None:
+    """Check what belongs to growth within a budget of conditions."""
+    arguments.whole("max_conditions", estimator.max_conditions, 1, none="max_terms counts")
+    arguments.chosen("pairs", estimator.pairs, ("and", None))
+    arguments.whole("min_rows", estimator.min_rows, 1)
+    if estimator.max_conditions is None:
+        for name, usual in {"pairs": "and", "min_rows": 1, "cuts": None}.items():
+            if getattr(estimator, name) != usual:
+                raise ValueError(f"{name} needs max_conditions, such as 20; got {getattr(estimator, name)!r} without.")
+        return
+    for name, needed in {"max_layers": 1, "direction": "search", "output": "full", "growth": None}.items():
+        if getattr(estimator, name) != needed:
+            raise ValueError(f"{name} must be {needed!r} with max_conditions; got {getattr(estimator, name)!r}.")
+
+
 def limits_of(estimator: Any, schema: Schema) -> dict[str, Any]:
     """Return the constraints on columns and the bounds of predictions that an estimator was given."""
     wanted = Constraints(
@@ -170,7 +186,7 @@ def limits_of(estimator: Any, schema: Schema) -> dict[str, Any]:
     bounds = prediction_bounds(estimator.bounds)
     if bounds is not None and schema.classes is not None:
         raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
-    return {"constraints": wanted, "bounds": bounds}
+    return {"constraints": wanted, "bounds": bounds, "cuts": given_cuts(estimator.cuts, schema)}
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:
@@ -239,6 +255,10 @@ class GrownEstimator(BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         max_linear: int | str = "auto",
+        max_conditions: int | None = None,
+        pairs: str | None = "and",
+        min_rows: int = 1,
+        cuts: Mapping[Any, Sequence[float]] | None = None,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
@@ -263,6 +283,10 @@ class GrownEstimator(BaseEstimator):
         self.select = select
         self.digits = digits
         self.max_linear = max_linear
+        self.max_conditions = max_conditions
+        self.pairs = pairs
+        self.min_rows = min_rows
+        self.cuts = cuts
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
@@ -352,7 +376,7 @@ class GrownEstimator(BaseEstimator):
         compile_ahead(self._predicts)
         settings, callbacks = search_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
-        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_terms, self.ensemble) as show:
+        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_conditions or self.max_terms, self.ensemble) as show:
             given, held_out, classes = self._with_classes(given, given.to_validate(eval_set))
             source, schema = self._source(given, scratch, seed)
             self._look_at_targets(given)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from bgn.model.term import Oblique, Projection
 
 if TYPE_CHECKING:
-    from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+    from bgn.engines.raw_rows import Moments, Plan, Reach, Sample, Scored, Survey, Weights
     from bgn.engines.reduce import CellSums, Engine, Regions, RowsInCells, Sieve
     from bgn.inputs.splits import Hashes, Inside
 
@@ -486,6 +486,12 @@ class RawBlock(Protocol):
 
     def sample(self, plan: Plan) -> Sample:
         """The rows of the sample, equal ones put together."""
+
+    def reach(self) -> Reach:
+        """The least and the greatest value of every column, and whether all are whole."""
+
+    def moments(self, plan: Plan, scored: Scored) -> Moments:
+        """What the weights of some terms are refitted by, of the rows that learn."""
 
 
 class Parts(Askable[Kind]):

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from bgn.engines.coding import Coding
 from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
+from bgn.engines.kernels.scores import LOGISTIC, SQUARED, add_moments
 from bgn.engines.protocol import Floats, Integers, Loss, OneBlock, RawBlock, RowSource
 from bgn.inputs.splits import Hashes, Inside, hash_values, histogram, inside_bin
 from bgn.inputs.target import check_reach
+from bgn.model.term import Term
 
 _AT_ONCE = 1 << 15  # rows: what is worked out on the way stays in the processor's cache
 
@@ -43,6 +45,9 @@ def different(hashes: Hashes) -> Hashes:
 _ROWS_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
+# Sums of a refit on all rows are in steps of this part of one, or coarser where rows are very many.
+_MOMENT_BITS = 24
+_FARTHEST = 16.0  # deviations from its mean that a linear term is held to there
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,71 @@ class Sample:
     weight: Integers
 
 
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The least and the greatest value of every column, and whether all are whole."""
+
+    low: Floats
+    high: Floats
+    whole: NDArray[np.bool_]
+
+    def merged(self, other: Reach) -> Reach:
+        return Reach(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.whole & other.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What weights of terms are refitted by, in whole steps of ``2**-bits``: one line per output."""
+
+    bits: int
+    gram: Integers
+    pull: Integers
+    loss: Integers
+
+    def merged(self, other: Moments) -> Moments:
+        return Moments(self.bits, self.gram + other.gram, self.pull + other.pull, self.loss + other.loss)
+
+    def values(self, unit: float) -> tuple[float, Floats, Floats]:
+        """The loss, its slopes, downhill, and its curvature; `unit` is the weight of one row."""
+        step = 2.0**-self.bits / unit
+        lower = self.gram * step
+        upper = np.transpose(np.tril(lower, -1), (0, 2, 1))
+        return float(self.loss[0]) * step, self.pull * step, lower + upper
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Terms and their weights, the intercept first, one line per output. A linear term is worth its column less a
+    middle, over a spread; targets that are numbers lie between -1 and 1."""
+
+    terms: tuple[Term, ...]
+    linear: tuple[tuple[float, float] | None, ...]
+    beta: Floats
+    kind: int
+
+    def nothing(self, plan: Plan) -> Moments:
+        outputs, terms = self.beta.shape
+        bits = min(_MOMENT_BITS, plan.loss.grid.bits)
+        sums = np.zeros((outputs, terms, terms), np.int64), np.zeros((outputs, terms), np.int64)
+        return Moments(bits, *sums, np.zeros(1, np.int64))
+
+    def add(self, rows: Floats, target: Integers, weight: Integers, plan: Plan, moments: Moments) -> None:
+        z = np.ones((self.beta.shape[1], len(rows)))
+        for t, (term, place) in enumerate(zip(self.terms, self.linear, strict=True)):
+            values = term.values(rows)
+            z[t + 1] = values if place is None else (values - place[0]) / place[1]
+        whole = np.rint(np.ldexp(np.clip(z, -_FARTHEST, _FARTHEST), moments.bits)).astype(np.int64)
+        if self.kind == SQUARED:
+            y = np.ldexp(target.astype(np.float64), -plan.loss.grid.bits)[None, :]
+        elif self.kind == LOGISTIC:
+            y = target[None, :].astype(np.float64)
+        else:
+            y = (target[None, :] == np.arange(len(self.beta))[:, None]).astype(np.float64)
+        add_moments(
+            self.kind, z, whole, y, weight, self.beta, moments.bits, moments.gram, moments.pull, moments.loss
+        )
+
+
 class RawRows(RawBlock):
     """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights. Arrays here,
     tensors in :class:`bgn.engines.gpu.tensors.RawTensors`, which says what it does otherwise."""
@@ -151,6 +221,30 @@ class RawRows(RawBlock):
         np.add.at(weight, number, 1 if rows.weight is None else rows.weight[where])
         index = where[first]
         return Sample(hashes, rows.columns[:, index], plan.loss.targets.steps(rows.target[index]), weight)
+
+    def reach(self) -> Reach:
+        keep = slice(None) if self.weight is None else self._array(self.weight > 0)
+        low, high, whole = (np.full(len(self.columns), value) for value in (np.inf, -np.inf, True))
+        for start in range(0, len(self.target), _GATHERED):
+            some = self._array(self.columns[:, start : start + _GATHERED]).astype(np.float64)
+            some = some if self.weight is None else some[:, keep[start : start + _GATHERED]]
+            low = np.fmin(low, np.fmin.reduce(some, axis=1, initial=np.inf))
+            high = np.fmax(high, np.fmax.reduce(some, axis=1, initial=-np.inf))
+            whole &= ((some == np.floor(some)) | np.isnan(some)).all(axis=1)
+        return Reach(low, high, whole)
+
+    def moments(self, plan: Plan, scored: Scored) -> Moments:
+        rows = self._rows(plan.seed, plan.exponent)
+        chosen, result = self._chosen(rows.hashes, plan, False), scored.nothing(plan)
+        for start in range(0, len(chosen), _GATHERED):
+            which = self._array(chosen[start : start + _GATHERED])
+            columns = self._array(rows.columns[:, start : start + _GATHERED])[:, which]
+            target = plan.loss.targets.steps(self._array(rows.target[start : start + _GATHERED])[which])
+            weight = np.ones(len(target), np.int64)
+            if rows.weight is not None:
+                weight = self._array(rows.weight[start : start + _GATHERED])[which]
+            scored.add(columns.T.astype(np.float64), target, weight, plan, result)
+        return result
 
     def part(self, plan: Plan, held_out: bool) -> Part:
         """The rows that learn, or those that validate, as part of an engine."""
@@ -202,6 +296,11 @@ class RawRows(RawBlock):
         return known[1]
 
     # -- what depends on where the rows are ------------------------------------------------------------------
+
+    @staticmethod
+    def _array(values: Any) -> NDArray[Any]:
+        """Some values as an array."""
+        return np.asarray(values)
 
     def hashes(self, seed: int) -> Any:
         return row_hashes(self.columns, self.target, seed, self.threads)

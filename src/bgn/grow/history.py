@@ -118,6 +118,19 @@ class Snapshot(_MeanLosses):
 
 
 @dataclass(frozen=True, eq=False)
+class Stage(_MeanLosses):
+    """The best network of at most so many conditions, and how well it did."""
+
+    network: Network
+    train_loss: float
+    validation_loss: float
+    validation_deviation: float = math.nan
+
+    def with_schema(self, schema: Schema) -> Stage:
+        return replace(self, network=self.network.changed(schema=schema))
+
+
+@dataclass(frozen=True, eq=False)
 class OutOfFold:
     """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
     Predictions have one column per size, and a third axis where there are several classes."""
@@ -199,7 +212,7 @@ class History(Steps):
     """
 
     records: tuple[Record, ...]
-    paths: tuple[tuple[Snapshot, ...], ...]
+    paths: tuple[tuple[Any, ...], ...]
     inputs: tuple[Layer, ...]
     n_inputs: int
     best_layer: int
@@ -242,6 +255,8 @@ class History(Steps):
         size = self.best_size if size is None else size
         if not 0 <= size < len(path):
             raise ValueError(f"size must be one that was grown, 0 to {len(path) - 1}; got {size}.")
+        if isinstance(path[size], Stage):
+            return path[size].network
         snapshot = path[size].distinct() if self.shrinkage else path[size]
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
@@ -267,7 +282,9 @@ class History(Steps):
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns, and what their missing values count as."""
 
-        def known(snapshot: Snapshot) -> Snapshot:
+        def known(snapshot: Any) -> Any:
+            if isinstance(snapshot, Stage):
+                return snapshot.with_schema(schema)
             linear = (replace(term, missing=schema.columns[term.column].typical) for term in snapshot.linear)
             return replace(snapshot, linear=tuple(linear))
 
@@ -282,7 +299,7 @@ class History(Steps):
         )
 
 
-def choose_size(path: Sequence[Snapshot | LossesAtSize], select: str, n_validation: int) -> int:
+def choose_size(path: Sequence[Snapshot | Stage | LossesAtSize], select: str, n_validation: int) -> int:
     """The size that validated best, or the smallest within one standard error of it."""
     best = min(range(len(path)), key=lambda size: path[size].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):

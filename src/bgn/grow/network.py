@@ -48,6 +48,10 @@ class GrowthRows:
 
 def grow_network(raw: GrowthRows, seed: int, threads: int, monitor: Monitor) -> History:
     """Give every row its role, and grow layer upon layer; each is fixed at its best size and feeds the next."""
+    if raw.settings.max_conditions is not None:
+        from bgn.grow.conditions.choose import grow_within_budget
+
+        return grow_within_budget(raw, seed, threads, monitor)
     settings, schema, searches = raw.settings, raw.schema, raw.settings.direction == "search"
     rows, exponent = assign_rows(
         raw.source, raw.evaluation, raw.validation_fraction, seed, threads, loss_of(schema.classes), schema.columns,

@@ -91,6 +91,10 @@ class SearchSettings(GrowthSettings):
     bounds: tuple[float, float] | None = None
     ensemble: int = 1
     max_linear: int | str = 0
+    max_conditions: int | None = None
+    pairs: str | None = "and"
+    min_rows: int = 1
+    cuts: Any = None
     linear_factor: float = 1.0  # what a rule must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
     stretch: tuple[float, ...] = ()  # of the scores at every size; see there too
 

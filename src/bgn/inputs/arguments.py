@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.model.schema import Schema
 from bgn.model.values import did_you_mean
@@ -103,6 +104,27 @@ def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
                 "pandas.CategoricalDtype(levels, ordered=True), or leave the column out."
             )
     return tuple(map(int, wanted))
+
+
+def given_cuts(given: Any, schema: Schema) -> dict[int, NDArray[np.float64]]:
+    """Return the thresholds that growth may use, by column; columns that are not named may be cut anywhere."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f"cuts must map columns to thresholds, as {{{schema.names[0]!r}: [1.5, 10]}}; got {given!r}.")
+    found = {}
+    for key, values in given.items():
+        place = _place("cuts", key, schema)
+        if schema.columns[place].categories is not None:
+            raise ValueError(f"cuts: {schema.names[place]!r} holds categories, which have no thresholds.")
+        try:
+            cuts = np.unique(np.asarray(values, np.float64).reshape(-1))
+        except (TypeError, ValueError):
+            cuts = np.empty(0)
+        if len(cuts) == 0 or not np.isfinite(cuts).all():
+            raise ValueError(f"cuts: {schema.names[place]!r} needs one number or more; got {values!r}.")
+        found[place] = cuts
+    return found
 
 
 def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...] | None:

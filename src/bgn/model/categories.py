@@ -14,7 +14,7 @@ from typing import Any
 
 from bgn.model.network import Network
 from bgn.model.schema import Schema
-from bgn.model.term import Coefficient, Oblique
+from bgn.model.term import Coefficient, Linear, Oblique, Rule, condition_of
 
 RARE = 10
 """A category that fewer training rows have may tell who they are."""
@@ -77,10 +77,13 @@ class KeptCategories:
         """Return a network that reads the columns with the categories that are kept."""
         if not self:
             return network
-        first = network.layers[0]
-        if any(j in self.numbers for condition in first.neurons for j in condition.columns):
-            layer = type(first).of([*map(self._condition, first.neurons)], first.n_inputs)
-            network = network.changed(layers=[layer, *network.layers[1:]])
+        if network.below:
+            first = network.below[0]
+            below = [type(first).of([*map(self._condition, first.neurons)], first.n_inputs), *network.below[1:]]
+            return network.changed(below=below, schema=self.schema(network.schema))
+        if any(j in self.numbers for rule in network.rules for j in rule.columns):
+            terms = [term if isinstance(term, Linear) else self._rule(term) for term in network.terms]
+            return network.changed(terms=terms, schema=self.schema(network.schema))
         return network.changed(schema=self.schema(network.schema))
 
     def history(self, history: Any) -> Any:
@@ -94,6 +97,10 @@ class KeptCategories:
         def cut(condition: Oblique) -> Oblique:
             return known.setdefault(condition, self._condition(condition))
 
+        if hasattr(history.paths[0][0], "network"):  # one per size
+            stages = {id(step.network): self.network(step.network) for step in history.paths[0]}
+            path = tuple(replace(step, network=stages[id(step.network)]) for step in history.paths[0])
+            return replace(history, paths=(path,), schema=self.schema(history.schema))
         first = tuple(replace(step, rules=tuple(map(cut, step.rules))) for step in history.paths[0])
         below = [type(layer).of([*map(cut, layer.neurons)], layer.n_inputs) for layer in history.inputs[:1]]
         return replace(
@@ -105,6 +112,12 @@ class KeptCategories:
         """Return intervals whose folds' networks read the categories that are kept."""
         network, *folds = map(self.network, (intervals.network, *intervals.folds))
         return replace(intervals, network=network, folds=tuple(folds))
+
+    def _rule(self, rule: Rule) -> Rule:
+        """Return a rule whose conditions are on the categories that are kept."""
+        if not any(j in self.numbers for j in rule.columns):
+            return rule
+        return replace(rule, conditions=tuple(condition_of(self._condition(one.as_oblique())) for one in rule.conditions))
 
     def _condition(self, condition: Oblique) -> Oblique:
         """Return a condition on the categories that are kept; a missing value counts as what it did."""

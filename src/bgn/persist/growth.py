@@ -65,15 +65,24 @@ def history_out(history: History | EnsembleHistory) -> dict[str, Any] | None:
     """Return a history as plain values, of an ensemble one per network; None when it is too long to keep."""
     members: Sequence[Any] = getattr(history, "members", (history,))
     snapshots = [snapshot for one in members for path in one.paths for snapshot in path]
-    entries = sum(len(snapshot.rules) * np.size(snapshot.base) for snapshot in snapshots)
+    entries = sum(_entries(snapshot) for snapshot in snapshots)
     plain = [None if entries > _MOST_ENTRIES else _member_out(one) for one in members]
     if any(one is None for one in plain):
         return None
     return _kept(history, _ENSEMBLE, "") | {"networks": plain} if hasattr(history, "members") else plain[0]
 
 
+def _entries(snapshot: Any) -> int:
+    """Return how many weights a size has."""
+    if hasattr(snapshot, "network"):
+        return int(snapshot.network.coef.size)
+    return len(snapshot.rules) * np.size(snapshot.base)
+
+
 def _member_out(history: History) -> dict[str, Any] | None:
     """Return the history of one network as plain values; None where it could not be saved."""
+    if hasattr(history.paths[0][0], "network"):
+        return _stages_out(history)
     reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
     if not _fits([len(path[-1].rules) for path in history.paths], reads):
         return None
@@ -83,6 +92,21 @@ def _member_out(history: History) -> dict[str, Any] | None:
         "steps": {"fields": [_called(name, link) for name in _STEP], "values": steps},
         "layers": [[condition_out(condition) for condition in layer.neurons] for layer in history.inputs],
         "paths": [_path_out(path, link) for path in history.paths],
+    }
+
+
+def _stages_out(history: History) -> dict[str, Any]:
+    """Return a history of networks within budgets of conditions as plain values; each network stands once."""
+    link, number = history.link, dict[int, int]()
+    stages = [
+        _kept(stage, _SNAPSHOT, link) | {"network": number.setdefault(id(stage.network), len(number))}
+        for stage in history.paths[0]
+    ]
+    different = {number[id(stage.network)]: stage.network for stage in history.paths[0]}
+    steps = [list(_kept(record, _STEP, link).values()) for record in _thinned(history.records)]
+    return _kept(history, _HISTORY, link) | {
+        "steps": {"fields": [_called(name, link) for name in _STEP], "values": steps},
+        "conditions": {"networks": [networks.network_out(different[k]) for k in range(len(number))], "sizes": stages},
     }
 
 
@@ -155,6 +179,9 @@ def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
             raise ModelFileError(f"{where}.fields must be {', '.join(fields)}.")
         return list(parts["values"])
 
+    if isinstance(value, dict) and "conditions" in value:
+        plain = _record(value, where, _HISTORY, link, steps=steps, conditions=strict.anything)
+        return plain | {"conditions": _stages_in(plain["conditions"], f"{where}.conditions", network)}
     plain = _record(
         value, where, _HISTORY, link, steps=steps, layers=networks.layers_in(first), paths=strict.array(strict.anything)
     )
@@ -170,6 +197,27 @@ def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
         raise ModelFileError(f"{where}.steps.values has {len(plain['steps'])} steps, and its paths explain {most}.")
     sizes = [len(path["snapshots"]) - 1 for path in plain["paths"]]
     return plain if _fits(sizes, [len(one) for one in inputs]) else None
+
+
+def _stages_in(value: Any, where: str, network: Network) -> list[dict[str, Any]]:
+    """Return how well the network of every size did, and the network."""
+
+    def one(value: Any, where: str) -> Network:
+        return networks.network_in(value, where, network.schema)
+
+    parts = strict.record(value, where, {"networks": strict.array(one), "sizes": strict.array(strict.anything)})
+    if not parts["sizes"] or not parts["networks"]:
+        raise ModelFileError(f"{where}.sizes must hold one of size 0 at least.")
+    place = strict.whole(len(parts["networks"]) - 1)
+    stages = [
+        _record(stage, f"{where}.sizes[{size}]", _SNAPSHOT, network.link, network=place)
+        for size, stage in enumerate(parts["sizes"])
+    ]
+    for size, stage in enumerate(stages):
+        stage["network"] = parts["networks"][stage["network"]]
+        if stage["network"].n_conditions > size or stage["network"].link != network.link:
+            raise ModelFileError(f"{where}.sizes[{size}] must have a network of at most {size} conditions.")
+    return stages
 
 
 def _path_in(value: Any, where: str, inputs: networks.Inputs, network: Network) -> dict[str, Any]:
@@ -223,7 +271,7 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History | Ensemble
 
 def _member_of(plain: Mapping[str, Any], network: Network) -> History:
     """Build the history of one network."""
-    from bgn.grow.history import History, Record, Snapshot
+    from bgn.grow.history import History, Record, Snapshot, Stage
 
     several = network.link == "softmax"
 
@@ -238,9 +286,13 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
             linear_coef=linear if several else linear[:, 0],
         )
 
-    paths = [tuple(snapshot(path["conditions"], one) for one in path["snapshots"]) for path in plain["paths"]]
+    if "conditions" in plain:
+        paths = [tuple(Stage(**one) for one in plain["conditions"])]
+    else:
+        paths = [tuple(snapshot(path["conditions"], one) for one in path["snapshots"]) for path in plain["paths"]]
     return History(
-        tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
+        tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths),
+        tuple(plain.get("inputs", ())),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
         schema=network.schema, link=network.link, bounds=network.bounds,
     )  # fmt: skip
@@ -303,10 +355,18 @@ def settings_in(value: Any, where: str) -> dict[str, Any]:
     def monotone(value: Any, where: str) -> Any:
         return (pairs if any(isinstance(one, list) for one in value) else strict.array(strict.number))(value, where)
 
+    def cuts(value: Any, where: str) -> dict[Any, Any]:
+        labelled = strict.array(strict.array(strict.anything, 2))(value, where)
+        return {
+            category_in(column, f"{where}[{number}][0]"): strict.array(strict.number)(own, f"{where}[{number}][1]")
+            for number, (column, own) in enumerate(labelled)
+        }  # type: ignore[misc]
+
     # What each reads where it is a list; these few are null or text otherwise.
     lists = {
         "class_weight": pairs,
         "monotonic_cst": monotone,
+        "cuts": cuts,
         "interaction_cst": strict.array(strict.array(strict.scalar)),
     }
     settings: dict[str, Any] = {}

@@ -91,6 +91,10 @@ class RawTensors(RawRows):
             weight.cpu().numpy(),
         )
 
+    @staticmethod
+    def _array(values: Any) -> Any:
+        return values.cpu().numpy()
+
     def part(self, plan: Plan, held_out: bool) -> Any:
         """The rows that learn, or those that validate, as part of an engine."""
         rows = self._rows(plan.seed, plan.exponent)

@@ -5,12 +5,13 @@ The steps are Python; what runs over rows is compiled and takes no lock, so that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.local_search.scan import (
+from bgn.grow.conditions.scan import (
     COARSE,
     MOST,
     best_corner,
@@ -22,8 +23,8 @@ from benchmarks.local_search.scan import (
     fill_rule,
 )
 from bgn.compiling import compiled
+from bgn.engines.kernels.scores import SQUARED, fill_gradient
 
-SQUARED, LOGISTIC, SOFTMAX = 0, 1, 2
 # Candidates whose gain is computed beside all terms there are: of singles, of linear terms, of pairs.
 TRIED = 4
 # A step must lower the loss by this part of what is left.
@@ -77,82 +78,6 @@ class Candidates(NamedTuple):
     linear: NDArray
     columns: NDArray
     tables: NDArray
-
-
-# -- losses --------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def exponential(x):
-    """Return e to the power x, held between -700 and 700, from basic operations: the same bits everywhere."""
-    x = min(max(x, -700.0), 700.0)
-    n = np.floor(x * 1.4426950408889634 + 0.5)
-    r = (x - n * 0.6931471803691238) - n * 1.9082149292705877e-10
-    total = 1.0
-    for k in range(13, 0, -1):
-        total = 1.0 + total * r / k
-    m = int(n)
-    while m > 0:
-        step = min(m, 30)
-        total *= float(1 << step)
-        m -= step
-    while m < 0:
-        step = min(-m, 30)
-        total /= float(1 << step)
-        m += step
-    return total
-
-
-@compiled
-def logarithm(x):
-    """Return the natural logarithm of a positive number from basic operations."""
-    n = 0
-    while x > 1.4142135623730951:
-        x *= 0.5
-        n += 1
-    while x < 0.7071067811865476:
-        x *= 2.0
-        n -= 1
-    z = (x - 1.0) / (x + 1.0)
-    total = 0.0
-    for k in range(25, 0, -2):
-        total = total * z * z + 1.0 / k
-    return 2.0 * z * total + n * 0.6931471805599453
-
-
-@compiled
-def fill_gradient(kind, f, y, w, g, h, losses):
-    """Write g and h of every output and row, and the loss of every row times its weight, for scores f."""
-    outputs, n = f.shape
-    for i in range(n):
-        if kind == SQUARED:
-            losses[i] = 0.0
-            for k in range(outputs):
-                r = y[k, i] - f[k, i]
-                g[k, i] = w[i] * r
-                h[k, i] = w[i]
-                losses[i] += 0.5 * w[i] * r * r
-        elif kind == LOGISTIC:
-            x = f[0, i]
-            e = exponential(-abs(x))
-            p = 1.0 / (1.0 + e) if x >= 0 else e / (1.0 + e)
-            g[0, i] = w[i] * (y[0, i] - p)
-            h[0, i] = w[i] * max(p * (1.0 - p), 1e-10)
-            losses[i] = w[i] * (max(x, 0.0) - x * y[0, i] + logarithm(1.0 + e))
-        else:
-            top = f[0, i]
-            for k in range(1, outputs):
-                top = max(top, f[k, i])
-            total, own = 0.0, 0.0
-            for k in range(outputs):
-                g[k, i] = exponential(f[k, i] - top)
-                total += g[k, i]
-                own += y[k, i] * f[k, i]
-            for k in range(outputs):
-                p = g[k, i] / total
-                g[k, i] = w[i] * (y[k, i] - p)
-                h[k, i] = w[i] * max(p * (1.0 - p), 1e-10)
-            losses[i] = w[i] * (top + logarithm(total) - own)
 
 
 # -- coefficients --------------------------------------------------------------------------------------------------
@@ -546,6 +471,21 @@ def follows_signs(budget, bins, linear, columns, tables, weight):
 
 
 @compiled
+def is_there(z, known, kept):
+    """Whether one of some terms is worth the same in every row, or holds just where it does not."""
+    for t in kept:
+        same, other = True, True
+        for i in range(len(z)):
+            same = same and known[t, i] == z[i]
+            other = other and known[t, i] == 1.0 - z[i]
+            if not same and not other:
+                break
+        if same or other:
+            return True
+    return False
+
+
+@compiled
 def propose(rows, budget, terms, state, size, skip, space, near, candidates):
     """Find the term that lowers the loss most per price, with term `skip` left out (0: none is).
 
@@ -604,6 +544,8 @@ def propose(rows, budget, terms, state, size, skip, space, near, candidates):
         if cost > space:
             continue
         fill_values(rows, candidates.linear[m], candidates.columns[m], candidates.tables[m], holds, z)
+        if is_there(z, terms.z, kept):
+            continue
         gain, weight = 0.0, 0.0
         for k in range(outputs):
             a, d = 0.0, 0.0
@@ -669,23 +611,37 @@ class Search:
         self.value = self.refit(-1)
         self.note(0)
 
-    def climb(self, swaps: int = 1, downward: bool = False) -> list[Model]:
-        """Grow the best model of every size, upward and perhaps down again; a smaller one may be the best of a size."""
+    def climb(
+        self, swaps: int = 1, downward: bool = False, stop: Callable[[], bool] | None = None,
+        tell: Callable[[Search, int], bool] | None = None,
+    ) -> list[Model]:  # fmt: skip
+        """Grow the best model of every size, upward and perhaps down again; a smaller one may be the best of a size.
+
+        Where `stop`, or `tell` after a size, says so, there are no larger ones.
+        """
         for size in range(1, self.budget.size + 1):
+            if stop is not None and stop():
+                break
             self.add(size)
             self.settle(size, swaps)
+            if tell is not None and tell(self, size):
+                break
         if downward:
-            self.recall(self.models[-1])
+            self.recall(self.up_to_now()[-1])
             for size in range(self.budget.size - 1, 0, -1):
                 while self.used > size:
                     costs = self.drop_costs() / np.maximum(self.costs, 1)
                     self.take(1 + int(costs[1:].argmin()))
                 self.settle(size, swaps)
-        for size in range(1, len(self.models)):
-            before, own = self.models[size - 1], self.models[size]
-            if own is None or before.loss < own.loss:
-                self.models[size] = before
-        return self.models
+        return self.up_to_now()
+
+    def up_to_now(self) -> list[Model]:
+        """Return the models there are, by size."""
+        known: list[Model] = []
+        last = max(size for size, model in enumerate(self.models) if model is not None)
+        for model in self.models[: last + 1]:
+            known.append(known[-1] if model is None or (known and known[-1].loss < model.loss) else model)
+        return known
 
     @property
     def costs(self) -> NDArray:
@@ -828,9 +784,13 @@ def scores(model: Model, rows: Rows) -> NDArray:
     return f
 
 
-def row_losses(model: Model, rows: Rows, kind: int) -> NDArray:
-    """Return the loss of every row."""
-    f = scores(model, rows)
-    losses = np.zeros(len(rows.w))
-    fill_gradient(kind, f, rows.y, rows.w, np.zeros_like(f), np.zeros_like(f), losses)
+def losses_of(kind: int, f: NDArray, y: NDArray, w: NDArray) -> NDArray:
+    """Return the loss of every row times its weight, for scores."""
+    losses = np.zeros(len(w))
+    fill_gradient(kind, f, y, w, np.zeros_like(f), np.zeros_like(f), losses)
     return losses
+
+
+def total_of(values: NDArray) -> float:
+    """Add up numbers one after the other: the same bits on every processor."""
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0

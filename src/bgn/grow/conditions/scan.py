@@ -125,18 +125,14 @@ def best_cut(sums, counts, count, order, size, whole, rule, table):
                 below_a[k] += sums[0, k, b]
                 below_s[k] += sums[1, k, b]
         for direction in range(2):  # at least; below
-            if direction and not both:
+            if direction and not both and place:
                 continue
             inside = rows - below if direction == 0 else below
             for missing in range(2 if lost else 1):
                 held = inside + (counts[count] if missing else 0.0)
-                if ((place == 0 and direction == 0) or (place == size and direction == 1)) and not (
-                    missing == 0 and lost
-                ):
-                    continue  # holds for all rows
+                if held == rows + counts[count] or (missing == 0 and held == rows):
+                    continue  # holds for all rows, or for all that are known: said as "is missing"
                 if held < least or (not both and rows + counts[count] - held < least) or held == 0:
-                    continue
-                if not both and held == rows + counts[count]:
                     continue
                 for k in range(outputs):
                     a[k] = total_a[k] - below_a[k] if direction == 0 else below_a[k]

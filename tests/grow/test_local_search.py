@@ -1,12 +1,13 @@
-"""The study of a local search: what a term gains, beside the definition, and models beside trying every rule."""
+"""The local search: what a term gains, beside the definition, and models beside trying every rule."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from benchmarks.local_search.climb import LOGISTIC, SQUARED, Budget, Rows, Search, exponential, logarithm, scores
-from benchmarks.local_search.scan import best_cut, fill_order
+from bgn.engines.kernels.scores import LOGISTIC, SQUARED, exponential, logarithm
+from bgn.grow.conditions.climb import Budget, Rows, Search, scores
+from bgn.grow.conditions.scan import best_cut, fill_order
 
 
 def random_rows(seed, n=40, columns=3, kind=SQUARED):
