@@ -194,11 +194,11 @@ def fitted(task: Task) -> dict[str, Any]:
 
 
 def _explained(task: Task) -> dict[str, Any]:
-    rows, explained, predicted = (task.parameters[name] for name in ("rows", "explained", "predicted"))
-    X, y = made_up(rows, FEW, task.seed)
+    number, explained, predicted = (task.parameters[name] for name in ("rows", "explained", "predicted"))
+    X, y = made_up(number, FEW, task.seed)
     rows = made_up(predicted, FEW, task.seed + 1)[0]
     kind = _model_of(task)
-    fitted = model("bgn_questions" if kind == "bgn" else kind, 1, rows == TOY).fit(X, y)
+    fitted = model("bgn_questions" if kind == "bgn" else kind, 1, number == TOY).fit(X, y)
     background, some = X[:explained], rows[:explained]
     seconds = {"predict": _best(lambda: fitted.predict(rows))}
     if kind == "bgn":

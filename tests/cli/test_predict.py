@@ -329,7 +329,7 @@ def test_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "comes with scikit-learn" in call("data", "path", "diabetes", code=1).err
     assert "run: bgn data get parking" in call("data", "path", "parking", code=1).err
     assert Path(call("data", "path", "bike").out.strip()).parent.parent == Path(bgn.datasets.__file__).parent
-    assert "Licence: CC BY 4.0" in call("data", "get", "mammographic").out
+    assert "License: CC BY 4.0" in call("data", "get", "mammographic").out
     assert "442 rows" in call("data", "get", "diabetes").out
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "parking_birmingham.csv.gz").write_bytes(gzip.compress(b"half"))

@@ -200,5 +200,5 @@ def test_first_models_of_well_known_tables_are_readable(name: str, tmp_path: Pat
         data = (tmp_path / "telco.csv", "-t", "Churn", "--missing", "drop")
     out = call("fit", *data, "-q").out
     equation = out.split("\n\n")[1].splitlines()
-    assert 6 <= len(equation) <= 13  # the base, ten questions, and what levels never seen and log-odds come to
+    assert 6 <= len(equation) <= 14  # the base, ten rules, and what missing values, units and log-odds come to
     assert "Compared with a" in out or "etter than" in out or "No clear difference from" in out

@@ -20,11 +20,14 @@ PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
 
 # Nothing to train with, none of the peers, no raw tables, no way to have them.
 BARE = """
-import sys, urllib.request
+import importlib.util, sys, urllib.request
 from pathlib import Path
+absent = ("torch", "imodels", "interpret", "lightgbm", "pygam", "xgboost", "pandas")
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name.partition(".")[0] in absent else found(name, *rest)
 class Absent:
     def find_spec(self, name, *rest):
-        if name.partition(".")[0] in ("torch", "imodels", "interpret", "lightgbm", "pygam", "xgboost", "pandas"):
+        if name.partition(".")[0] in absent:
             raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Absent())
 urllib.request.urlopen = None

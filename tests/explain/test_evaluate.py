@@ -94,7 +94,7 @@ def test_bins_hold_all_rows_and_keep_equal_ones_together(evaluated: EvaluationRo
     measured = one.bins(count)
     assert len(measured.weight) <= count
     assert measured.weight.sum() == pytest.approx(one.weight.sum())
-    assert (np.diff(measured.predicted) > 0).all()
+    assert (np.diff(measured.predicted) > -1e-12).all()  # two probabilities may be one float apart, their means none
     mean = np.average(one.probability, weights=one.weight)
     assert np.average(measured.predicted, weights=measured.weight) == pytest.approx(mean)
     share = np.average(one.member, weights=one.weight)
