@@ -46,9 +46,14 @@ def build(make: Callable[[], _Estimator], parameters: Mapping[str, Any]) -> _Est
     return model.set_params(growth=replace(growth, **own), **others)
 
 
+BUDGET = ("max_conditions", "pairs", "min_rows", "cuts")
+
+
 def flat_parameters(model: Any) -> dict[str, Any]:
     """Return an estimator's parameters as :func:`build` takes them."""
     parameters: dict[str, Any] = model.get_params()
+    if parameters["max_conditions"] is None:  # what belongs to a budget of conditions says nothing without one
+        parameters = {name: value for name, value in parameters.items() if name not in BUDGET}
     return parameters | vars(parameters.pop("growth") or GrowthSettings())
 
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import bgn
 from bgn import BGNClassifier, BGNRegressor, Network
 from bgn.model.categories import KeptCategories

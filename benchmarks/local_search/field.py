@@ -12,9 +12,9 @@ with a mark for a missing value.
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 import tempfile
+import time
 import warnings
 import zipfile
 from collections import defaultdict
@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from benchmarks.local_search.climb import LOGISTIC, SQUARED, Budget, Model, Rows, Search, row_losses, scores
+from bgn import BGNClassifier, BGNRegressor
 
 SIZES = (5, 10, 20, 40)
-SETTINGS = list(itertools.product((1.5, np.inf), (1.0, 10.0, 60.0)))  # prices of "and", ridges
-MOST_ROWS, FOLDS, BINS = 8000, 5, 255
+MOST_ROWS = 8000
 TABLES = Path(__file__).with_name("tables.txt")
 
 
@@ -57,70 +56,12 @@ def load(folder: Path, line: str) -> tuple[pd.DataFrame, NDArray, bool]:
     return table, (pd.Categorical(y).codes if classes else y.to_numpy()).astype(float), classes
 
 
-def to_rows(table: pd.DataFrame, y: NDArray, train: NDArray) -> Rows:
-    """Bin all columns by cuts between the training rows' values."""
-    codes, bins, ordered, values = [], [], [], []
-    for name in table:
-        column = table[name]
-        ordered.append(column.dtype.name != "category")
-        if not ordered[-1]:
-            bins.append(len(column.cat.categories))
-            codes.append(np.where(column.cat.codes < 0, bins[-1], column.cat.codes))
-            values.append(np.full(len(column), np.nan))
-            continue
-        numbers = column.to_numpy(float)
-        known = ~np.isnan(numbers)
-        seen = numbers[train][known[train]]
-        seen = seen if len(seen) else np.zeros(1)
-        different = np.unique(seen)
-        if len(different) > BINS:
-            cuts = np.unique(np.quantile(seen, np.linspace(0, 1, BINS + 1), method="nearest"))[1:-1]
-        else:
-            cuts = (different[1:] + different[:-1]) / 2
-        bins.append(len(cuts) + 1)
-        codes.append(np.where(known, np.searchsorted(cuts, numbers, side="right"), len(cuts) + 1))
-        filled = np.clip(np.where(known, numbers, np.median(seen)), seen.min(), seen.max())
-        line = (filled - filled[train].mean()) / (filled[train].std() or 1.0)
-        values.append(line if len(cuts) > 1 else np.full(len(line), np.nan))
-    return Rows(
-        np.array(codes, np.uint16), np.array(bins), np.array(ordered), np.array(values), y[None, :], np.ones(len(y))
-    )
-
-
-def some(rows: Rows, chosen: NDArray) -> Rows:
-    """Return some of the rows."""
-    codes, values, y = (np.ascontiguousarray(part[:, chosen]) for part in (rows.codes, rows.values, rows.y))
-    return rows._replace(codes=codes, values=values, y=y, w=rows.w[chosen])
-
-
-def climb(rows: Rows, kind: int, price: float, ridge: float) -> list[Model]:
-    """Grow models of all sizes."""
-    d = len(rows.codes)
-    budget = Budget(kind, max(SIZES), ridge, price, 99, 1.0, 16, np.zeros(d, np.int64), np.ones((d, d), bool))
-    return Search(rows, budget).climb()
-
-
-def chosen_models(rows: Rows, train: NDArray, kind: int) -> dict[int, Model]:
-    """Return the model of at most so many conditions, setting and size chosen by folds, for all ``SIZES``."""
-    y = rows.y[0, train]
-    order, fold = np.argsort(y, kind="stable"), np.empty(len(y), int)
-    generator = np.random.default_rng(0)
-    for start in range(0, len(y), FOLDS):
-        group = order[start : start + FOLDS]
-        fold[group] = generator.permutation(FOLDS)[: len(group)]
-    losses = np.zeros((len(SETTINGS), max(SIZES) + 1))
-    for k in range(FOLDS):
-        inside, outside = some(rows, train[fold != k]), some(rows, train[fold == k])
-        for place, setting in enumerate(SETTINGS):
-            losses[place] += [row_losses(model, outside, kind).sum() for model in climb(inside, kind, *setting)]
-    models: dict[int, list[Model]] = {}
-    result = {}
-    for size in SIZES:
-        place, best = np.unravel_index(losses[:, : size + 1].argmin(), (len(SETTINGS), size + 1))
-        if place not in models:
-            models[place] = climb(some(rows, train), kind, *SETTINGS[place])
-        result[size] = models[place][best]
-    return result
+def grown(table: pd.DataFrame, y: NDArray, classes: bool, pairs: str | None) -> dict[int, Any]:
+    """Return the network of at most so many conditions, the size chosen by folds, for all ``SIZES``."""
+    kind = BGNClassifier if classes else BGNRegressor
+    history = kind(max_conditions=max(SIZES), pairs=pairs, random_state=0, n_jobs=1).fit(table, y).history_
+    losses = [stage.criterion for stage in history.paths[0]]
+    return {size: history.network(int(np.argmin(losses[: size + 1]))) for size in SIZES}
 
 
 def peers(classes: bool, size: int) -> dict[str, Any]:
@@ -160,14 +101,16 @@ def compare(folder: Path, line: str, seed: int) -> dict[tuple[str, int], float]:
     table, y, classes = load(folder, line)
     places = np.random.default_rng(seed).permutation(len(y))
     train, test = places[: len(y) * 3 // 4], places[len(y) * 3 // 4 :]
-    rows, X = to_rows(table, y, train), encoded(table, train)
+    X = encoded(table, train)
 
     def measure(predicted: NDArray) -> float:
         return roc_auc_score(y[test], predicted) if classes else float(((y[test] - predicted) ** 2).mean())
 
     result = {}
-    for size, model in chosen_models(rows, train, LOGISTIC if classes else SQUARED).items():
-        result["search", size] = measure(scores(model, some(rows, test))[0])
+    start = time.process_time()
+    for size, network in grown(table.iloc[train], y[train], classes, "and").items():
+        result["search", size] = measure(network.predict(table.iloc[test]))
+    result["seconds", 0] = time.process_time() - start
     for size in SIZES:
         for name, peer in peers(classes, size).items():
             peer.fit(X[train], y[train])
@@ -196,11 +139,14 @@ def main() -> None:
     by_name = defaultdict(list)
     for (_, line, _), result in zip(jobs, results, strict=True):
         by_name[line].append(result)
+    seconds = [result["seconds", 0] for result in results]
+    usual, most = np.median(seconds), max(seconds)
+    print(f"a fit of {max(SIZES)} conditions: median {usual:.2f} s of the processor, most {most:.1f}")
     for size in SIZES:
         ratios, gains = [], []
         for line, all_seeds in by_name.items():
             classes = line.split()[2] == "classes"
-            others = {name for name, _ in all_seeds[0]} - {"search"}
+            others = {name for name, _ in all_seeds[0]} - {"search", "seconds"}
             best = [(max if classes else min)(result[name, size] for name in others) for result in all_seeds]
             own = [result["search", size] for result in all_seeds]
             if classes:

@@ -376,7 +376,8 @@ class GrownEstimator(BaseEstimator):
         compile_ahead(self._predicts)
         settings, callbacks = search_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
-        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_conditions or self.max_terms, self.ensemble) as show:
+        most = self.max_conditions or self.max_terms
+        with Scratch(threads) as scratch, progress_bar(self.verbose, most, self.ensemble) as show:
             given, held_out, classes = self._with_classes(given, given.to_validate(eval_set))
             source, schema = self._source(given, scratch, seed)
             self._look_at_targets(given)

@@ -50,8 +50,19 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         `fit` warns of such a target, because class labels look the same.
     random_state : int, RandomState or None, default None
         Seed for the choice of validation rows and of the rules to replace.
+    max_conditions : int or None, default None
+        **Common.** Maximum number of conditions that a reader of the model reads, in place of `max_terms`: one per
+        condition, one per linear term. Rules then join up to three conditions by "and", and one search finds rules and
+        linear terms within this budget; sizes, as in ``history_`` and ``with_terms``, count conditions. For one layer,
+        ``direction="search"`` and ``output="full"``.
+    pairs : {"and"} or None, default "and"
+        Whether rules may join conditions, with `max_conditions`.
+    min_rows : int, default 1
+        Least training rows where a rule holds, and where a rule of one condition does not, with `max_conditions`.
+    cuts : mapping of names to thresholds, or None, default None
+        The only thresholds that some columns may be compared with, ``{"age": [18, 30, 65]}``, with `max_conditions`.
     max_features : int or None, default 2
-        **Common.** Maximum number of columns in a rule; None: no limit.
+         Maximum number of columns in a rule; None: no limit.
     max_linear : int or "auto", default "auto"
         Maximum number of linear terms, which add a weight per unit of a numeric column between its lowest and highest
         training value; each counts as one term. They join the rules where that lowers the validation error by a quarter

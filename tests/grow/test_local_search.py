@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bgn.engines.kernels.scores import LOGISTIC, SQUARED, exponential, logarithm
-from bgn.grow.conditions.climb import Budget, Rows, Search, scores
+from bgn.grow.conditions.climb import Search, scores
+from bgn.grow.conditions.moves import Budget, Rows
 from bgn.grow.conditions.scan import best_cut, fill_order
 
 

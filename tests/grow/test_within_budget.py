@@ -158,7 +158,7 @@ def test_all_rows_refit_the_weights(classes, monkeypatch):
         monkeypatch.setattr(module, "SAMPLE_ROWS", 150)
     network = model.fit(X, y).network_
     z = np.column_stack([
-        term.values(X) if isinstance(term, Rule) else (term.values(X) - X[:, term.column].mean()) for term in network.terms
+        term.values(X) - (X[:, term.column].mean() if isinstance(term, Linear) else 0.0) for term in network.terms
     ])  # fmt: skip
     if not classes:
         spread = [1.0 if isinstance(term, Rule) else 0.1 * X[:, term.column].std() for term in network.terms]
@@ -299,7 +299,8 @@ def test_a_history_whose_networks_are_too_large_is_refused(tmp_path):
 def test_callbacks_clocks_and_interrupts_keep_what_there_is():
     X, y = mixed(300)
     seen = []
-    model = BGNRegressor(max_conditions=9, random_state=0, callbacks=lambda record: seen.append(record) or len(seen) == 4)
+    fourth = lambda record: seen.append(record) or len(seen) == 4  # noqa: E731
+    model = BGNRegressor(max_conditions=9, random_state=0, callbacks=fourth)
     assert len(model.fit(X, y).history_.paths[0]) == 5
     assert model.history_.stopped == "callback"
     assert [record.train_loss for record in seen] == sorted((record.train_loss for record in seen), reverse=True)
@@ -355,7 +356,8 @@ def test_odd_columns_do_no_harm():
     y = rng.normal(size=n)
     X = pd.DataFrame({
         "constant": np.ones(n), "empty": np.full(n, np.nan), "huge": rng.normal(size=n) * 1e290,
-        "tiny": rng.normal(size=n) * 1e-300, "far": 1e15 + np.arange(n), "half": np.where(np.arange(n) % 2, np.nan, 3.0),
+        "tiny": rng.normal(size=n) * 1e-300, "far": 1e15 + np.arange(n),
+        "half": np.where(np.arange(n) % 2, np.nan, 3.0),
     })  # fmt: skip
     for target in (y, np.zeros(n), y * 1e140, y * 1e-140):
         model = BGNRegressor(**QUICK).fit(X, target)

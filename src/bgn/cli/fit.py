@@ -66,6 +66,20 @@ class AutoOr(click.ParamType):
             return self.fail(f"must be a {self.name} or 'auto'; got {value!r}.", param, ctx)
 
 
+def _cuts(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, list[float]]:
+    """Read COL=A,B,... options."""
+    cuts = {}
+    for one in given:
+        column, sign, numbers = one.rpartition("=")
+        try:
+            cuts[column] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            sign = ""
+        if not sign or not column:
+            raise click.BadParameter(f"{one!r} is not of the form COL=1.5,10")
+    return cuts
+
+
 def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.rpartition("=") for text in value]
     if wrong := [text for text, (name, _, unit) in zip(value, pairs, strict=True) if not name or not unit]:
@@ -128,6 +142,23 @@ _growth_options = grouped(
         "--size", type=click.IntRange(1),
         help=f"Most terms to keep: small models are easier to read [default: {SIZE}]; with --paper and "
         "--accurate, no limit.",
+    ),
+    click.option(
+        "--max-conditions", type=click.IntRange(1),
+        help="Most conditions that a reader of the model reads, in place of --size: rules of up to three conditions "
+        "joined by \"and\", and linear terms, found by one search within this budget.",
+    ),
+    click.option(
+        "--pairs", type=click.Choice(["and", "none"]),
+        help="With --max-conditions, whether rules may join conditions by \"and\" [default: and].",
+    ),
+    click.option(
+        "--min-rows", type=click.IntRange(1),
+        help="With --max-conditions, least training rows where a rule holds, and where a single condition does not.",
+    ),
+    click.option(
+        "--cuts", multiple=True, metavar="COL=A,B,...", callback=_cuts,
+        help="With --max-conditions, the only thresholds that this column may be compared with; again for more.",
     ),
     click.option(
         "--max-terms", type=click.IntRange(1),
@@ -260,7 +291,9 @@ def fit(data: str | None, **options: Any) -> None:
     for text in () if options["quiet"] else rows.notes:
         note(text)
     started = time.perf_counter()
-    size = options["size"] or (None if options["paper"] or options["accurate"] else SIZE)
+    size = options["size"] or (
+        None if options["paper"] or options["accurate"] or options["max_conditions"] else SIZE
+    )
     model = _make_estimator(rows.classes is not None, options)
     if options["max_terms"] is None and size is not None:
         # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
@@ -317,7 +350,16 @@ def _make_estimator(classes: bool, options: dict[str, Any]) -> Any:
             raise InputError("--accurate and --paper are two ways to grow; choose one.")
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
+    for name in ("paper", "size", "max_terms"):
+        if options["max_conditions"] and options[name]:
+            raise click.UsageError(f"--max-conditions and --{name.replace('_', '-')} say different things; choose one.")
+    for name in ("pairs", "min_rows", "cuts"):
+        if options[name] and not options["max_conditions"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --max-conditions, such as --max-conditions 20.")
+    options = options | {"cuts": options["cuts"] or None}
     chosen = {name: options[name] for name in known if options.get(name) is not None}
+    if options["pairs"] == "none":
+        chosen["pairs"] = None
     rising, falling = options["increasing"], options["decreasing"]
     if both := set(rising) & set(falling):
         raise click.UsageError(f"--increasing and --decreasing both name {min(both)!r}; choose one.")

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.coding import Coding
-from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
 from bgn.engines.kernels.scores import LOGISTIC, SQUARED, add_moments
+from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
 from bgn.engines.protocol import Floats, Integers, Loss, OneBlock, RawBlock, RowSource
 from bgn.inputs.splits import Hashes, Inside, hash_values, histogram, inside_bin
 from bgn.inputs.target import check_reach
@@ -138,7 +138,8 @@ class Moments:
         step = 2.0**-self.bits / unit
         lower = self.gram * step
         upper = np.transpose(np.tril(lower, -1), (0, 2, 1))
-        return float(self.loss[0]) * step, self.pull * step, lower + upper
+        gram: Floats = np.asarray(lower + upper, np.float64)
+        return float(self.loss[0]) * step, np.asarray(self.pull * step, np.float64), gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,11 +224,11 @@ class RawRows(RawBlock):
         return Sample(hashes, rows.columns[:, index], plan.loss.targets.steps(rows.target[index]), weight)
 
     def reach(self) -> Reach:
-        keep = slice(None) if self.weight is None else self._array(self.weight > 0)
+        keep = None if self.weight is None else self._array(self.weight > 0)
         low, high, whole = (np.full(len(self.columns), value) for value in (np.inf, -np.inf, True))
         for start in range(0, len(self.target), _GATHERED):
             some = self._array(self.columns[:, start : start + _GATHERED]).astype(np.float64)
-            some = some if self.weight is None else some[:, keep[start : start + _GATHERED]]
+            some = some if keep is None else some[:, keep[start : start + _GATHERED]]
             low = np.fmin(low, np.fmin.reduce(some, axis=1, initial=np.inf))
             high = np.fmax(high, np.fmax.reduce(some, axis=1, initial=-np.inf))
             whole &= ((some == np.floor(some)) | np.isnan(some)).all(axis=1)

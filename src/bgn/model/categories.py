@@ -117,7 +117,8 @@ class KeptCategories:
         """Return a rule whose conditions are on the categories that are kept."""
         if not any(j in self.numbers for j in rule.columns):
             return rule
-        return replace(rule, conditions=tuple(condition_of(self._condition(one.as_oblique())) for one in rule.conditions))
+        kept = (condition_of(self._condition(one.as_oblique())) for one in rule.conditions)
+        return replace(rule, conditions=tuple(kept))
 
     def _condition(self, condition: Oblique) -> Oblique:
         """Return a condition on the categories that are kept; a missing value counts as what it did."""

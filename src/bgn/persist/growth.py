@@ -287,7 +287,7 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
         )
 
     if "conditions" in plain:
-        paths = [tuple(Stage(**one) for one in plain["conditions"])]
+        paths: list[tuple[Any, ...]] = [tuple(Stage(**one) for one in plain["conditions"])]
     else:
         paths = [tuple(snapshot(path["conditions"], one) for one in path["snapshots"]) for path in plain["paths"]]
     return History(
@@ -360,7 +360,7 @@ def settings_in(value: Any, where: str) -> dict[str, Any]:
         return {
             category_in(column, f"{where}[{number}][0]"): strict.array(strict.number)(own, f"{where}[{number}][1]")
             for number, (column, own) in enumerate(labelled)
-        }  # type: ignore[misc]
+        }
 
     # What each reads where it is a list; these few are null or text otherwise.
     lists = {

@@ -14,7 +14,8 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.raw_rows import Sample
-from bgn.grow.conditions.climb import Model, Rows, total_of
+from bgn.grow.conditions.climb import Model, total_of
+from bgn.grow.conditions.moves import Rows
 from bgn.model.numbers import shortest
 from bgn.model.step import Floats
 from bgn.model.term import Condition, Linear, Member, Missing, Rule, Term, Threshold

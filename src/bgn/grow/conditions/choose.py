@@ -20,18 +20,8 @@ from bgn.engines.memory import ThreadPool
 from bgn.engines.protocol import Grid, RawBlock
 from bgn.engines.raw_rows import Moments, Plan, Reach, Sample, Scored
 from bgn.grow.conditions.bins import Bins
-from bgn.grow.conditions.climb import (
-    LINEAR_RIDGE,
-    Budget,
-    Model,
-    Rows,
-    Search,
-    factor,
-    losses_of,
-    scores,
-    solve,
-    total_of,
-)
+from bgn.grow.conditions.climb import Model, Search, losses_of, scores, total_of
+from bgn.grow.conditions.moves import LINEAR_RIDGE, Budget, Rows, factor, solve
 from bgn.grow.history import History, Monitor, OutOfFold, Record, Stage, choose_size
 from bgn.grow.losses import loss_of
 from bgn.grow.rows import SAMPLE_ROWS, _dealt, _plan, _some_of, _together
@@ -46,6 +36,10 @@ PRICES = (1.5, math.inf)
 """What the gain of a rule with "and" is divided by: two compete, the second allows none."""
 RIDGES = (1.0, 10.0, 60.0)
 """Penalties on the weights that compete, in rows. Of 57 datasets each is the best of some."""
+SWAPS = (1, 1)
+"""Terms tried in another form after each addition, while choosing and while growing with what was chosen."""
+DOWNWARD = (False, False)
+"""Whether the chosen model is also shortened from its largest size, to find better small ones."""
 SHARE_OF_TIME = 0.6
 """Of the time there is, what choosing may take."""
 NEWTON = 4
@@ -245,7 +239,7 @@ class Growth:
             def tried(task: tuple[Setting, tuple[Rows, Rows, Any]]) -> list[Model] | None:
                 if watch.out_of_time() and task[0] is not self.candidates[0]:
                     return None
-                return Search(task[1][0], self.budget(task[0])).climb(stop=watch.out_of_time)
+                return Search(task[1][0], self.budget(task[0])).climb(SWAPS[0], DOWNWARD[0], watch.out_of_time)
 
             grown = ThreadPool(self.threads).map(tried, tasks)
             least = math.inf
@@ -257,15 +251,15 @@ class Growth:
                 weights = [total_of(split[1].w) for split in splits]
                 whole, sizes = math.fsum(weights), min(len(part[0]) for part in parts)
                 pairs = [(w, part[0][:sizes], part[1][:sizes]) for w, part in zip(weights, parts, strict=True)]
-                means = sum(w * mean for w, mean, _ in pairs) / whole
-                spreads = np.sqrt(sum(w * spread**2 for w, _, spread in pairs) / whole)
+                means = np.sum([w * mean for w, mean, _ in pairs], axis=0) / whole
+                spreads = np.sqrt(np.sum([w * spread**2 for w, _, spread in pairs], axis=0) / whole)
                 if float(means.min()) < least:
                     least, best, judged = float(means.min()), setting, (means, spreads, parts)
         path, records = self.path(best, judged)
         drawn = self.drawn
         n_validation = 0
         if judged is not None:
-            judging = drawn.learning if drawn.folds is not None else drawn.validating
+            judging = drawn.learning if drawn.validating is None else drawn.validating
             n_validation = int(judging.weight.sum())
         size = choose_size(path, self.settings.select, n_validation)
         out = None
@@ -334,7 +328,7 @@ class Growth:
 
         search = Search(self.rows, self.budget(setting))
         try:
-            models = search.climb(stop=self.monitor.out_of_time, tell=tell)
+            models = search.climb(SWAPS[1], DOWNWARD[1], self.monitor.out_of_time, tell)
         except KeyboardInterrupt:
             if search.models[1] is None:
                 raise
@@ -412,7 +406,7 @@ class Growth:
         before = math.inf
         L = np.zeros((size, size))
         step = np.zeros((outputs, size))
-        for turn in range(2 if self.target.kind == SQUARED else NEWTON + 1):
+        for _ in range(2 if self.target.kind == SQUARED else NEWTON + 1):
             scored = Scored(tuple(terms), tuple(linear), beta.copy(), self.target.kind)
             moments = reduce(Moments.merged, self.source.ask(RawBlock.moments, self.drawn.plan, scored))
             loss, pull, gram = moments.values(self.drawn.unit)
