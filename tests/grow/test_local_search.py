@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgn.engines.kernels.scores import LOGISTIC, SQUARED, exponential, logarithm
-from bgn.grow.conditions.climb import Search, scores
+from bgn.grow.conditions.climb import ConditionSearch, scores
 from bgn.grow.conditions.moves import Budget, Rows
 from bgn.grow.conditions.scan import best_cut, fill_order
 
@@ -39,7 +39,7 @@ def loss_with(rows, columns, ridge):
 @pytest.mark.parametrize("seed", range(8))
 def test_the_first_condition_is_the_best_of_all(seed):
     rows = random_rows(seed)
-    first = Search(rows, budget(rows, 1, price=np.inf, linear=0)).climb()[1].loss
+    first = ConditionSearch(rows, budget(rows, 1, price=np.inf, linear=0)).climb()[1].loss
     losses = [loss_with(rows, [], [])]
     for j, count in enumerate(rows.bins):
         different = np.arange(count)
@@ -55,7 +55,7 @@ def test_the_first_condition_is_the_best_of_all(seed):
 @pytest.mark.parametrize("kind", [SQUARED, LOGISTIC])
 def test_models_improve_with_size_and_keep_to_it(seed, kind):
     rows = random_rows(seed, kind=kind)
-    models = Search(rows, budget(rows, 6, kind)).climb(swaps=3, downward=True)
+    models = ConditionSearch(rows, budget(rows, 6, kind)).climb(swaps=3, downward=True)
     assert all(model.n_conditions <= size for size, model in enumerate(models))
     assert all(after.loss <= before.loss for before, after in itertools.pairwise(models))
     for model in models:
@@ -74,7 +74,7 @@ def test_a_weight_is_a_repetition(seed):
         np.repeat(rows.codes, often, 1), rows.bins, rows.ordered, np.repeat(rows.values, often, 1),
         np.repeat(rows.y, often, 1), np.ones(often.sum()),
     )  # fmt: skip
-    one, other = (Search(given, budget(given)).climb() for given in (rows, again))
+    one, other = (ConditionSearch(given, budget(given)).climb() for given in (rows, again))
     assert [model.loss for model in one] == pytest.approx([model.loss for model in other], rel=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_a_weight_is_a_repetition(seed):
 def test_a_rising_column_never_lowers_the_score(sign):
     for seed in range(6):
         rows = random_rows(seed)._replace(ordered=np.ones(3, bool))
-        model = Search(rows, budget(rows, 6, signs=[sign, 0, 0], linear=0)).climb(swaps=2)[-1]
+        model = ConditionSearch(rows, budget(rows, 6, signs=[sign, 0, 0], linear=0)).climb(swaps=2)[-1]
         codes = np.repeat(rows.codes[:, :1], rows.bins[0], 1)
         for row in rows.codes.T:
             codes[:] = row[:, None]

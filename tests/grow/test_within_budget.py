@@ -64,11 +64,11 @@ def test_no_size_has_more_conditions_than_it_says(classes):
     assert model.n_conditions_ <= 5
 
 
-def test_what_was_planted_is_found():
+def test_what_was_planted_comes_back():
     X, y = mixed(1500)
     network = BGNRegressor(**QUICK).fit(X, y).network_
-    found = {term.columns for term in network.rules}
-    assert found >= {(0, 2), (1,), (3,)}
+    got_back = {term.columns for term in network.rules}
+    assert got_back >= {(0, 2), (1,), (3,)}
     text = bgn.equation(network)
     assert "city in {Bern, Rome}" in text
     assert "visits is missing" in text
@@ -83,11 +83,11 @@ def test_terms_say_what_the_search_saw(seed, classes, n):
     estimator = (BGNRegressor if classes is None else BGNClassifier)(**QUICK, digits=None)
     model = estimator.set_params(cv=None, validation_fraction=0.0)
     with bgn_rows(model, X, y) as growth:
-        search = choose.Search(growth.rows, growth.budget(choose.Setting(1.5, 1.0)))
+        search = choose.ConditionSearch(growth.rows, growth.budget(choose.Setting(1.5, 1.0)))
         raw = growth.drawn.learning.columns.T.astype(float)
-        for found in search.climb():
-            network = growth.network(found, 1.0)
-            expected = growth.target.center + growth.target.scale * scores(found, growth.rows).T
+        for grown in search.climb():
+            network = growth.network(grown, 1.0)
+            expected = growth.target.center + growth.target.scale * scores(grown, growth.rows).T
             got = network.predict_encoded(raw, scores=True).reshape(expected.shape)
             np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 
@@ -161,9 +161,9 @@ def test_all_rows_refit_the_weights(classes, monkeypatch):
         term.values(X) - (X[:, term.column].mean() if isinstance(term, Linear) else 0.0) for term in network.terms
     ])  # fmt: skip
     if not classes:
-        spread = [1.0 if isinstance(term, Rule) else 0.1 * X[:, term.column].std() for term in network.terms]
+        std = [1.0 if isinstance(term, Rule) else 0.1 * X[:, term.column].std() for term in network.terms]
         full = np.column_stack([np.ones(len(y)), z])
-        penalty = np.diag([0.0, *(2.0 * np.square(spread))])
+        penalty = np.diag([0.0, *(2.0 * np.square(std))])
         expected = np.linalg.solve(full.T @ full + penalty, full.T @ y)[1:]
         np.testing.assert_allclose(network.coef[:, 0], expected, rtol=0.01, atol=0.01)
         return
@@ -198,15 +198,15 @@ def test_only_the_cuts_that_were_given_are_used():
 
 
 @pytest.mark.parametrize(
-    ("cuts", "words"),
+    ("cuts", "text"),
     [
         ({"wage": [1]}, "wage"), ({"city": [1]}, "categories"), ({"income": []}, "one number"),
         ({"income": [np.nan]}, "one number"), ([1, 2], "must map columns"), ({"income": ["a"]}, "one number"),
     ],
 )  # fmt: skip
-def test_wrong_cuts_are_named(cuts, words):
+def test_wrong_cuts_are_named(cuts, text):
     X, y = mixed(60)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=text):
         BGNRegressor(**QUICK, cuts=cuts).fit(X, y)
 
 
@@ -265,7 +265,7 @@ def test_only_columns_that_may_meet_do():
             assert any(set(rule.columns) <= group for group in ({0, 1}, {2, 3}, {4}))
 
 
-def test_bounds_hold_and_are_judged_by():
+def test_bounds_hold_for_predictions_and_losses():
     X, y = numbers(200)
     model = BGNRegressor(**QUICK, bounds=(1.0, 2.0)).fit(X, y)
     assert ((model.predict(X) >= 1.0) & (model.predict(X) <= 2.0)).all()
@@ -319,7 +319,7 @@ def test_callbacks_clocks_and_interrupts_keep_what_there_is():
     assert model.history_.stopped == "max_seconds"
 
 
-def test_folds_judge_networks_that_did_not_see_the_rows():
+def test_folds_evaluate_networks_that_did_not_see_the_rows():
     """The validation loss of every size, from the definition: grown without each fold, with `eval_set` for it."""
     X, y = numbers(120)
     setting = {"max_conditions": 3, "shrinkage": 1.0, "pairs": None, "random_state": 0, "digits": None}
@@ -331,17 +331,17 @@ def test_folds_judge_networks_that_did_not_see_the_rows():
         one = BGNRegressor(**setting).fit(X[inside], y[inside], eval_set=(X[outside], y[outside]))
         for size, stage in enumerate(one.history_.paths[0]):
             losses[size] += np.square(y[outside] - stage.network.predict(X[outside])).sum()
-    found = [stage.validation_loss for stage in model.history_.paths[0]]
-    np.testing.assert_allclose(found, losses / len(y), rtol=1e-6)
+    got_back = [stage.validation_loss for stage in model.history_.paths[0]]
+    np.testing.assert_allclose(got_back, losses / len(y), rtol=1e-6)
     assert model.history_.cross_validated
-    assert model.history_.best_size == int(np.argmin(found))
+    assert model.history_.best_size == int(np.argmin(got_back))
 
 
 def test_an_ensemble_is_the_mean_of_its_networks():
     X, y = numbers(300)
     model = BGNRegressor(**QUICK, ensemble=3).fit(X, y)
-    each = [member.network().predict(X) for member in model.history_.members]
-    np.testing.assert_allclose(model.predict(X), np.mean(each, axis=0))
+    means = [member.network().predict(X) for member in model.history_.members]
+    np.testing.assert_allclose(model.predict(X), np.mean(means, axis=0))
 
 
 @pytest.mark.parametrize("n", [2, 3, 7])

@@ -112,7 +112,7 @@ def given_cuts(given: Any, schema: Schema) -> dict[int, NDArray[np.float64]]:
         return {}
     if not isinstance(given, Mapping):
         raise ValueError(f"cuts must map columns to thresholds, as {{{schema.names[0]!r}: [1.5, 10]}}; got {given!r}.")
-    found = {}
+    by_column = {}
     for key, values in given.items():
         place = _place("cuts", key, schema)
         if schema.columns[place].categories is not None:
@@ -123,8 +123,8 @@ def given_cuts(given: Any, schema: Schema) -> dict[int, NDArray[np.float64]]:
             cuts = np.empty(0)
         if len(cuts) == 0 or not np.isfinite(cuts).all():
             raise ValueError(f"cuts: {schema.names[place]!r} needs one number or more; got {values!r}.")
-        found[place] = cuts
-    return found
+        by_column[place] = cuts
+    return by_column
 
 
 def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...] | None:

@@ -38,7 +38,7 @@ class Bins:
         Cuts that were asked for, by column.
     ends : tuple of (float, float)
         The least and the greatest value of every column.
-    middle, spread : ndarray
+    middle, std : ndarray
         Mean and deviation of every column, by which linear terms are scaled.
     """
 
@@ -48,12 +48,12 @@ class Bins:
     given: Mapping[int, Floats]
     ends: tuple[tuple[float, float], ...]
     middle: Floats
-    spread: Floats
+    std: Floats
 
     @classmethod
     def of(cls, sample: Sample, coding: Coding, given: Mapping[int, Floats]) -> Bins:
         """Return bins for the columns of some rows; `given` are the only cuts of some columns."""
-        lower, upper, ends, middle, spread = [], [], [], [], []
+        lower, upper, ends, middle, std = [], [], [], [], []
         weight = sample.weight.astype(np.float64)
         for j, raw in enumerate(sample.columns):
             values = raw.astype(np.float64)
@@ -73,9 +73,9 @@ class Bins:
             center = 2.0 * total_of(weight * (filled / 2 - filled[0] / 2)) / total_of(weight) + float(filled[0])
             middle.append(center)
             with np.errstate(over="ignore"):  # then it has no linear term
-                spread.append(float(np.sqrt(total_of(weight * (filled - center) ** 2) / total_of(weight))))
+                std.append(float(np.sqrt(total_of(weight * (filled - center) ** 2) / total_of(weight))))
         return cls(
-            coding, tuple(lower), tuple(upper), given, tuple(ends), np.array(middle), np.array(spread)
+            coding, tuple(lower), tuple(upper), given, tuple(ends), np.array(middle), np.array(std)
         )
 
     def rows(self, sample: Sample, targets: Floats, unit: float) -> Rows:
@@ -91,9 +91,9 @@ class Bins:
                 codes[j] = np.where(missing, counts[j], np.where(missing, 0, values).astype(np.int64))
                 continue
             codes[j] = np.where(missing, counts[j], np.searchsorted(self.upper[j], values, side="right"))
-            if self.coding.categories[j] is None and counts[j] > 2 and np.isfinite(self.spread[j]) and self.spread[j]:
+            if self.coding.categories[j] is None and counts[j] > 2 and np.isfinite(self.std[j]) and self.std[j]:
                 filled = np.clip(np.where(missing, self.coding.typical[j], values), *self.ends[j])
-                lines[j] = (filled - self.middle[j]) / self.spread[j]
+                lines[j] = (filled - self.middle[j]) / self.std[j]
         ordered = np.array([not self.unordered(j) for j in range(len(columns))])
         return Rows(codes, counts, ordered, lines, targets, sample.weight / unit)
 
@@ -115,8 +115,8 @@ class Bins:
             j, weight = int(model.linear[t]), model.beta[:, t]
             if j >= 0:
                 terms.append(Linear(j, *self.ends[j], self.coding.typical[j]))
-                weights.append(weight / self.spread[j])
-                intercept = intercept - weight * self.middle[j] / self.spread[j]
+                weights.append(weight / self.std[j])
+                intercept = intercept - weight * self.middle[j] / self.std[j]
                 continue
             pairs = [(int(j), table) for j, table in zip(model.columns[t], model.tables[t], strict=True) if j >= 0]
             terms.append(Rule(tuple(self._condition(j, table) for j, table in pairs)))

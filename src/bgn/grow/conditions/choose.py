@@ -20,7 +20,7 @@ from bgn.engines.memory import ThreadPool
 from bgn.engines.protocol import Grid, RawBlock
 from bgn.engines.raw_rows import Moments, Plan, Reach, Sample, Scored
 from bgn.grow.conditions.bins import Bins
-from bgn.grow.conditions.climb import Model, Search, losses_of, scores, total_of
+from bgn.grow.conditions.climb import ConditionSearch, Model, losses_of, scores, total_of
 from bgn.grow.conditions.moves import LINEAR_RIDGE, Budget, Rows, factor, solve
 from bgn.grow.history import History, Monitor, OutOfFold, Record, Stage, choose_size
 from bgn.grow.losses import loss_of
@@ -37,7 +37,7 @@ PRICES = (1.5, math.inf)
 RIDGES = (1.0, 10.0, 60.0)
 """Penalties on the weights that compete, in rows. Of 57 datasets each is the best of some."""
 SWAPS = (1, 1)
-"""Terms tried in another form after each addition, while choosing and while growing with what was chosen."""
+"""TermArrays tried in another form after each addition, while choosing and while growing with what was chosen."""
 DOWNWARD = (False, False)
 """Whether the chosen model is also shortened from its largest size, to find better small ones."""
 SHARE_OF_TIME = 0.6
@@ -47,7 +47,7 @@ NEWTON = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class SearchTarget:
     """Targets as the search has them: one line per output, numbers held between -1 and 1."""
 
     kind: int
@@ -56,7 +56,7 @@ class Target:
     scale: float  # of one unit of a score, for people
 
     @classmethod
-    def of(cls, schema: Schema, grid: Grid) -> Target:
+    def of(cls, schema: Schema, grid: Grid) -> SearchTarget:
         if schema.classes is None:
             return cls(SQUARED, 1, grid.center, 2.0 ** (grid.bits - grid.exponent))
         several = len(schema.classes) > 2
@@ -163,7 +163,7 @@ class Growth:
         self.settings, self.monitor, self.threads, self.source = raw.settings, monitor, threads, raw.source
         self.drawn = draw(raw, seed)
         drawn = self.drawn
-        self.target = Target.of(drawn.schema, drawn.plan.loss.targets)
+        self.target = SearchTarget.of(drawn.schema, drawn.plan.loss.targets)
         self.bins = Bins.of(drawn.learning, drawn.coding, self.settings.cuts or {})
         self.rows = self.to_rows(drawn.learning, drawn.unit)
         self.validating = None if drawn.validating is None else self.to_rows(
@@ -209,7 +209,7 @@ class Growth:
                 result.append((pair[0], pair[1], few[1]))
         return result
 
-    def judged(self, models: list[Model], rows: Rows) -> tuple[Floats, Floats, list[Floats]]:
+    def evaluated(self, models: list[Model], rows: Rows) -> tuple[Floats, Floats, list[Floats]]:
         """Return mean loss and deviation of rows at every size, and the scores."""
         bounds, means, deviations, all_scores = self.target.bounds(self.settings.bounds), [], [], []
         known: dict[int, tuple[float, float, Floats]] = {}
@@ -232,14 +232,14 @@ class Growth:
         splits = self.splits()
         limit = self.monitor.max_seconds
         watch = Monitor(None if limit is None else SHARE_OF_TIME * limit, started=self.monitor.started)
-        best, judged = self.candidates[0], None
+        best, evaluated = self.candidates[0], None
         if splits:
             tasks = [(setting, split) for setting in self.candidates for split in splits]
 
             def tried(task: tuple[Setting, tuple[Rows, Rows, Any]]) -> list[Model] | None:
                 if watch.out_of_time() and task[0] is not self.candidates[0]:
                     return None
-                return Search(task[1][0], self.budget(task[0])).climb(SWAPS[0], DOWNWARD[0], watch.out_of_time)
+                return ConditionSearch(task[1][0], self.budget(task[0])).climb(SWAPS[0], DOWNWARD[0], watch.out_of_time)
 
             grown = ThreadPool(self.threads).map(tried, tasks)
             least = math.inf
@@ -247,24 +247,24 @@ class Growth:
                 own = grown[place * len(splits) : (place + 1) * len(splits)]
                 if any(models is None for models in own):
                     break
-                parts = [self.judged(models, split[1]) for models, split in zip(own, splits, strict=True)]
+                parts = [self.evaluated(models, split[1]) for models, split in zip(own, splits, strict=True)]
                 weights = [total_of(split[1].w) for split in splits]
                 whole, sizes = math.fsum(weights), min(len(part[0]) for part in parts)
                 pairs = [(w, part[0][:sizes], part[1][:sizes]) for w, part in zip(weights, parts, strict=True)]
                 means = np.sum([w * mean for w, mean, _ in pairs], axis=0) / whole
-                spreads = np.sqrt(np.sum([w * spread**2 for w, _, spread in pairs], axis=0) / whole)
+                deviations = np.sqrt(np.sum([w * std**2 for w, _, std in pairs], axis=0) / whole)
                 if float(means.min()) < least:
-                    least, best, judged = float(means.min()), setting, (means, spreads, parts)
-        path, records = self.path(best, judged)
+                    least, best, evaluated = float(means.min()), setting, (means, deviations, parts)
+        path, records = self.path(best, evaluated)
         drawn = self.drawn
         n_validation = 0
-        if judged is not None:
-            judging = drawn.learning if drawn.validating is None else drawn.validating
-            n_validation = int(judging.weight.sum())
+        if evaluated is not None:
+            evaluation = drawn.learning if drawn.validating is None else drawn.validating
+            n_validation = int(evaluation.weight.sum())
         size = choose_size(path, self.settings.select, n_validation)
         out = None
-        if judged is not None and drawn.folds is not None:
-            out = self.out_of_fold(judged[2], splits)
+        if evaluated is not None and drawn.folds is not None:
+            out = self.out_of_fold(evaluated[2], splits)
         return History(
             tuple(records), (tuple(path),), (), len(drawn.schema), 0, size,
             self.monitor.stopped or ("max_conditions" if size == len(path) - 1 else "validation"), best.ridge,
@@ -291,7 +291,7 @@ class Growth:
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def path(self, setting: Setting, judged: Any) -> tuple[list[Stage], list[Record]]:
+    def path(self, setting: Setting, evaluated: Any) -> tuple[list[Stage], list[Record]]:
         """Grow models of all sizes on all rows, and return them with what became of each."""
         stages: list[Stage] = []
         records: list[Record] = []
@@ -300,25 +300,25 @@ class Growth:
         def stage(model: Model, size: int) -> Stage:
             if id(model) not in known:
                 known[id(model)] = Stage(self.network(model, setting.ridge), math.nan, math.nan)
-                loss = self.judged([model], self.rows)[0][0]
+                loss = self.evaluated([model], self.rows)[0][0]
                 known[id(model)] = replace(known[id(model)], train_loss=self.target.in_units(float(loss)))
             one = known[id(model)]
-            if judged is None:
+            if evaluated is None:
                 return one
-            means, spreads, _ = judged
+            means, deviations, _ = evaluated
             at = min(size, len(means) - 1)
             return replace(
                 one, validation_loss=self.target.in_units(float(means[at])),
-                validation_deviation=self.target.in_units(float(spreads[at])),
+                validation_deviation=self.target.in_units(float(deviations[at])),
             )  # fmt: skip
 
-        def tell(search: Search, size: int) -> bool:
+        def tell(search: ConditionSearch, size: int) -> bool:
             model = search.models[size]
             assert model is not None
-            loss = self.target.in_units(float(self.judged([model], self.rows)[0][0]))
+            loss = self.target.in_units(float(self.evaluated([model], self.rows)[0][0]))
             validation = math.nan
-            if judged is not None and self.drawn.folds is None:
-                validation = self.target.in_units(float(judged[0][size]))
+            if evaluated is not None and self.drawn.folds is None:
+                validation = self.target.in_units(float(evaluated[0][size]))
             records.append(Record(
                 0, len(model.linear) - 1, "addition", max(len(model.linear) - 2, 0), loss, validation, math.nan,
                 self.monitor.seconds, self.monitor.member,
@@ -326,7 +326,7 @@ class Growth:
             self.monitor.tell(records[-1])
             return self.monitor.out_of_time()
 
-        search = Search(self.rows, self.budget(setting))
+        search = ConditionSearch(self.rows, self.budget(setting))
         try:
             models = search.climb(SWAPS[1], DOWNWARD[1], self.monitor.out_of_time, tell)
         except KeyboardInterrupt:
@@ -393,13 +393,13 @@ class Growth:
     def refitted(self, terms: list[Term], intercept: Floats, coef: Floats, ridge: float) -> tuple[Floats, Floats]:
         """Fit the weights of some terms to all rows that learn, wherever they are."""
         size, outputs = len(terms) + 1, len(intercept)
-        linear = [(self.bins.middle[t.column], self.bins.spread[t.column]) if isinstance(t, Linear) else None
+        linear = [(self.bins.middle[t.column], self.bins.std[t.column]) if isinstance(t, Linear) else None
                   for t in terms]  # fmt: skip
         beta = np.zeros((outputs, size))
         beta[:, 0] = intercept
         for t, place in enumerate(linear):
-            middle, spread = place or (0.0, 1.0)
-            beta[:, t + 1] = coef[t] * spread
+            middle, std = place or (0.0, 1.0)
+            beta[:, t + 1] = coef[t] * std
             beta[:, 0] += coef[t] * middle
         # The same terms weigh as much more as there are more rows.
         penalty = np.array([0.0, *(ridge * (1.0 if place is None else LINEAR_RIDGE) for place in linear)])

@@ -19,7 +19,7 @@ from bgn.grow.conditions.moves import (
     Budget,
     Candidates,
     Rows,
-    Terms,
+    TermArrays,
     cost_of,
     fill_drop_costs,
     fill_values,
@@ -44,14 +44,14 @@ class Model(NamedTuple):
         return int(sum(map(cost_of, self.linear[1:], self.columns[1:])))
 
 
-class Search:
+class ConditionSearch:
     """The terms at hand on some rows, and the best model of every size that it has met."""
 
     def __init__(self, rows: Rows, budget: Budget):
         outputs, n = rows.y.shape
         space, n_bins = budget.size + 2, int(rows.bins.max()) + 1
         self.rows, self.budget, self.size = rows, budget, 1
-        self.terms = Terms(
+        self.terms = TermArrays(
             np.ones((space, n)), np.zeros((outputs, space)), np.full(space, -1), np.full((space, MOST), -1),
             np.zeros((space, MOST, n_bins), np.uint8), np.zeros((outputs, space, space)),
         )  # fmt: skip
@@ -68,7 +68,7 @@ class Search:
 
     def climb(
         self, swaps: int = 1, downward: bool = False, stop: Callable[[], bool] | None = None,
-        tell: Callable[[Search, int], bool] | None = None,
+        tell: Callable[[ConditionSearch, int], bool] | None = None,
     ) -> list[Model]:  # fmt: skip
         """Grow the best model of every size, upward and perhaps down again; a smaller one may be the best of a size.
 
@@ -182,7 +182,7 @@ class Search:
         fill_drop_costs(self.terms, self.budget, self.size, costs)
         return costs
 
-    # Terms come and go.
+    # TermArrays come and go.
 
     def candidate(self, at: int) -> tuple[int, NDArray, NDArray]:
         return int(self.candidates.linear[at]), self.candidates.columns[at].copy(), self.candidates.tables[at].copy()

@@ -59,7 +59,7 @@ class Budget(NamedTuple):
     together: NDArray  # (columns, columns) whether two may meet in a rule
 
 
-class Terms(NamedTuple):
+class TermArrays(NamedTuple):
     """Terms with space for more; term 0 is the intercept. A rule has columns and tables, a linear term its column."""
 
     z: NDArray  # (terms, rows)
@@ -71,7 +71,7 @@ class Terms(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Terms that may come next."""
+    """TermArrays that may come next."""
 
     filled: NDArray  # (1,) how many there are
     linear: NDArray
