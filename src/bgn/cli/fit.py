@@ -405,14 +405,17 @@ def show_card(summary: FitSummary) -> None:
     some = f"{count} of " if count < (summary.rows_test or summary.rows_train) else ""
     train = "training and validation" if summary.has_validation_set else "training"
     sheet = Table(box=None, pad_edge=False)
-    sheet.add_column(f"on {some}{summary.rows_test} test rows" if summary.rows_test else f"on {some}the {train} rows")
-    for title in scores.values():
+    sheet.add_column()
+    for title in (*scores.values(), "size"):
         sheet.add_column(title, justify="right")
     for model, figures in summary.figures.items():
-        sheet.add_row(Text(NAMES[model]), *(written_score(name, figures[name]) for name in scores))
+        written = (written_score(name, figures[name]) for name in scores)
+        sheet.add_row(Text(NAMES[model]), *written, f"{summary.conditions[model]:,}")
+    line(f"on {some}{summary.rows_test} test rows:" if summary.rows_test else f"on {some}the {train} rows:")
     console.print(sheet)
     unit = "" if summary.unit is None or summary.loss != "mse" else f"; RMSE and MAE in {clean(summary.unit)}"
     line(f"({_LEGENDS[summary.loss]}{unit})")
+    line("(size: the conditions that a reader reads; one on a sum counts once per column, a linear term as one)")
     if summary.classes_without_rows:
         rows = "test rows" if summary.rows_test else "rows"
         line(f"(No AUC: there are no {rows} of {', '.join(map(quote_category, summary.classes_without_rows))}.)")

@@ -44,7 +44,10 @@ def summary(facts: Facts, model: Rival) -> str:
     rules, linear, target = len(facts.terms.rules), len(facts.network.linear), target_of(facts)
     used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
-    parts = [count_of(count, name) for count, name in ((rules, "rule"), (linear, "linear term")) if count]
+    conditions = facts.network.n_conditions - linear
+    several = f" with {count_of(conditions, 'condition')}" if conditions != rules else ""
+    counted = ((rules, f"{count_of(rules, 'rule')}{several}"), (linear, count_of(linear, "linear term")))
+    parts = [text for count, text in counted if count]
     about = f"Uses {' and '.join(parts)} on {count_of(len(used), 'column')} ({shown})"
     rows, scores = evaluated_on(facts), model.evaluation.scores
     if facts.classes and not parts:
