@@ -211,7 +211,7 @@ def test_missing_values_are_trained_from_refused_dropped_or_filled(rents: pd.Dat
         card = json.loads(done.out)
         assert card["rows_train"] + card["rows_test"] == 290
         done = call("predict", tmp_path / "m.json", path)
-        assert f"{lacking} of 300 rows lack a value that no question has an answer for: the median" in done.err
+        assert f"{lacking} of 300 rows lack a value that no rule has an answer for: the median" in done.err
         assert "" not in done.out.splitlines()
 
 

@@ -185,8 +185,8 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     chosen = counts[history.best_size]
     terms = count_of(history.best_size, "term") + " in the last layer" * bool(history.best_layer)
     text = (
-        f"Up to {count_of(max(counts), 'condition')} were tried; {chosen:,} were chosen ({terms}). A condition on a sum "
-        "counts once per column."
+        f"Up to {count_of(max(counts), 'condition')} were tried; {chosen:,} were chosen ({terms}). A condition on a "
+        "sum counts once per column."
     )
     if members:
         sizes = [member.network().n_conditions for member in members]
