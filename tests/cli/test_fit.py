@@ -66,7 +66,8 @@ def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
     for names in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "size", "Theorem 1"):
         assert names in card, names
     network = bgn.load(fitted / "model.json").network_
-    table = [line.split() for line in card.splitlines() if line.startswith(("this model", "linear model", "predicting"))]
+    names = ("this model", "linear model", "predicting the mean")
+    table = [line.split() for line in card.splitlines() if line.startswith(names)]
     columns = sum(len(column.categories or "1") for column in network.schema.columns)
     assert [line[-1] for line in table] == [str(network.n_conditions), str(columns), "0"]
     assert f"\n{network.n_conditions} conditions ({len(network.rules)} rules" in card

@@ -48,7 +48,8 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     card = (folder / "card.txt").read_text()
     text = re.search(
         r"^Validation mean squared error \(km squared\): \S+ \(10 rules, 17 conditions\), \S+ \(20, 28\), .*\.\n"
-        r"Test mean squared error \(km squared\): (\S+) \(10 rules, 17 conditions\), (\S+) \(20, 28\), (\S+) \((\d+), \d+\).*\.\n"
+        r"Test mean squared error \(km squared\): (\S+) \(10 rules, 17 conditions\), (\S+) \(20, 28\), "
+        r"(\S+) \((\d+), \d+\).*\.\n"
         r"(\d+) rules predict clearly better: --size (\d+) keeps them\.$",
         card, flags=re.MULTILINE,
     )  # fmt: skip
@@ -71,7 +72,8 @@ def test_without_test_rows_validation_tells_and_training_rows_otherwise(folder: 
     fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-terms", 12, "--size", 5, "--test", 0)
     for options, text in (((), "Cross-validated"), (("--validation", 0.2), "Validation")):
         card = call(*fit, *options).out
-        assert re.search(rf"^{text} mean squared error: \S+ \(\d+ (rules|terms)(, \d+ conditions)?\), ", card, flags=re.MULTILINE)
+        sizes = rf"^{text} mean squared error: \S+ \(\d+ (rules|terms)(, \d+ conditions)?\), "
+        assert re.search(sizes, card, flags=re.MULTILINE)
         assert "Test mean" not in card
         advice = r"^\d+ (rules|terms) predict clearly better: --size \d+ keeps them\.$"
         assert re.search(advice, card, flags=re.MULTILINE)

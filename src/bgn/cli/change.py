@@ -134,7 +134,7 @@ def distill(
         show_json({"fidelity": known, **split.counts, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
-    where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, which were set aside"
+    where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, held out as test rows"
     show(f"\nLearned from {split.training_text}. Measured on {where}:")
     show(str(fidelity))
     if out is not None:

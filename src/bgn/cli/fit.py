@@ -181,8 +181,7 @@ _machine_options = grouped(
     click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use [default: all cores]."),
     click.option(
         "--stream/--no-stream", default=None,
-        help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
-        "told.",
+        help="Whether the rows of a Parquet file stay on disk [default: those of a file too large for the memory].",
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet alone."),
     click.option(

@@ -157,7 +157,7 @@ def _task(target: SurveyedColumn) -> Iterator[Finding]:
     values, rows = target.distinct_numbers.tolist(), target.filled
     if may_be_classes(values, rows):
         text = f"{target.name!r}, the target, has {few_numbers(values)} in {rows:,} rows: amounts or classes?"
-        usual = " (as a fit does with two values unless told)" if len(values) == 2 else ""
+        usual = " (the default for two values)" if len(values) == 2 else ""
         ways = f"{option('task', 'regression')} or {option('task', 'classification')}{usual}"
         yield Finding("task", (target.name,), text, f"Say which: {ways}.")
 

@@ -307,7 +307,7 @@ def made(facts: Facts) -> dict[str, str]:
     details["non-zero parameters"] = f"{facts.network.n_parameters:,}"
     details["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
     if facts.held_out:
-        details["checksum of the judging rows"] = checksum(facts.evaluation_rows, facts.evaluation_target)
+        details["checksum of the test rows"] = checksum(facts.evaluation_rows, facts.evaluation_target)
     details["versions"] = (
         f"bgn {bgn.__version__}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}, "
         f"Python {platform.python_version()}"

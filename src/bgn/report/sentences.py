@@ -98,11 +98,11 @@ def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]])
             "it may be further off."
         )
     elif not facts.held_out and not facts.n_training:
-        notes.append(f"This model did not learn from these rows. {fitted}.")
+        notes.append(f"This model was not trained on these rows. {fitted}.")
     elif not facts.held_out:
         some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
         likely = "so that on new rows it is likely to be further off"
-        notes.append(f"This model learnt from {some}, {likely}. {fitted}, too.")
+        notes.append(f"This model was trained on {some}, {likely}. {fitted}, too.")
     if facts.classes:
         notes.append(_LOG_LOSS)
         present = set(facts.evaluation_target.astype(int).tolist())
