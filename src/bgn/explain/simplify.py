@@ -63,7 +63,7 @@ class Simplified(Tabular):
 
     def _columns(self) -> Columns:
         losses: dict[str, Any] = {"measure": [self.measure], "before": [self.before], "after": [self.after]}
-        return losses | {"relative rise": [self.loss], "questions": [self.network.widths[-1]]}
+        return losses | {"relative rise": [self.loss], "conditions": [self.network.n_conditions]}
 
     @property
     def loss(self) -> float:
@@ -180,11 +180,11 @@ def _without_linear(model: Any, X: Any, y: Any) -> Any:
         return model
     if not hasattr(model, "get_params"):
         raise ValueError(
-            "points are for models of questions alone; this one has linear terms. Use digits, or fit with max_linear=0 "
+            "points are for models of rules alone; this one has linear terms. Use digits, or fit with max_linear=0 "
             "(in a shell: bgn fit --max-linear 0)."
         )
     warnings.warn(
-        "points are for questions alone, and the model has linear terms: it was grown anew on these rows with "
+        "points are for rules alone, and the model has linear terms: it was grown anew on these rows with "
         "max_linear=0. Fit with max_linear=0 to choose that yourself.",
         stacklevel=4,
     )
