@@ -83,7 +83,7 @@ def test_terms_say_what_the_search_saw(seed, classes, n):
     estimator = (BGNRegressor if classes is None else BGNClassifier)(**QUICK, digits=None)
     model = estimator.set_params(cv=None, validation_fraction=0.0)
     with bgn_rows(model, X, y) as growth:
-        search = choose.ConditionSearch(growth.rows, growth.budget(choose.Setting(1.5, 1.0)))
+        search = choose.ConditionSearch(growth.rows, growth.budget(choose.Setting(1.5, 1.0, True)))
         raw = growth.drawn.learning.columns.T.astype(float)
         for grown in search.climb():
             network = growth.network(grown, 1.0)

@@ -32,14 +32,12 @@ from bgn.model.schema import Schema
 from bgn.model.step import Floats
 from bgn.model.term import Linear, Missing, Oblique, Term
 
-PRICES = (1.5, math.inf)
-"""What the gain of a rule with "and" is divided by: two compete, the second allows none."""
+PRICE = 1.5
+"""What the gain of a rule with "and" is divided by, where such rules compete with none."""
 RIDGES = (1.0, 10.0, 60.0)
 """Penalties on the weights that compete, in rows. Of 57 datasets each is the best of some."""
-SWAPS = (1, 1)
-"""TermArrays tried in another form after each addition, while choosing and while growing with what was chosen."""
-DOWNWARD = (False, False)
-"""Whether the chosen model is also shortened from its largest size, to find better small ones."""
+SWAPS = 1
+"""Terms tried in another form after each addition. Four took twice the time, and their error was the same."""
 SHARE_OF_TIME = 0.6
 """Of the time there is, what choosing may take."""
 NEWTON = 4
@@ -143,17 +141,25 @@ def draw(raw: Any, seed: int) -> Drawn:
 
 @dataclass(frozen=True)
 class Setting:
-    """What competes."""
+    """What competes: the price of "and", the ridge, and whether linear terms are among the candidates."""
 
     price: float
     ridge: float
+    linear: bool
 
 
-def settings_of(raw: Any, unit_ridge: float | None) -> list[Setting]:
-    """Return what competes: prices of "and" and ridges, the plainest first."""
-    prices = [price for price in PRICES if raw.settings.pairs is not None or price == math.inf]
-    ridges = RIDGES if unit_ridge is None else (unit_ridge,)
-    return [Setting(price, ridge) for ridge, price in itertools.product(ridges, reversed(prices))]
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """Mean loss and deviation of the rows' losses at every size, and per split the scores of its rows, size by size."""
+
+    setting: Setting
+    means: Floats
+    deviations: Floats
+    scores: list[list[Floats]]
+
+    @property
+    def least(self) -> float:
+        return float(self.means.min())
 
 
 class Growth:
@@ -169,8 +175,6 @@ class Growth:
         self.validating = None if drawn.validating is None else self.to_rows(
             drawn.validating, drawn.unit if raw.evaluation is None else 1.0
         )  # fmt: skip
-        shrinkage = self.settings.shrinkage
-        self.candidates = settings_of(raw, None if isinstance(shrinkage, str) else float(shrinkage))
         self.most = int(self.settings.max_conditions)
 
     def to_rows(self, sample: Sample, unit: float) -> Rows:
@@ -185,7 +189,7 @@ class Growth:
             for i, j in itertools.combinations(range(d), 2):
                 together[i, j] = together[j, i] = wanted.together((i, j))
         most = self.settings.max_linear
-        linear = self.most if isinstance(most, str) else int(most)
+        linear = 0 if not setting.linear else self.most if isinstance(most, str) else int(most)
         least = float(self.settings.min_rows)
         return Budget(self.target.kind, self.most, setting.ridge, setting.price, linear, least, 16, signs, together)
 
@@ -209,11 +213,10 @@ class Growth:
                 result.append((pair[0], pair[1], few[1]))
         return result
 
-    def evaluated(self, models: list[Model], rows: Rows) -> tuple[Floats, Floats, list[Floats]]:
+    def losses(self, models: list[Model], rows: Rows) -> tuple[Floats, Floats, list[Floats]]:
         """Return mean loss and deviation of rows at every size, and the scores."""
-        bounds, means, deviations, all_scores = self.target.bounds(self.settings.bounds), [], [], []
+        bounds, weight = self.target.bounds(self.settings.bounds), total_of(rows.w)
         known: dict[int, tuple[float, float, Floats]] = {}
-        weight = total_of(rows.w)
         for model in models:
             if id(model) not in known:
                 f = bounded(scores(model, rows), bounds)
@@ -221,67 +224,74 @@ class Growth:
                 mean = total_of(losses) / weight
                 squares = total_of(losses * losses / rows.w) / weight
                 known[id(model)] = mean, math.sqrt(max(squares - mean * mean, 0.0)), f
-            mean, deviation, f = known[id(model)]
-            means.append(mean)
-            deviations.append(deviation)
-            all_scores.append(f)
-        return np.array(means), np.array(deviations), all_scores
+        means, deviations, all_scores = zip(*(known[id(model)] for model in models), strict=True)
+        return np.array(means), np.array(deviations), list(all_scores)
+
+    def evaluate(self, settings: list[Setting], splits: list[Any], watch: Monitor) -> list[Evaluated]:
+        """Grow with every setting on every split, side by side."""
+        tasks = [(setting, split) for setting in settings for split in splits]
+
+        def grown(task: tuple[Setting, Any]) -> list[Model]:
+            setting, (rows, _, _) = task
+            return ConditionSearch(rows, self.budget(setting)).climb(SWAPS, stop=watch.out_of_time)
+
+        models = ThreadPool(self.threads).map(grown, tasks)
+        weights = np.array([total_of(split[1].w) for split in splits])
+        result = []
+        for place, setting in enumerate(settings):
+            own = models[place * len(splits) : (place + 1) * len(splits)]
+            sizes = min(map(len, own))
+            parts = [self.losses(some[:sizes], split[1]) for some, split in zip(own, splits, strict=True)]
+            share = (weights / weights.sum())[:, None]
+            means = (share * np.array([part[0] for part in parts])).sum(axis=0)
+            deviations = np.sqrt((share * np.array([part[1] for part in parts]) ** 2).sum(axis=0))
+            result.append(Evaluated(setting, means, deviations, [part[2] for part in parts]))
+        return result
+
+    def choose(self, splits: list[Any]) -> tuple[Setting, Evaluated | None]:
+        """Return the setting that predicts rows left out best: first the ridge, then the kinds of terms."""
+        settings, monitor = self.settings, self.monitor
+        ridges = RIDGES if isinstance(settings.shrinkage, str) else (float(settings.shrinkage),)
+        prices = (math.inf,) if settings.pairs is None else (PRICE, math.inf)
+        kinds = (False,) if settings.max_linear == 0 else (True, False)
+        first = [Setting(prices[0], ridge, kinds[0]) for ridge in ridges]
+        if not splits:
+            return first[0], None
+        limit = None if monitor.max_seconds is None else SHARE_OF_TIME * monitor.max_seconds
+        watch = Monitor(limit, started=monitor.started)
+        best = min(self.evaluate(first, splits, watch), key=lambda one: one.least)
+        others = [Setting(price, best.setting.ridge, linear) for price in prices for linear in kinds][1:]
+        if others and not watch.out_of_time():
+            best = min([best, *self.evaluate(others, splits, watch)], key=lambda one: one.least)
+        return best.setting, best
 
     def grow(self) -> History:
         """Choose a setting, grow with it, and refit on all rows."""
-        splits = self.splits()
-        limit = self.monitor.max_seconds
-        watch = Monitor(None if limit is None else SHARE_OF_TIME * limit, started=self.monitor.started)
-        best, evaluated = self.candidates[0], None
-        if splits:
-            tasks = [(setting, split) for setting in self.candidates for split in splits]
-
-            def tried(task: tuple[Setting, tuple[Rows, Rows, Any]]) -> list[Model] | None:
-                if watch.out_of_time() and task[0] is not self.candidates[0]:
-                    return None
-                return ConditionSearch(task[1][0], self.budget(task[0])).climb(SWAPS[0], DOWNWARD[0], watch.out_of_time)
-
-            grown = ThreadPool(self.threads).map(tried, tasks)
-            least = math.inf
-            for place, setting in enumerate(self.candidates):
-                own = grown[place * len(splits) : (place + 1) * len(splits)]
-                if any(models is None for models in own):
-                    break
-                parts = [self.evaluated(models, split[1]) for models, split in zip(own, splits, strict=True)]
-                weights = [total_of(split[1].w) for split in splits]
-                whole, sizes = math.fsum(weights), min(len(part[0]) for part in parts)
-                pairs = [(w, part[0][:sizes], part[1][:sizes]) for w, part in zip(weights, parts, strict=True)]
-                means = np.sum([w * mean for w, mean, _ in pairs], axis=0) / whole
-                deviations = np.sqrt(np.sum([w * std**2 for w, _, std in pairs], axis=0) / whole)
-                if float(means.min()) < least:
-                    least, best, evaluated = float(means.min()), setting, (means, deviations, parts)
-        path, records = self.path(best, evaluated)
-        drawn = self.drawn
-        n_validation = 0
+        splits, drawn = self.splits(), self.drawn
+        setting, evaluated = self.choose(splits)
+        path, records = self.path(setting, evaluated)
+        n_validation, out = 0, None
         if evaluated is not None:
-            evaluation = drawn.learning if drawn.validating is None else drawn.validating
-            n_validation = int(evaluation.weight.sum())
+            n_validation = int((drawn.learning if drawn.validating is None else drawn.validating).weight.sum())
+            out = None if drawn.folds is None else self.out_of_fold(evaluated.scores, splits)
         size = choose_size(path, self.settings.select, n_validation)
-        out = None
-        if evaluated is not None and drawn.folds is not None:
-            out = self.out_of_fold(evaluated[2], splits)
+        why = "max_conditions" if size == len(path) - 1 else "validation"
         return History(
-            tuple(records), (tuple(path),), (), len(drawn.schema), 0, size,
-            self.monitor.stopped or ("max_conditions" if size == len(path) - 1 else "validation"), best.ridge,
+            tuple(records), (tuple(path),), (), len(drawn.schema), 0, size, self.monitor.stopped or why, setting.ridge,
             n_validation, drawn.schema, self.target.link, out, self.settings.bounds,
         )  # fmt: skip
 
-    def out_of_fold(self, parts: Any, splits: Any) -> OutOfFold:
+    def out_of_fold(self, fold_scores: list[list[Floats]], splits: list[Any]) -> OutOfFold:
         """Return what folds predicted of the rows they were grown without, at every size."""
         n = len(self.drawn.learning.weight)
         several = self.target.kind == SOFTMAX
-        sizes = min(len(part[2]) for part in parts)
+        sizes = len(fold_scores[0])
         predicted = np.zeros((n, sizes, self.target.outputs))
         there = np.zeros(n, bool)
         link = LINKS[self.target.link]
-        for (_, _, all_scores), (_, _, where) in zip(parts, splits, strict=True):
+        for all_scores, (_, _, where) in zip(fold_scores, splits, strict=True):
             there[where] = True
-            for size, f in enumerate(all_scores[:sizes]):
+            for size, f in enumerate(all_scores):
                 values = self.target.center + self.target.scale * f.T
                 predicted[where, size] = link(values if several else values[:, 0]).reshape(len(where), -1)
         targets = self.drawn.plan.loss.targets
@@ -291,7 +301,7 @@ class Growth:
 
     # -- the model -----------------------------------------------------------------------------------------------
 
-    def path(self, setting: Setting, evaluated: Any) -> tuple[list[Stage], list[Record]]:
+    def path(self, setting: Setting, evaluated: Evaluated | None) -> tuple[list[Stage], list[Record]]:
         """Grow models of all sizes on all rows, and return them with what became of each."""
         stages: list[Stage] = []
         records: list[Record] = []
@@ -300,25 +310,24 @@ class Growth:
         def stage(model: Model, size: int) -> Stage:
             if id(model) not in known:
                 known[id(model)] = Stage(self.network(model, setting.ridge), math.nan, math.nan)
-                loss = self.evaluated([model], self.rows)[0][0]
+                loss = self.losses([model], self.rows)[0][0]
                 known[id(model)] = replace(known[id(model)], train_loss=self.target.in_units(float(loss)))
             one = known[id(model)]
             if evaluated is None:
                 return one
-            means, deviations, _ = evaluated
-            at = min(size, len(means) - 1)
+            at = min(size, len(evaluated.means) - 1)
             return replace(
-                one, validation_loss=self.target.in_units(float(means[at])),
-                validation_deviation=self.target.in_units(float(deviations[at])),
+                one, validation_loss=self.target.in_units(float(evaluated.means[at])),
+                validation_deviation=self.target.in_units(float(evaluated.deviations[at])),
             )  # fmt: skip
 
         def tell(search: ConditionSearch, size: int) -> bool:
             model = search.models[size]
             assert model is not None
-            loss = self.target.in_units(float(self.evaluated([model], self.rows)[0][0]))
+            loss = self.target.in_units(float(self.losses([model], self.rows)[0][0]))
             validation = math.nan
             if evaluated is not None and self.drawn.folds is None:
-                validation = self.target.in_units(float(evaluated[0][size]))
+                validation = self.target.in_units(float(evaluated.means[min(size, len(evaluated.means) - 1)]))
             records.append(Record(
                 0, len(model.linear) - 1, "addition", max(len(model.linear) - 2, 0), loss, validation, math.nan,
                 self.monitor.seconds, self.monitor.member,
@@ -328,7 +337,7 @@ class Growth:
 
         search = ConditionSearch(self.rows, self.budget(setting))
         try:
-            models = search.climb(SWAPS[1], DOWNWARD[1], self.monitor.out_of_time, tell)
+            models = search.climb(SWAPS, True, self.monitor.out_of_time, tell)
         except KeyboardInterrupt:
             if search.models[1] is None:
                 raise
