@@ -92,6 +92,23 @@ def test_margin_by_row_and_by_column(folder: Path) -> None:
     assert "below 3.1234" in ask(folder, "margin", "--row", 2)
 
 
+def test_another_prediction_begins_where_margin_says(tmp_path: Path) -> None:
+    """Numbers that are printed in few digits are on the far side of the threshold, not just short of it."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        weights = rng.integers(1, 1000, 2) / 1000
+        network = Network.of_layers([Layer([weights], [-rng.integers(1, 99) / 7])], [1.0], 0.0, ["a", "b"])
+        bgn.save(network, tmp_path / "model.json")
+        rows = pd.DataFrame(rng.normal(0, 30, (1, 2)).round(1), columns=["a", "b"])
+        rows.to_csv(tmp_path / "houses.csv", index=False)
+        title, *lines = ask(tmp_path, "margin", "--row", 1).splitlines()
+        assert title.split() == ["column", "at", "up", "to", "down", "to"]
+        for name, _, up, down in (line.replace("below ", "<").split() for line in lines):
+            (end,) = {up, down} - {"-"}
+            value = np.nextafter(float(end[1:]), -np.inf) if end.startswith("<") else float(end)
+            assert network.predict(rows.assign(**{name: value})) != network.predict(rows), (network, name, end)
+
+
 def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "simple.json"
     text = ask(folder, "simplify", "-o", out)

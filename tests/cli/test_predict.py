@@ -130,6 +130,14 @@ def test_missing_values_and_unseen_text(model: Path, houses: pd.DataFrame) -> No
     ]
 
 
+def test_infinite_numbers_are_said(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    houses.assign(rooms=["inf", "1e999", "-inf", "4"]).to_csv(tmp_path / "t.csv", index=False)
+    done = call("predict", model, tmp_path / "t.csv")
+    notes = [line for line in done.err.splitlines() if "beyond what a float can hold: counted as missing" in line]
+    assert ["-inf" in note for note in notes] == [False, True]
+    assert done.out.splitlines()[1:4] == [""] * 3  # the model takes no missing value there
+
+
 def test_kept_columns_stay_what_they_are(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     numbered = houses.assign(number=np.arange(len(houses)))
     numbered.to_parquet(tmp_path / "houses.parquet")

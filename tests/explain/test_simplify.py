@@ -283,7 +283,7 @@ def test_linear_terms_without_ends_are_refused_and_points_of_linear_terms():
     network = with_linear_terms(Network.of_layers([Layer([[1.0]], [-1.0])], [1.0], 0.0), [2.0])
     with pytest.raises(ValueError, match="this one has linear terms without ends"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
-    with pytest.raises(ValueError, match="points are for models of questions alone"):
+    with pytest.raises(ValueError, match="points are for models of rules alone"):
         simplify(
             with_linear_terms(network, linear_coef_of(network), [(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5
         )
