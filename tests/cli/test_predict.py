@@ -227,6 +227,9 @@ def test_dates_written_otherwise(tmp_path: Path) -> None:
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = call("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
+    message = call("predict", tmp_path / "m.json", "-", stdin="day\n2021/02/03\n", code=1).err
+    assert "'2021/02/03' is not a date" in message
+    assert message.endswith(" Write dates as %d/%m/%Y %H:%M or 2021-06-05.")
 
 
 def test_imputation_is_repeated(tmp_path: Path) -> None:
