@@ -28,8 +28,16 @@ def random_schema(rng: np.random.Generator, most: int = 4, numbers: bool = True,
     return Schema(tuple(columns), target)
 
 
-def random_condition(schema: Schema, rng: np.random.Generator, complete: set[int], obliques: bool = True) -> Condition:
-    """A condition on one column, or, where there are two numbers, sometimes on their sum."""
+def random_condition(
+    schema: Schema, rng: np.random.Generator, complete: set[int], obliques: bool = True, counted: bool = False
+) -> Condition:
+    """A condition on one column, or, where there are two numbers, sometimes on their sum.
+
+    With `counted`, also on sums of any two columns in which missing values count as something.
+    """
+    incomplete = sorted(set(range(len(schema.columns))) - complete)
+    if counted and len(incomplete) > 1 and rng.random() < 0.4:
+        return _counting_oblique(schema, rng, incomplete)
     j = int(rng.integers(len(schema.columns)))
     column = schema.columns[j]
     missing = None if j in complete else bool(rng.integers(2))
@@ -49,9 +57,22 @@ def random_condition(schema: Schema, rng: np.random.Generator, complete: set[int
     return Member(j, tuple(codes), missing, len(column.categories))
 
 
+def _counting_oblique(schema: Schema, rng: np.random.Generator, columns: list[int]) -> Oblique:
+    """A condition on a sum of two of some columns, in which what is missing counts as something."""
+    pair = tuple(sorted(rng.choice(columns, 2, replace=False).tolist()))
+    coefficients = tuple(
+        float(rng.choice([1.0, -1.0, 1.0, 0.3]))
+        if (categories := schema.columns[j].categories) is None
+        else tuple(rng.choice([0.0, 1.0, -2.0], len(categories)).tolist())
+        for j in pair
+    )
+    missing_as = tuple(float(rng.choice([0.0, 1.0, 2.0])) for _ in pair)
+    return Oblique(Projection(pair, coefficients, missing_as), float(rng.choice(_CUTS)))
+
+
 def rule_network(
     rng: np.random.Generator, outputs: int = 1, linear: bool = True, numbers: bool = True, obliques: bool = True,
-    most_rules: int = 5, most_conditions: int = 3, link: str | None = None,
+    most_rules: int = 5, most_conditions: int = 3, link: str | None = None, counted: bool = False,
 ) -> Network:  # fmt: skip
     """A network of up to `most_rules` rules of one to `most_conditions` conditions, now and then with a linear term."""
     schema = random_schema(rng, numbers=numbers)
@@ -59,7 +80,7 @@ def rule_network(
     terms: list[Rule | Linear] = []
     for _ in range(int(rng.integers(1, most_rules + 1))):
         count = min(int(rng.choice([1, 2, 2, 3])), most_conditions)
-        conditions = tuple(random_condition(schema, rng, complete, obliques) for _ in range(count))
+        conditions = tuple(random_condition(schema, rng, complete, obliques, counted) for _ in range(count))
         terms.append(Rule(conditions, float(rng.choice([0.0, 0.0, 0.0, -1.0]))))
     numeric = [j for j, column in enumerate(schema.columns) if column.categories is None]
     if linear and numeric and rng.random() < 0.3:

@@ -3,6 +3,7 @@ every cell. Each check knows the network by its predictions alone."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from math import factorial
 
@@ -138,8 +139,8 @@ def plain_weights_give_the_same(rng: np.random.Generator, most: int) -> None:
     assert np.allclose(plain.raw_score(expand(network, table)), network.raw_score(table), atol=1e-9)
 
 
-def equations_are_read_back(rng: np.random.Generator, most: int) -> None:
-    network = rule_network(rng, most_conditions=most, linear=False)
+def equations_are_read_back(rng: np.random.Generator, most: int, counted: bool = False) -> None:
+    network = rule_network(rng, most_conditions=most, linear=False, counted=counted)
     terms, columns, rows = bgn.as_terms(network), network.schema.columns, cells(network, 300)
     rows = rows[~np.isnan(rows[:, sorted(terms.complete)]).any(axis=1)]  # what is filled is not in the text
     table, text = table_rows_of(network, rows), bgn.equation(network)
@@ -223,6 +224,7 @@ CHECKS = {
     "counterfactual": counterfactuals_are_cheapest,
     "expanded": plain_weights_give_the_same,
     "equation": equations_are_read_back,
+    "equation that counts missing values": partial(equations_are_read_back, counted=True),
     "canonical": a_rule_is_its_conditions,
     "regions": regions_are_patterns,
     "means": means_are_means,

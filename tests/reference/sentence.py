@@ -82,17 +82,11 @@ class Sentence:
             values, mirrored = columns[column], {"<": ">", "<=": ">="}
             inside = _over(mirrored[below], values, number(low)) & _over(upper, values, number(high))
             return inside | columns.get(_absent(column), np.array(list(map(_missing, values)))) if missing else inside
-        if not self.counted:
-            for glue, other, together in ((" and ", " or ", and_), (" or ", " and ", or_)):
-                parts = _split(rule, glue)
-                if len(parts) > 1 and all(_stands_alone(part, name, other) for part in parts):
-                    parts = [part[1:-1] if part.startswith("(") and part.endswith(")") else part for part in parts]
-                    return reduce(together, [self._yes(part, columns, number) for part in parts])
         several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", rule))) > 1
         counted = dict(self.counted) if several else {}
-        if result := re.search(r" \((a missing .*)\)$", rule):
-            rule, counted = rule[: result.start()], counted | _counted(result[1], name)
-        # What counts as a number is missing all the same, where that is asked.
+        rule, *note = _split(rule, " (a missing ")  # in brackets it is about the condition in them
+        counted |= _counted("a missing " + note[0], name) if note else {}
+        # What counts as a number in a rule does so in all its parts; it is missing all the same, where that is asked.
         unknown = [item for item in self.names if _absent(item) not in columns]
         columns = columns | {_absent(item): np.array([_missing(value) for value in columns[item]]) for item in unknown}
         columns = columns | {
@@ -101,6 +95,11 @@ class Sentence:
             )
             for item, value in counted.items()
         }
+        for glue, other, together in ((" and ", " or ", and_), (" or ", " and ", or_)):
+            parts = _split(rule, glue)
+            if len(parts) > 1 and all(_stands_alone(part, name, other) for part in parts):
+                parts = [part[1:-1] if part.startswith("(") and part.endswith(")") else part for part in parts]
+                return reduce(together, [self._yes(part, columns, number) for part in parts])
         missing_values = {item: columns[_absent(item)] for item in self.names}
         if result := re.match(rf"(?:(.+), and )?(?:neither|none) of ((?:{name})(?:, (?:{name}))*) is missing$", rule):
             clear = ~reduce(or_, [missing_values[item] for item in result[2].split(", ")])

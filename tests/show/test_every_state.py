@@ -158,6 +158,12 @@ def test_the_text_is_the_network_in_every_state(start: int) -> None:
         check(seed)
 
 
+# Rules that end in two brackets, the second about a missing number; in some "and" or "or" stands between choices alone.
+@pytest.mark.parametrize("seed", [2987, 3295, 4099, 7269, 8203, 9077])
+def test_what_a_missing_number_counts_as_is_about_the_whole_rule(seed: int) -> None:
+    check(seed)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("start", range(300, 12_300, 400))
 def test_the_text_is_the_network_in_every_state_of_many_networks(start: int) -> None:

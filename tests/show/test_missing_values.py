@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bgn
-from bgn import Layer, Network
+from bgn import Layer, Network, Rule, Threshold
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests.networks import TABLE, table_networks, table_rows
@@ -130,3 +131,29 @@ def test_what_a_missing_value_counts_as_is_said_once_or_with_the_condition():
         "grade: low < fair < good < best.",
         UNSEEN,
     ]
+
+
+PAIR = Projection((0, 1), (1.0, 0.905))
+COUNTED = replace(PAIR, missing_as=(34.26, -118.5))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "weight", "expected"),
+    [
+        ((Oblique(COUNTED, -72.5), Threshold(0, 30.0, ">=", False)), 1.0,
+         "latitude >= 30 and (latitude + 0.905 longitude >= -72.5 (a missing latitude counts as 34.26))"),
+        ((Oblique(COUNTED, -72.5), Threshold(2, 3.0, ">=", False)), 1.0,
+         "latitude + 0.905 longitude >= -72.5 and hr >= 3 h"),
+        ((Oblique(PAIR, -72.5, False), Threshold(2, 3.0, ">=", False)), -1.0,
+         "(latitude + 0.905 longitude < -72.5 or latitude or longitude is missing) or hr < 3 h or hr is missing"),
+    ],
+)  # fmt: skip
+def test_what_a_rule_says_of_missing_values_is_about_one_condition_in_brackets(conditions, weight, expected):
+    schema = Schema((LATITUDE, LONGITUDE, HOUR))
+    network = Network(0.0, [Rule(conditions)], [weight], schema=schema)
+    text = bgn.equation(network)
+    assert text.splitlines()[1].endswith(f"[{expected}]")
+    X = np.array([[value if value is not None else np.nan for value in row] for row in
+                  product((20.0, 34.0, 40.0, None), (-130.0, -110.0, None), (2.0, 3.0, None))])  # fmt: skip
+    answers = parse(text, list(schema.names)).answers(as_read(X, schema, text))
+    np.testing.assert_array_equal(answers, bgn.as_terms(network).holds(X), text)

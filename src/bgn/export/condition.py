@@ -64,14 +64,16 @@ def describe_conditions(
         first, *rest = rest
         others = () if condition.any_holds else rest
         second = next((part for part in others if _bound_from_both_sides(first, part)), None)
-        wording = _Wording(first, terms, style, units)
+        wording, plain_wording = _Wording(first, terms, style, units), _Wording(first, terms, Text(), {})
         if second is None:
-            text, plain = wording.whole(), _Wording(first, terms, Text(), {}).whole()
+            text, plain = wording.whole(), plain_wording.whole()
         else:
             rest.remove(second)
-            text, plain = wording.between(second), _Wording(first, terms, Text(), {}).between(second)
-        # Brackets where "and" and "or" would be misread; what is in quotation marks and braces is one thing.
-        mixed = re.search(rf" {other} |, ", re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\{[^}]*\}', "", plain))
+            text, plain = wording.between(second), plain_wording.between(second)
+        # Brackets where "and" and "or" would be misread, or what is said of missing values; what is in quotation marks
+        # and braces is one thing.
+        bare = re.sub(r'"(?:[^"\\\\]|\\\\.)*"|\{[^}]*\}', "", plain)
+        mixed = re.search(rf" {other} |, | \(a missing ", bare) or wording.several_missing
         several = len(condition.conditions) > 1 and (rest or texts)
         texts.append(style.prose("(") + text + style.prose(")") if mixed and several else text)
     return texts, glue
@@ -134,15 +136,26 @@ class _Wording:
         missing = low.holds_if_missing and high.holds_if_missing and seen
         return text + style.prose(" or ") + name + style.prose(" is missing") if missing else text
 
+    @property
+    def several_missing(self) -> bool:
+        """Tell whether its words end with columns of which any may be missing, "a or b is missing"."""
+        return bool(self.condition.holds_if_missing) and len(self._missing_columns) > 1
+
+    @property
+    def _missing_columns(self) -> list[int]:
+        """The columns that may be missing and of which the words do not say it yet."""
+        condition, reading = self.condition, self.condition.reading
+        if condition.layer or (isinstance(reading, Count) and len(condition.columns) == 1):
+            return []  # a missing value is among its choices
+        columns = [j for j in condition.columns if j not in self.terms.complete]
+        if isinstance(reading, Cases) and condition.missing_as is not None:
+            return [j for j in columns if j == reading.column]
+        return columns
+
     def _missing(self) -> tuple[bool, str]:
         """Return whether it holds where a value is missing and the words do not say it yet, and words for it."""
-        condition, style, reading = self.condition, self.style, self.condition.reading
-        columns = [] if condition.layer else [j for j in condition.columns if j not in self.terms.complete]
-        if isinstance(reading, Cases) and condition.missing_as is not None:
-            columns = [j for j in columns if j == reading.column]
-        if isinstance(reading, Count) and len(condition.columns) == 1:
-            columns = []  # a missing value is among its choices
-        names = [style.name(self._name(j)) for j in columns]
+        condition, style = self.condition, self.style
+        names = [style.name(self._name(j)) for j in self._missing_columns]
         if condition.holds_if_missing:
             return True, style.prose(" or ").join(names) + style.prose(" is missing") if names else ""
         if condition.missing is None or not names or len(condition.columns) == 1:

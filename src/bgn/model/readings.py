@@ -297,12 +297,16 @@ class Terms:
     def counted_as(self) -> dict[int, float]:
         """What a missing number counts as, by column, where all conditions that count it as something agree."""
         counted: dict[int, set[float]] = {}
-        chosen: set[int] = set()  # columns of which some conditions name values, and so say what a missing one is
+        chosen: set[int] = set()  # columns of which some conditions say themselves what a missing one is
         for condition in self.conditions:
             for column, number in condition.counted_missing:
                 counted.setdefault(column, set()).add(number)
             if condition.layer == 0 and len(condition.named) > 1:
                 chosen |= {choice.column for choice in condition.choices}
+        for rule in self.rules:
+            if len(rule.conditions) > 1 and len(rule.columns) > 1 and rule.condition.layer == 0:
+                for condition in rule.conditions:  # next to another column, a threshold compares what is there alone
+                    chosen |= condition.named - {column for column, _ in condition.counted_missing}
         agreed = {column: min(numbers) for column, numbers in sorted(counted.items()) if len(numbers) == 1}
         return {column: number for column, number in agreed.items() if column not in self.complete | chosen}
 
