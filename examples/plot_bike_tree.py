@@ -7,7 +7,6 @@ are hired in an hour. The tree's splits are nested, the rules stand side by side
 """
 
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor, plot_tree
@@ -19,8 +18,7 @@ X_train, X_test, y_train, y_test = train_test_split(data.X, data.y, random_state
 
 model = bgn.BGNRegressor(max_terms=5, max_linear=0, random_state=0).fit(X_train, y_train)
 tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X_train, y_train)
-conditions = np.count_nonzero(model.network_.layers[0].reads)
-for name, one in ((f"5 rules with {conditions} conditions", model), ("tree of depth 3 (7 splits)", tree)):
+for name, one in ((f"5 rules with {model.n_conditions_} conditions", model), ("tree of depth 3 (7 splits)", tree)):
     print(f"{name:27} test error {mean_squared_error(y_test, one.predict(X_test)):,.0f}")
 
 # %%
@@ -53,8 +51,8 @@ ax = bgn.plots.regions(model, X_train, (int(first), int(second)), points=300)
 ax = bgn.plots.regions(model, X_train, (int(first), int(second)), steps=True)
 
 # %%
-# Size against error: networks of one path, beside trees of as many splits. A rule counts as one here, even about two
-# columns.
+# Size against error: networks of one path, beside trees of as many splits as these have conditions. A condition on two
+# columns counts as two.
 
 larger = bgn.BGNRegressor(max_terms=15, max_linear=0, random_state=0).fit(X_train, y_train)
 ax = bgn.plots.tree_comparison(larger, X_train, y_train, X_test, y_test)

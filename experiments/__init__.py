@@ -75,6 +75,6 @@ STUDIES = {
     "peers": "Beyond the paper: what people use today, at any size and at equal size",
     "classes": "Beyond the paper: two classes and several, beside trees, FIGS, risk scores and boosting",
     "speed": "Beyond the paper: how long fits and explanations take, by rows, columns and threads",
-    "robustness": "Beyond the paper: what noise, fewer rows and wrong targets do to questions and errors",
+    "robustness": "Beyond the paper: what noise, fewer rows and wrong targets do to conditions and errors",
 }
 """Every study's name, and what it rebuilds in one line."""

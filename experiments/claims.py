@@ -222,12 +222,12 @@ def share_of_time(model: str, other: str, names: Iterable[str]) -> str:
 
 
 def cells_won_by_rules(names: Iterable[str]) -> str:
-    """Return in how many cells BGN of questions alone has a lower error than all models that are not BGN."""
+    """Return in how many cells BGN of rules alone has a lower error than all models that are not BGN."""
     cells = [(str(row["table"]), int(float(row["conditions"] or 0)), row) for row in _leaders(names)]
     won = []
     for name, size, row in cells:
         others = [float(row[f"best of the others {end} lines"] or "inf") for end in ("without", "with")]
-        won.append(number(f"full/peers-equal-{size}", "BGN, questions alone", name) < min(others))
+        won.append(number(f"full/peers-equal-{size}", "BGN, rules alone", name) < min(others))
     return share(sum(won), len(won))
 
 

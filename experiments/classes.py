@@ -1,7 +1,7 @@
 """Classes: BGN beside the models that can be read, at equal size, and beside those that cannot.
 
-At most 5, 10, 20 and 40 yes/no questions on tables of two classes and of several. Every model is fitted to three
-quarters of the rows, settings are chosen within those alone, and the rest is for the figures.
+At most 5, 10, 20 and 40 terms, splits or thresholds on tables of two classes and of several. Every model is fitted to
+three quarters of the rows, settings are chosen within those alone, and the rest is for the figures.
 """
 
 from __future__ import annotations
@@ -245,9 +245,9 @@ def _several(
 ROUNDING = 1e-9
 """Figures nearer to each other than this are equal."""
 
-HEADER = ("model", "questions")
+HEADER = ("model", "size")
 GOALS = (
-    "questions", "tables", "AUC at or above the best", "least AUC less the best", "log loss at or below the best",
+    "size", "tables", "AUC at or above the best", "least AUC less the best", "log loss at or below the best",
     "largest log loss less the best", "one column: mean AUC less FasterRisk's",
 )  # fmt: skip
 GOAL_NOTES = (
@@ -255,7 +255,7 @@ GOAL_NOTES = (
     "fastsparsegams and GBRS.",
 )
 LEADERS = (
-    "table", "questions", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
+    "table", "size", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
     "best of the others ", "which ", "difference ",
 )  # fmt: skip
 DEVIATION_NOTES = ("Means over seeds ± their standard deviation.",)
@@ -265,7 +265,7 @@ BIN_NOTES = (
     "Ten bins of equal width. By chance alone: what exact probabilities like these would have on so many rows.",
 )
 POINTS = (
-    "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
+    "table", "size", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
     "seconds, FasterRisk", "times as fast",
 )  # fmt: skip
 POINT_NOTES = (
@@ -361,7 +361,7 @@ def _differences(names: Sequence[str], size: int, groups: Groups, figure: str) -
 
 
 def _less_fasterrisk(names: Sequence[str], size: int, groups: Groups) -> Cell:
-    """Return the mean AUC of single-column questions less FasterRisk's, over the tables that have both."""
+    """Return the mean AUC of single-column rules less FasterRisk's, over the tables that have both."""
     pairs = [[within(groups.get((name, key)), size, "auc") for key in ("bgn_1", "fasterrisk")] for name in names]
     known = [ours - theirs for ours, theirs in pairs if not isinstance(ours, str) and not isinstance(theirs, str)]
     return _signed(float(np.mean(known))) if known else None
@@ -405,4 +405,4 @@ COLORS = {
     "bgn": "#0072B2", "bgn_1": "#56B4E9", "tree_tuned": "#E69F00", "figs": "#D55E00", "stumps": "#009E73",
     "fasterrisk": "#CC79A7",
 }  # fmt: skip
-AXES = ("questions, at most", "area under the ROC curve")
+AXES = ("terms, splits or thresholds, at most", "area under the ROC curve")

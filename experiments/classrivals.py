@@ -1,6 +1,6 @@
 """Models that tell classes apart, each fitted once: how probable every class of the test rows is, size and seconds.
 
-A size is a number of yes/no questions: neurons of a network, splits of trees, thresholds with a weight or with points.
+A size is a number of terms: rules and linear terms of BGN, splits of trees, thresholds with a weight or with points.
 Seconds are those of the processor for the fit alone, one thread; what turns words into numbers is not among them.
 """
 
@@ -52,7 +52,7 @@ class Answer:
 
 
 Fit = Callable[[ClassRows, int, int], Answer]
-"""Rows, the number of questions and the seed in; what it says of the test rows out."""
+"""Rows, the size and the seed in; what it says of the test rows out."""
 
 SURE = 1e-3
 """No probability is taken to be nearer to 0 or 1 than this: one leaf that is sure and wrong would decide a log loss."""
@@ -79,18 +79,18 @@ def both(second: Floats) -> Floats:
 
 
 MOST_POINTS = 5
-"""Most points of a question of a risk score, and least with a minus."""
+"""Most points of a rule of a risk score, and least with a minus."""
 
 # -- ours ------------------------------------------------------------------------------------------------------
 
 
 def two_columns(rows: ClassRows, size: int, seed: int) -> Answer:
-    """BGN as it comes, at most so many questions."""
+    """BGN as it comes, at most so many terms."""
     return _answer(*_grown(rows, {"max_terms": size}, seed), rows.X_test)
 
 
 def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
-    """BGN with questions about one column each."""
+    """BGN with rules on one column each."""
     return _answer(*_grown(rows, {"max_terms": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
 
 
@@ -124,7 +124,7 @@ def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, fl
 
 
 def _answer(model: Any, seconds: float, X_test: Any) -> Answer:
-    """Questions and straight lines count alike."""
+    """Rules and linear terms count alike."""
     size = sum(model.network_.widths) + len(model.network_.linear)
     return Answer(model.predict_proba(X_test), seconds, size)
 
@@ -340,7 +340,7 @@ SMALL = (5, 10)
 
 EQUAL: dict[str, tuple[str, Fit, tuple[int, ...]]] = {
     "bgn": ("BGN", two_columns, SIZES),
-    "bgn_1": ("BGN, questions about one column", one_column, SIZES),
+    "bgn_1": ("BGN, rules on one column", one_column, SIZES),
     "tree": ("tree", tree, SIZES),
     "tree_tuned": ("tree, least leaf tuned", tuned_tree, SIZES),
     "figs": ("FIGS", figs, SIZES),
@@ -350,7 +350,7 @@ EQUAL: dict[str, tuple[str, Fit, tuple[int, ...]]] = {
     "fasterrisk": ("FasterRisk", fasterrisk, SMALL),
     "bgn_points": ("BGN, whole points", risk_score, SMALL),
 }
-"""Models by their number of questions: what they are called, how they are fitted, at which sizes."""
+"""Models by their size: what they are called, how they are fitted, at which sizes."""
 
 OURS = ("bgn", "bgn_1", "bgn_points", "bgn_any", "bgn_accurate")
 TWO_ONLY = ("stumps", "steps", "gbrs", "fasterrisk", "bgn_points", "bgn_accurate")

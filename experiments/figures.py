@@ -208,14 +208,22 @@ def _paths(records: list[Any]) -> list[list[Any]]:
 
 
 def _growth(run: Run) -> Callable[[Any], None]:
-    """Return what draws errors and the bound along the path."""
+    """Return what draws errors and the bound along the path, by neurons: runs do not keep how many conditions each
+    has."""
     from bgn import plots
 
     losses = {"train_mse": "train_loss", "validation_mse": "validation_loss"}
     renamed = [{losses.get(name, name): value for name, value in record.items()} for record in run.figures["records"]]
     records = [SimpleNamespace(**record) for record in renamed]
+    best_size = run.figures["best_size"]
     history = SimpleNamespace(
-        records=records, best_layer=run.figures["best_layer"], best_size=run.figures["best_size"],
-        paths=_paths(records), link="identity", cross_validated=False,
+        records=records, best_layer=run.figures["best_layer"], best_size=best_size, paths=_paths(records),
+        link="identity", cross_validated=False,
+        network=lambda size=best_size, layer=0: SimpleNamespace(n_conditions=size),
     )  # fmt: skip
-    return lambda canvas: plots.growth(history, ax=canvas.subplots())
+
+    def draw(canvas: Any) -> None:
+        ax = plots.growth(history, ax=canvas.subplots())
+        ax.set_xlabel("neurons, layer after layer; one has a condition per column that it reads")
+
+    return draw

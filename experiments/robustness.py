@@ -1,8 +1,8 @@
-"""Robustness: a table is disturbed, and models of ten questions are fitted again.
+"""Robustness: a table is disturbed, and models of ten rules are fitted again.
 
 Noise columns are added, rows taken away, targets exchanged, columns copied or rescaled. How far is the error from that
-of the undisturbed table, on the same test rows, and which of the questions are still asked? Two questions are the same
-where they part the test rows alike, but for one in twenty.
+of the undisturbed table, on the same test rows, and which of the conditions are still there? Two conditions are the
+same where they part the test rows alike, but for one in twenty.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Disturbed:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """A fitted model of questions: its answers to them, one column each, the columns it reads, and its predictions."""
+    """A fitted model of conditions: its answers to them, one column each, the columns it reads, and its predictions."""
 
     answers: NDArray[np.bool_]
     columns: set[str]
@@ -52,7 +52,7 @@ class Conditions:
 
 
 Fit = Callable[[Disturbed, int, int], Conditions]
-"""Rows, how many questions at most, and the seed in."""
+"""Rows, how many rules at most, and the seed in."""
 
 
 # -- disturbances ------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def _of_splits(splits: Sequence[tuple[int, float]], X_test: Any, owners: Sequenc
 
 METHODS: dict[str, tuple[str, Fit]] = {
     "bgn": ("BGN", _bgn({})),
-    "bgn_1": ("BGN, questions about one column", _bgn({"max_features": 1})),
+    "bgn_1": ("BGN, rules on one column", _bgn({"max_features": 1})),
     "figs": ("FIGS", _figs),
     "tree": ("tree", _tree),
 }
@@ -249,7 +249,7 @@ def error(predicted: Any, y: NDArray[Any]) -> float:
 
 
 def compared(before: Conditions, after: Conditions, origins: dict[str, str | None]) -> dict[str, float]:
-    """Return how alike two models' columns and questions are, and the share of columns that are noise."""
+    """Return how alike two models' columns and conditions are, and the share of columns that are noise."""
     read = {origins[name] for name in after.columns if origins[name] is not None}
     noise = sum(origins[name] is None for name in after.columns)
     union = len(before.columns | read) + noise
@@ -261,7 +261,7 @@ def compared(before: Conditions, after: Conditions, origins: dict[str, str | Non
 
 
 def same_conditions(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> float:
-    """Return the share of questions that are asked again: yes for no is the same, and one row in twenty may differ.
+    """Return the share of conditions that come back: yes for no is the same, and one row in twenty may differ.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def same_conditions(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> floa
 
 
 def show(runs: Sequence[Run]) -> list[Table]:
-    """Return errors beside those of the undisturbed tables, columns and questions that stay, and every error."""
+    """Return errors beside those of the undisturbed tables, columns and conditions that stay, and every error."""
     groups = by(runs, "method")
     names = list(dict.fromkeys(run.task.dataset for run in runs))
     kinds = list(dict.fromkeys(name for run in runs for name in run.task.parameters["disturbances"]))
@@ -289,7 +289,7 @@ def show(runs: Sequence[Run]) -> list[Table]:
     shares = (
         ("robustness", "Error as a multiple of that of the undisturbed table", "ratio", RATIO_NOTES),
         ("robustness-columns", "Columns in common, as a share of all that either reads", "same_columns", MEAN_NOTES),
-        ("robustness-questions", "Share of the questions that are asked again", "same_questions", CONDITION_NOTES),
+        ("robustness-questions", "Share of the conditions that come back", "same_questions", CONDITION_NOTES),
         ("robustness-noise", "Share of noise among the columns that are read", "noise", MEAN_NOTES),
     )
     shown = []

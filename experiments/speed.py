@@ -43,7 +43,7 @@ MOST_ROWS = {"figs": 100_000, "ebm": 100_000, "bgn_questions": 1_000_000, "bgn_c
 MOST_ROWS |= {"lightgbm_classes": 1_000_000}
 MOST_COLUMNS = {"figs": 1_000, "ebm": 100}
 NAMES = {
-    "bgn": "BGN", "bgn_questions": "BGN, questions alone", "bgn_classes": "BGN, two classes",
+    "bgn": "BGN", "bgn_questions": "BGN, rules alone", "bgn_classes": "BGN, two classes",
     "lightgbm": "LightGBM", "lightgbm_classes": "LightGBM, two classes", "ebm": "EBM", "figs": "FIGS",
 }  # fmt: skip
 WIDE = ("bgn", "lightgbm", "ebm", "figs")
@@ -62,7 +62,7 @@ def made_up(rows: int, columns: int, seed: int) -> tuple[Floats, Floats]:
 
 
 def model(method: str, threads: int, toy: bool = False) -> Any:
-    """Return a model as it comes, or of three questions for a toy."""
+    """Return a model as it comes, or of three terms for a toy."""
     if method.startswith("bgn"):
         settings: dict[str, Any] = {"max_linear": 0} if method == "bgn_questions" else {}
         kind = bgn.BGNClassifier if method == "bgn_classes" else bgn.BGNRegressor
@@ -265,7 +265,7 @@ def _processor(runs: Sequence[Run], what: str, size: int, method: str) -> Cell:
 def _ratios(runs: Sequence[Run]) -> Table:
     """Return how many times the processor's time of its peers a fit takes."""
     pairs = {
-        "BGN / LightGBM": ("bgn", "lightgbm"), "questions alone / LightGBM": ("bgn_questions", "lightgbm"),
+        "BGN / LightGBM": ("bgn", "lightgbm"), "rules alone / LightGBM": ("bgn_questions", "lightgbm"),
         "classes / LightGBM": ("bgn_classes", "lightgbm_classes"), "classes / numbers": ("bgn_classes", "bgn"),
         "BGN / EBM": ("bgn", "ebm"), "BGN / FIGS": ("bgn", "figs"),
     }  # fmt: skip
@@ -309,7 +309,7 @@ def _answers(runs: Sequence[Run]) -> Table:
         body.append([name, sizes["predicted"] / predict / 1e6, explain / sizes["explained"] * 1e6, changed])
     header = ("model", "million predictions per second", "µs to explain a row", "ms to find a counterfactual")
     return Table("speed-asked", "What is asked of a fitted model", header, body, (
-        "One thread. BGN: 50 questions, exact SHAP values against as many background rows as are explained, proven "
+        "One thread. BGN: 50 rules, exact SHAP values against as many background rows as are explained, proven "
         "counterfactuals. LightGBM: its own TreeSHAP, which follows the tree's paths and has no background. EBM: its "
         "own contributions, which are read off.",
     ))  # fmt: skip

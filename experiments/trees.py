@@ -95,7 +95,7 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
 
 
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
-    """Return errors, features and questions of one layer at every width, the base alone first."""
+    """Return errors and features of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
     alone = {"max_layers": 1, "patience": None, **data.ALONE, "random_state": task.seed, "n_jobs": 1}
     model = data.build(make, {**task.parameters, **alone})
@@ -171,12 +171,13 @@ def _combination(setting: dict[str, Any]) -> str:
 
 
 HEADER = (
-    "columns", "depth", "model", "test MSE", "questions", "features", "printed MSE", "printed size", "printed features",
+    "columns", "depth", "model", "test MSE", "size", "features", "printed MSE", "printed size", "printed features",
 )  # fmt: skip
 NOTES = (
-    "Means over seeds. A question is a split of a tree or a neuron of a network. The width of a network is the "
-    "smallest at which its validation error is at most the tree's, seed by seed; the test rows have no say. The "
-    "printed size is a depth for trees and a width for networks.",
+    "Means over seeds. Size: splits of a tree, neurons of a network. As in the paper a neuron counts as one also where "
+    "it weighs two features, and a reader reads two conditions. The width of a network is the smallest at which its "
+    "validation error is at most the tree's, seed by seed; the test rows have no say. The printed size is a depth "
+    "for trees and a width for networks.",
 )
 TEST_NOTES = (
     "The smallest width at which the mean test error is at most the tree's, which is how the printed table seems to "
@@ -285,7 +286,8 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
                     markersize=7,
                     label="trees of depth 3, 4, 5" if depth == 3 else None,
                 )
-        ax.set(xlabel="questions: neurons of the network, splits of the tree", ylabel="test mean squared error")
+        size = "neurons of the network (one or two conditions each), splits of the tree (one condition each)"
+        ax.set(xlabel=size, ylabel="test mean squared error")
         ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
         ax.legend(frameon=False)
 
@@ -350,7 +352,7 @@ def scikit_learns(marks: Sequence[dict[str, Any]]) -> Callable[[Any], None]:
 
 
 def ours(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
-    """Return what draws a tree: a box a node, the question above, yes to the left."""
+    """Return what draws a tree: a box a node, the condition above, yes to the left."""
     from bgn.plots.style import ink
 
     places: dict[int, tuple[float, int]] = {}

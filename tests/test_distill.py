@@ -95,7 +95,7 @@ def test_wrong_arguments():
         bgn.distill(Teacher(), X, y[:3])
     with pytest.raises(ValueError, match="test_fraction must be a number above 0"):
         bgn.distill(Teacher(), X, test_fraction=0)
-    with pytest.raises(ValueError, match="rows to learn from and some to judge by; got 2"):
+    with pytest.raises(ValueError, match="must have training rows and test rows; got 2"):
         bgn.distill(Teacher(), X[:2])
     with pytest.raises(ValueError, match="y_test needs the rows it belongs to"):
         bgn.distill(Teacher(), X, y_test=y)

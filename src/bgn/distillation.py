@@ -204,7 +204,7 @@ def _shares(rows: int, share: float, seed: int | None) -> tuple[Integers, Intege
     held_out = round(share * rows)
     if not 0 < held_out < rows:
         raise ValueError(
-            f"X must have rows to learn from and some to judge by; got {rows}, a share of {share:g} of them."
+            f"X must have training rows and test rows; got {rows}, a share of {share:g} of them."
         )
     order = np.random.default_rng(seed).permutation(rows)
     return np.sort(order[held_out:]), np.sort(order[:held_out])

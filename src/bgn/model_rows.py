@@ -143,7 +143,7 @@ class CompleteRows:
         these = {"test": f": these are the other {np.count_nonzero(self.test)}", "train": ": these alone count here"}
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         count = int(np.count_nonzero(self.train))
-        self.note(f"{count} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
+        self.note(f"{count} of {len(self.X)} rows of {self.name} were used for training{these.get(wanted, '')}{more}.")
         if not chosen.any():
             raise InputError(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
         return self.at(chosen)

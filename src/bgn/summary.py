@@ -25,7 +25,7 @@ from bgn.text import clean, count_of, people, quote_category, quote_name
 if TYPE_CHECKING:
     from bgn.training_rows import TrainingRows
 
-_MOST_PRINTED = 100  # questions of the equation; `bgn show` prints all
+_MOST_PRINTED = 100  # rules of the equation; `bgn show` prints all
 _SECONDS = 2.0  # to find the lowest prediction
 _MOST_CLASSES = 10  # whose shares are printed
 _LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
@@ -51,9 +51,12 @@ class FitSummary:
     rows_evaluated: int
     equation: str
     figures: Mapping[str, Mapping[str, float]]
+    conditions: Mapping[str, int]
     n_terms: int
+    n_conditions: int
     best_n_terms: int
     loss_by_size: Mapping[str, Sequence[float]]
+    conditions_by_size: Sequence[int]
     unit: str | None
     validation_loss: float | None
     cross_validated: bool
@@ -112,16 +115,21 @@ class FitSummary:
                 continue
             name = "cross-validated" if rows == "validation" and self.cross_validated else rows
             what = " terms" if self.n_linear else " rules"
-            texts = [f"{people(errors[size], 3)} ({size}{'' if k else what})" for k, size in enumerate(sizes)]
+            counted = any(self.conditions_by_size[size] != size for size in sizes)
+            texts = []
+            for k, size in enumerate(sizes):
+                conditions = f", {self.conditions_by_size[size]}{'' if k else ' conditions'}" * counted
+                texts.append(f"{people(errors[size], 3)} ({size}{'' if k else what}{conditions})")
             lines.append(f"{name.capitalize()} {_LOSS_NAMES[self.loss]}{squared}: {', '.join(texts)}.")
         return [*lines, self.advice] if self.advice else lines
 
     def facts(self) -> list[str]:
         """The size of the model, its errors, how growth ended and what is proven, a line each."""
-        size, loss = count_of(sum(self.layer_sizes), "question"), _LOSS_NAMES[self.loss]
+        loss, rules = _LOSS_NAMES[self.loss], count_of(self.layer_sizes[-1], "rule")
         if len(self.layer_sizes) > 1:
-            size = f"{' + '.join(map(str, self.layer_sizes))} neurons"
-        size += f" and {count_of(self.n_linear, 'straight line')}" if self.n_linear else ""
+            rules = f"rules in layers of {', '.join(map(str, self.layer_sizes))}"
+        size = f"{count_of(self.n_conditions, 'condition')} ({rules}"
+        size += f", {count_of(self.n_linear, 'linear term')})" if self.n_linear else ")"
         validation = self.has_validation_set
         lines = [
             f"{size}, {count_of(self.n_parameters, 'number')} in all",
@@ -182,7 +190,10 @@ def summarize(
         rows_evaluated=len(rows.evaluation[1]),
         equation=bgn.equation(network, units=units, most=_MOST_PRINTED),
         figures=rivals.figures,
+        conditions=rivals.conditions,
         n_terms=sizes.chosen,
+        n_conditions=network.n_conditions,
+        conditions_by_size=sizes.conditions,
         best_n_terms=sizes.best,
         loss_by_size={name: errors.tolist() for name, errors in sizes.errors.items()},
         unit=units.get(network.target_name),
@@ -236,7 +247,8 @@ def describe_model(file: ModelFile, digits: int | None = None) -> dict[str, Any]
         "features_used": [network.names[column] for column in network.features_used],
         "target": network.target_name,
         "extremes": reach,
-        "n_terms": sum(network.widths) + len(network.linear),
+        "n_terms": len(network.rules) + len(network.linear),
+        "n_conditions": network.n_conditions,
         "n_parameters": network.n_parameters,
         "units": dict(file.units),
         "figures": file.figures,

@@ -67,4 +67,4 @@ def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
     pd.DataFrame({"a": range(0, 90, 3), "y": 4}).to_csv(tmp_path / "t.csv", index=False)
     fit = call("fit", tmp_path / "t.csv", "-t", "y", "--max-terms", 2)
     assert "'y', the target, is '4' in every row" in fit.err
-    assert "0 questions, 1 number in all" in fit.out
+    assert "0 conditions (0 rules), 1 number in all" in fit.out

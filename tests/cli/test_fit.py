@@ -63,8 +63,14 @@ def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
     assert "rent (€) = " in card
     assert "[kind = loft]" in card
     assert " m²]" in card
-    for names in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "3 questions", "Theorem 1"):
+    for names in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "size", "Theorem 1"):
         assert names in card, names
+    network = bgn.load(fitted / "model.json").network_
+    names = ("this model", "linear model", "predicting the mean")
+    table = [line.split() for line in card.splitlines() if line.startswith(names)]
+    columns = sum(len(column.categories or "1") for column in network.schema.columns)
+    assert [line[-1] for line in table] == [str(network.n_conditions), str(columns), "0"]
+    assert f"\n{network.n_conditions} conditions ({len(network.rules)} rules" in card
     assert "mean squared error on the training rows, validation rows left out: " in card
     assert "(Theorem 1, which says nothing about new rows)" in card
     assert f"model written to {fitted / 'model.json'}" in card
@@ -92,10 +98,14 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
 def test_the_path_is_kept(fitted: Path) -> None:
     lines = call("path", fitted / "model.json").out.splitlines()
     assert lines[0].startswith("mean squared error by size")
-    assert lines[1].split() == ["size", "training", "validation"]
+    assert lines[1].split() == ["terms", "conditions", "training", "validation"]
     assert sum("chosen" in line for line in lines) == 1
     plain = json.loads(call("path", fitted / "model.json", "--json").out)
     assert [row["n_terms"] for row in plain["path"]] == [0, 1, 2, 3]
+    history = bgn.load(fitted / "model.json").history_
+    counts = [history.network(size).n_conditions for size in range(4)]
+    assert [row["n_conditions"] for row in plain["path"]] == counts
+    assert [line.split()[:2] for line in lines[2:6]] == [[str(size), str(n)] for size, n in enumerate(counts)]
     errors = [row["train_mse"] for row in plain["path"]]
     assert errors == sorted(errors, reverse=True)
 
@@ -202,7 +212,7 @@ def test_missing_values_are_trained_from_refused_dropped_or_filled(rents: pd.Dat
         card = json.loads(done.out)
         assert card["rows_train"] + card["rows_test"] == 290
         done = call("predict", tmp_path / "m.json", path)
-        assert f"{lacking} of 300 rows lack a value that no question has an answer for: the median" in done.err
+        assert f"{lacking} of 300 rows lack a value that no rule has an answer for: the median" in done.err
         assert "" not in done.out.splitlines()
 
 

@@ -54,7 +54,7 @@ def test_effect_gives_steps_and_categories(folder: Path) -> None:
     assert "COLUMN must name a column, one of rooms, " in ask(folder, "effect", "hue", code=1)
     swapped = call("effect", folder / "model.json", "rooms", folder / "houses.csv", code=1).err
     assert "DATA comes before COLUMN" in swapped
-    text = "The model does not ask about year: the mean prediction is 489.9 whatever its value.\n"
+    text = "The model does not use year: the mean prediction is 489.9 whatever its value.\n"
     assert ask(folder, "effect", "year") == text
     assert repr(bgn.effect(network, "year", background=rows)) == "Effect(year: none, 489.9 whatever its value)"
 

@@ -242,7 +242,7 @@ def test_imputation_is_repeated(tmp_path: Path) -> None:
         "predict", tmp_path / "m.json", "-", stdin="a,b,c\n,,\n4,1,1999-01-01\nNA,2.50,2002-01-01\n5,7,2002-02-02\n"
     )
     assert numbers(done.out) == [1091.0, -1091.0, 1091.0, 891.0]
-    assert "2 of 4 rows lack a value that no question has an answer for: the median or the commonest" in done.err
+    assert "2 of 4 rows lack a value that no rule has an answer for: the median or the commonest" in done.err
     assert "column 'b' holds 7.0, which was not there at fit" in done.err
 
 

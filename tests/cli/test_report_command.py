@@ -53,8 +53,8 @@ def _page(folder: Path, out: Path, *options: str) -> str:
 def test_the_page_says_when_rows_were_trained_from(fitted, tmp_path) -> None:
     out = tmp_path / "r.html"
     assert "test rows" in _page(fitted, out)
-    assert "This model learnt from 160 of these 200 rows" in _page(fitted, out, "--rows", "all")
-    assert "This model learnt from these rows, so that on new rows" in _page(fitted, out, "--rows", "train")
+    assert "This model was trained on 160 of these 200 rows" in _page(fitted, out, "--rows", "all")
+    assert "This model was trained on these rows, so that on new rows" in _page(fitted, out, "--rows", "train")
 
 
 def test_what_cannot_be_is_refused(fitted, tmp_path) -> None:

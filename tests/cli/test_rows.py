@@ -135,7 +135,7 @@ def test_the_file_of_the_model_says_which_rows(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["visits.csv", "visits.parquet"])
 def test_the_report_evaluates_on_test_rows(folder: Path, tmp_path: Path, name: str) -> None:
     model, data, out = folder / "model.json", folder / name, tmp_path / "r.html"
-    said = f"note: 320 of 400 rows of {data} were learnt from"
+    said = f"note: 320 of 400 rows of {data} were used for training"
     assert f"{said}: these are the other 80 (--rows all for all).\n" in call("report", model, data, "-o", out).err
     page = out.read_text()
     assert "on 80 rows" in page or "80 test rows" in page
@@ -169,19 +169,19 @@ def test_other_files_are_known_by_their_key_alone(folder: Path, tmp_path: Path) 
     table = exact_csv(folder / "visits.csv")
     table.iloc[::-1][:200].to_csv(tmp_path / "other.csv", index=False)
     done = call("report", folder / "model.json", tmp_path / "other.csv", "-o", tmp_path / "r.html")
-    assert "learnt from" not in done.err
+    assert "were used for training" not in done.err
     err = call("effect", folder / "model.json", tmp_path / "other.csv", "age", "--rows", "test", code=1).err
     assert "nobody knows which rows of" in err
-    assert "learnt from" not in call("predict", folder / "model.json", tmp_path / "other.csv").err
+    assert "were used for training" not in call("predict", folder / "model.json", tmp_path / "other.csv").err
     done = call("explain", folder / "people.json", tmp_path / "other.csv", "--json")
     edge = read(folder / "people.json").held_out.edge
     keys = key_hashes(pa.chunked_array([pa.array(table.iloc[::-1][:200]["person"])]), 0x7E57)
     assert json.loads(done.out)["rows"] == np.count_nonzero(keys <= np.uint64(edge)) > 0
     assert "does not know the column" not in done.err
     table.drop(columns=["person", "cost"]).to_csv(tmp_path / "bare.csv", index=False)
-    assert "learnt from" not in call("predict", folder / "people.json", tmp_path / "bare.csv").err
+    assert "were used for training" not in call("predict", folder / "people.json", tmp_path / "bare.csv").err
     table.assign(cost="?").to_csv(tmp_path / "words.csv", index=False)
-    assert "learnt from" not in call("predict", folder / "model.json", tmp_path / "words.csv").err
+    assert "were used for training" not in call("predict", folder / "model.json", tmp_path / "words.csv").err
 
 
 def test_files_with_the_fingerprint_of_all_rows_are_known(folder: Path, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_files_with_the_fingerprint_of_all_rows_are_known(folder: Path, tmp_path
 def test_no_rows_set_aside(folder: Path, tmp_path: Path) -> None:
     call("fit", folder / "visits.csv", "-t", "cost", *SMALL, "--test", 0, "-o", tmp_path / "m.json")
     done = call("report", tmp_path / "m.json", folder / "visits.csv", "-o", tmp_path / "r.html")
-    assert f"400 of 400 rows of {folder / 'visits.csv'} were learnt from.\n" in done.err
+    assert f"400 of 400 rows of {folder / 'visits.csv'} were used for training.\n" in done.err
     err = call("effect", tmp_path / "m.json", folder / "visits.csv", "age", "--rows", "test", code=1).err
     assert "has no such rows" in err
 

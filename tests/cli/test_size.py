@@ -47,8 +47,9 @@ def test_ten_rules_are_shown_kept_and_run(folder: Path) -> None:
 def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     card = (folder / "card.txt").read_text()
     text = re.search(
-        r"^Validation mean squared error \(km squared\): \S+ \(10 rules\), \S+ \(20\), .*\.\n"
-        r"Test mean squared error \(km squared\): (\S+) \(10 rules\), (\S+) \(20\), (\S+) \((\d+)\).*\.\n"
+        r"^Validation mean squared error \(km squared\): \S+ \(10 rules, 17 conditions\), \S+ \(20, 28\), .*\.\n"
+        r"Test mean squared error \(km squared\): (\S+) \(10 rules, 17 conditions\), (\S+) \(20, 28\), "
+        r"(\S+) \((\d+), \d+\).*\.\n"
         r"(\d+) rules predict clearly better: --size (\d+) keeps them\.$",
         card, flags=re.MULTILINE,
     )  # fmt: skip
@@ -60,6 +61,8 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json", "--max-terms", 50, "--size", SIZE
     plain = json.loads(call("fit", folder / "t.csv", "-t", "y", *options).out)
     assert plain["n_terms"] == SIZE
+    assert plain["n_conditions"] == plain["conditions_by_size"][SIZE] == 17
+    assert plain["conditions"] == {"model": 17, "linear": 2, "mean": 0}
     errors = plain["mse_by_size"]["test"]
     assert [float(f"{errors[k]:.3g}") for k in (SIZE, 2 * SIZE, int(best))] == [now, twice, least]
     assert plain["figures"]["model"]["mse"] == pytest.approx(errors[SIZE])
@@ -69,7 +72,8 @@ def test_without_test_rows_validation_tells_and_training_rows_otherwise(folder: 
     fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-terms", 12, "--size", 5, "--test", 0)
     for options, text in (((), "Cross-validated"), (("--validation", 0.2), "Validation")):
         card = call(*fit, *options).out
-        assert re.search(rf"^{text} mean squared error: \S+ \(\d+ (rules|terms)\), ", card, flags=re.MULTILINE)
+        sizes = rf"^{text} mean squared error: \S+ \(\d+ (rules|terms)(, \d+ conditions)?\), "
+        assert re.search(sizes, card, flags=re.MULTILINE)
         assert "Test mean" not in card
         advice = r"^\d+ (rules|terms) predict clearly better: --size \d+ keeps them\.$"
         assert re.search(advice, card, flags=re.MULTILINE)

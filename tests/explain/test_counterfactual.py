@@ -407,7 +407,7 @@ def test_numbers_stay_in_the_range_seen_and_whole_by_default():
     [
         (
             {"bounds": {"city": (0, 1)}},
-            "bounds of 'city' must be a list of some of its levels, Lille, Nice, Rome, Oslo",
+            "bounds of 'city' must be a list of some of its categories, Lille, Nice, Rome, Oslo",
         ),
         ({"bounds": {"city": "increase"}}, "bounds of 'city' must be a list"),
         ({"integer": ["city"]}, "integer has 'city', a category"),

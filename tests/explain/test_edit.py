@@ -33,7 +33,7 @@ def test_a_threshold_is_the_one_that_is_printed():
     assert done.receipt.edit.before == 0.0
     assert done.receipt.edit.after == pytest.approx(0.4)
     assert repr(done.receipt) == (
-        "Receipt(threshold of question 1 set to 75: 2 of 5 predictions changed, error 0 -> 0.4)"
+        "Receipt(threshold of rule 1 set to 75: 2 of 5 predictions changed, error 0 -> 0.4)"
     )
 
 
@@ -62,9 +62,9 @@ def test_categories_change_sides():
     np.testing.assert_array_equal(back.network.predict(rows), network.predict(rows))
     for_missing = edit(network, rows).category(place, None, True)
     assert {rows[k, 1] for k in for_missing.receipt.changed} == {None, "Berlin"}
-    with pytest.raises(ValueError, match="level must be one of 'Lille'"):
+    with pytest.raises(ValueError, match="category must be one of 'Lille'"):
         done.category(place, "Paris", True)
-    with pytest.raises(ValueError, match="must ask of one category"):
+    with pytest.raises(ValueError, match="must name categories"):
         done.category(1, "Rome", True)
 
 
@@ -95,7 +95,7 @@ def test_rules_are_added_and_columns_forbidden():
     np.testing.assert_allclose(by_city.receipt.change, np.where(town_rows(100)[:, 1] == "Oslo", 5.0, 0.0), atol=1e-12)
     with pytest.raises(ValueError, match="relation must be '>=' or '<'"):
         start.add("age", "==", 25, 2.0)
-    with pytest.raises(ValueError, match="levels of one category"):
+    with pytest.raises(ValueError, match="categories of one column"):
         edit(town()).add("city", "in", ["Paris"], 2.0)
 
 
@@ -123,7 +123,7 @@ def test_the_log_goes_with_the_model(tmp_path):
     bgn.save(done.network, tmp_path / "n.json", edits=done.log)
     assert read(tmp_path / "n.json").edits == done.log
     text = bgn.write_report(again, X, X[:, 0] > 0, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "threshold of question 1 set to 0.25" in text
+    assert "threshold of rule 1 set to 0.25" in text
     assert "experience &lt;b&gt;" in text
 
 
@@ -140,14 +140,14 @@ def test_what_cannot_be_edited():
     deep = Network.of_layers([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match="one hidden layer and one output"):
         edit(deep)
-    with pytest.raises(ValueError, match="question must be a line of the equation, from 1 to 4; got 5"):
+    with pytest.raises(ValueError, match="rule must be a line of the equation, from 1 to 4; got 5"):
         edit(HOUSE).drop(5)
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         edit(HOUSE).threshold(1, float("nan"))
     by_city = Network.of_layers(
         [Layer.of([Oblique(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE
     )
-    with pytest.raises(ValueError, match="asks of no number"):
+    with pytest.raises(ValueError, match="compares no number"):
         edit(by_city).threshold(1, 3.0)
 
 
@@ -161,15 +161,15 @@ def test_the_command(tmp_path):
     done = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "1", "68", "drop", "3", "--why", "so",
                 "-o", tmp_path / "e.json").out.splitlines()  # fmt: skip
     assert done[0].startswith("On the 3 training rows of ")
-    assert done[1].startswith("threshold of question 1 set to 68: 1 of 3 predictions changed")
+    assert done[1].startswith("threshold of rule 1 set to 68: 1 of 3 predictions changed")
     assert "income >= 68" in "\n".join(done)
     kept = read(tmp_path / "e.json")
     assert [change.why for change in kept.edits] == ["so", "so"]
     assert kept.network.widths == (3,)
     more = ("and", "1", "age", "<", "20", "threshold", "1.1", "71", "threshold", "1.2", "15", "drop", "1.2")
     lines = call("edit", tmp_path / "m.json", tmp_path / "d.csv", *more).out
-    assert "age < 20 added to question 1: 1 of 3 predictions changed" in lines
-    assert "condition 2 of question 1 dropped" in lines
+    assert "age < 20 added to rule 1: 1 of 3 predictions changed" in lines
+    assert "condition 2 of rule 1 dropped" in lines
     assert "[income >= 71]" in lines
     wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "9", "68", code=1).err
     assert "from 1 to 4; got 9" in wrong

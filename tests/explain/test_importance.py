@@ -210,7 +210,7 @@ def test_the_command(tmp_path):
     (tmp_path / "b.csv").write_text("rooms,age\n3,3\n4,4\n")
     lines = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who").out.splitlines()
     assert lines[0] == "mean prediction, who = x (2 rows): 2.5"
-    assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["gap", "+2"]]
+    assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["difference", "+2"]]
     printed = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
     assert json.loads(printed)["difference"] == 1.0
     text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--terms").out

@@ -210,7 +210,7 @@ def test_a_network_that_asks_nothing():
         ("some", "within must be 'all', 'seen' or bounds by column"),
         ({"age": 3}, r"within must give 'age' two ends, \(low, high\); got 3"),
         ({"age": (3, 1)}, "a low end up to the high one"),
-        ({"city": ["Paris"]}, "some of its levels, 'Lille'"),
+        ({"city": ["Paris"]}, "some of its categories, 'Lille'"),
         ({"agee": (0, 1)}, "within must name a column"),
     ],
 )

@@ -202,7 +202,7 @@ def test_weights_without_a_common_unit_are_refused_with_the_remedy():
         scorecard(network)
     with pytest.raises(ValueError, match=r"15 digits and 22 decimals at most.*bgn\.simplify.*rescale"):
         scorecard(network.changed(output_weights=[1e-12, 2e-12, 1e-12], base=12345.6))
-    with pytest.raises(ValueError, match="has slopes"):
+    with pytest.raises(ValueError, match="has linear terms"):
         scorecard(with_linear_terms(network, [1.0, 0.0]))
     with pytest.raises(TypeError, match="must be a bgn"):
         scorecard("network")

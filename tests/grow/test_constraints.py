@@ -195,7 +195,7 @@ def test_three_classes_have_groups_but_no_order():
     [
         ({"monotonic_cst": {"aera": 1}}, "there is no column 'aera'. Did you mean 'area'"),
         ({"monotonic_cst": {"area": 2}}, "must be 1 .*got 2 for 'area'"),
-        ({"monotonic_cst": {"city": 1}}, "'city' is a category whose levels have no order"),
+        ({"monotonic_cst": {"city": 1}}, "'city' is a categorical column without an order"),
         ({"monotonic_cst": [1, 0]}, r"must have one entry per column \(4\)"),
         ({"monotonic_cst": [True, 0, 0, 0]}, "got True for 'area'"),
         ({"monotonic_cst": {"area": 1}, "max_layers": 2}, "monotonic_cst is for one hidden layer; got max_layers=2"),

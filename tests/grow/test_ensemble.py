@@ -206,7 +206,7 @@ def test_explanations_of_two_thousand_rules_add_up() -> None:
     assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
     text = bgn.equation(network, most=3)
     assert text.count("[") == 3
-    assert f"{len(bgn.as_terms(network).rules) - 3} more questions add up to" in text
+    assert f"{len(bgn.as_terms(network).rules) - 3} more rules add up to" in text
     assert network.members is not None
     several = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
     assert np.allclose(np.mean(several, axis=0), explained.values, atol=1e-9)

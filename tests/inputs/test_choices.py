@@ -139,6 +139,26 @@ def test_rare_classes_are_merged_and_stay_so(frame: pd.DataFrame, tmp_path: Path
     assert "is for classes" in call("fit", tmp_path / "t.csv", "-t", "a", "--merge-rare", 2, code=1).err
 
 
+@pytest.mark.parametrize(
+    ("counts", "helps"),
+    [((3, 1, 60, 80), False), ((3, 2, 60, 80), True), ((4, 60, 80), False), ((4, 3, 2), False), ((4, 4, 5), True)],
+    ids=str,
+)
+def test_merging_is_advised_where_the_merged_class_has_enough_rows(
+    counts: tuple[int, ...], helps: bool, tmp_path: Path
+) -> None:
+    """Three rows and one would still be too few together; a class of sixty is no rare one."""
+    labels = np.repeat([f"class {letter}" for letter in "abcd"[: len(counts)]], counts)
+    pd.DataFrame({"a": np.arange(len(labels)) % 7, "y": labels}).to_csv(tmp_path / "t.csv", index=False)
+    printed = call("check", tmp_path / "t.csv", "-t", "y").out
+    advice = "Merge rare classes into one: --merge-rare 5, or leave" if helps else "Leave those rows out, or find more"
+    assert advice in " ".join(printed.split())
+    assert helps == ("--merge-rare" in printed)
+    if helps:
+        prepared = bgn.preparation.fit(tmp_path / "t.csv", "y", merge_rare=5)
+        assert min(np.unique(prepared.y, return_counts=True)[1]) >= 5
+
+
 def test_a_row_without_a_label_is_not_evaluated(frame: pd.DataFrame, tmp_path: Path) -> None:
     labels = np.where(frame["a"] > 0, "yes", "no").astype(object)
     frame[["a"]].assign(y=labels).to_csv(tmp_path / "t.csv", index=False)
@@ -322,16 +342,6 @@ def test_a_column_of_another_sheet_is_looked_for_there(tmp_path):
         pd.DataFrame({"x": range(60), "y": range(60)}).to_excel(book, sheet_name="Data", index=False)
     for command in (("fit", tmp_path / "two.xlsx", "-t", "y"), ("check", tmp_path / "two.xlsx", "-t", "y")):
         assert "Sheet 'Info' is read, and not 'Data' (to read another: --sheet 'Data')." in call(*command, code=1).err
-
-
-def test_a_class_that_is_rare_alone_is_merged_with_none_unsaid() -> None:
-    kinds = ["a"] * 57 + ["b"] * 62
-    table = {"x": [float(k % 50) for k in range(120)], "kind": [*kinds, "rare"]}
-    (finding,) = [one for one in bgn.check(table, "kind").findings if one.what == "rare"]
-    assert finding.advice == "Leave those rows out, or merge them with 'a' into one class: merge_rare=58."
-    table["kind"] = [*kinds[:-5], "rare", "odd", "rare", "odd", "odd", "odd"]
-    (finding,) = [one for one in bgn.check(table, "kind").findings if one.what == "rare"]
-    assert finding.advice == "Merge rare classes into one: merge_rare=5, or leave those rows out."
 
 
 def test_a_second_way_to_write_dates_is_no_second_format(tmp_path: Path) -> None:

@@ -291,9 +291,9 @@ def test_tree_comparison_measures_both_on_the_test_rows() -> None:
     ax = bgn.plots.tree_comparison(grown(), rows[:150], target[:150], rows[150:], target[150:])
     lines = {line.get_label(): np.array(line.get_ydata()) for line in ax.lines}
     expected = [np.mean((grown().network(w).predict(rows[150:]) - target[150:]) ** 2) for w in (1, 2, 3)]
-    np.testing.assert_allclose(lines["network: terms"], expected)
+    np.testing.assert_allclose(lines["network"], expected)
     tree = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(rows[:150], target[:150])
-    np.testing.assert_allclose(lines["tree: splits"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))
+    np.testing.assert_allclose(lines["tree"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))
 
 
 def test_figures_of_a_network_without_terms_are_empty_and_its_path_is_unknown() -> None:

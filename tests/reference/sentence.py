@@ -261,7 +261,7 @@ def _parse(text: str, names: list[str]) -> Sentence:
     for line in rest:
         if result := re.match(rf"\s*([+-])\s+({NUMBER}) (.+)$", line):
             lines.append(((result[1] + result[2]).lstrip("+"), result[3]))
-        elif line.startswith("In questions about several columns, "):
+        elif line.startswith("In conditions on several columns, "):
             counted = _counted(line, "|".join(map(re.escape, names)))
         elif result := re.match(r"(.+?): (.+ < .+)\.$", line):
             orders[result[1]] = result[2].split(" < ")

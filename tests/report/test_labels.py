@@ -119,9 +119,9 @@ def test_points_come_first_where_classes_have_them(tmp_path) -> None:
 
 def test_the_page_says_which_rows_were_trained_from(tmp_path) -> None:
     assert "if it was grown from these rows" in page_of(tmp_path)
-    assert "This model learnt from these rows" in page_of(tmp_path, n_training=120)
-    assert "This model learnt from 7 of these 120 rows" in page_of(tmp_path, n_training=7)
-    assert "did not learn from these rows" in page_of(tmp_path, n_training=0)
+    assert "This model was trained on these rows" in page_of(tmp_path, n_training=120)
+    assert "This model was trained on 7 of these 120 rows" in page_of(tmp_path, n_training=7)
+    assert "was not trained on these rows" in page_of(tmp_path, n_training=0)
 
 
 def test_extremes_are_shown_in_text_and_with_the_unit(tmp_path) -> None:

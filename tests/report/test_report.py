@@ -252,7 +252,7 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
 
     rows = np.random.default_rng(0).uniform(size=(40, 2))
     text = bgn.write_report(Fitted(), rows, rows[:, 0], tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
+    assert "Up to 4 conditions were tried; 3 were chosen (3 terms)." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
     assert "validation error" in text

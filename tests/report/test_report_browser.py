@@ -174,7 +174,7 @@ def test_menus_and_switches_set_categories_and_missing_values(opened) -> None:
     assert "missing" not in page.inner_text("#reach-list").split("to")[-1]
     page.uncheck(f"#m{place['age']}")
     assert page.input_value(f"#c{place['age']}") != ""
-    assert "A level never seen counts as missing." in page.inner_text("#card")
+    assert "A category never seen counts as missing." in page.inner_text("#card")
 
 
 def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
@@ -455,7 +455,7 @@ def lines_of(network):
 def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     network, rows = town(), town_rows(200)
     page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 200))
-    field = "#edit-lines [aria-label='{} of question {}']"
+    field = "#edit-lines [aria-label='{} of rule {}']"
 
     def fill(name: str, rule: int, number: float) -> None:
         page.fill(field.format(name, rule), str(number))
@@ -474,11 +474,11 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
     expected = expected.category(number, "Rome", True)
     assert done.network == expected.network
     assert [edit.what for edit in done.edits] == [
-        "threshold of question 2 set to 2.25", "weight of question 2 set to 3.1", "question 4 answered yes for Rome",
+        "threshold of rule 2 set to 2.25", "weight of rule 2 set to 3.1", "rule 4 holds for Rome",
     ]  # fmt: skip
     assert done.edits[0].why == "the usual limit"
     page.click("#edit-undo")
-    page.click("[aria-label='Drop question 1']")
+    page.click("[aria-label='Drop rule 1']")
     dropped = edited(page, tmp_path).network
     first = next(k for k, c in enumerate(lines_of(expected.undo().network)) if c.number == lines_of(network)[0].number)
     assert dropped == expected.undo().drop(first + 1).network
@@ -497,8 +497,8 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         target = target if link == "identity" else (target > np.median(target)) * 1.0
         page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
         for rule, name, number in ((1, "weight", 0.3), (3, "threshold", 0.7), (2, "weight", 1e-7)):
-            page.fill(f"#edit-lines [aria-label='{name} of question {rule}']", str(number))
-            page.press(f"#edit-lines [aria-label='{name} of question {rule}']", "Tab")
+            page.fill(f"#edit-lines [aria-label='{name} of rule {rule}']", str(number))
+            page.press(f"#edit-lines [aria-label='{name} of rule {rule}']", "Tab")
         got = page.evaluate("window.bgn.edited.predictions()")
         result = edited(page, tmp_path)
         data = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).editing.rows")
@@ -530,12 +530,12 @@ def test_rules_of_several_conditions_predict_hold_and_are_edited_as_in_python(op
         assert [state == "yes" for state in page.locator(".terms .state").all_inner_texts()] == holds
     lines = page.locator("#card tbody tr[data-rule] .name").all_inner_texts()
     assert lines == [describe(term, terms, Signs()) for term in terms.rules]
-    last = f"#edit-lines [aria-label='weight of question {len(lines)}']"
+    last = f"#edit-lines [aria-label='weight of rule {len(lines)}']"
     page.fill(last, "0.3")
     page.press(last, "Tab")
     expected = bgn.edit(network).coef(len(lines), 0.3)
     if len(lines) > 1:
-        page.click("[aria-label='Drop question 1']")
+        page.click("[aria-label='Drop rule 1']")
         left = [term.index for term in bgn.as_terms(expected.network).rules]
         expected = expected.drop(1 + left.index(terms.rules[0].index))
     assert edited(page, tmp_path).network == expected.network
@@ -549,10 +549,10 @@ def test_conditions_of_a_rule_are_edited_one_by_one(opened, tmp_path) -> None:
     table = pd.DataFrame({"age": np.arange(60.0), "city": np.resize(["Lille", "Nice", "Oslo"], 60)})
     y = network.predict(table) + np.linspace(-1, 1, 60)
     page = opened(network, table, y)
-    page.fill("#edit-lines [aria-label='threshold of condition 1 of question 1']", "9")
-    page.press("#edit-lines [aria-label='threshold of condition 1 of question 1']", "Tab")
-    page.fill("#edit-lines [aria-label='threshold of condition 2 of question 1']", "60")
-    page.press("#edit-lines [aria-label='threshold of condition 2 of question 1']", "Tab")
+    page.fill("#edit-lines [aria-label='threshold of condition 1 of rule 1']", "9")
+    page.press("#edit-lines [aria-label='threshold of condition 1 of rule 1']", "Tab")
+    page.fill("#edit-lines [aria-label='threshold of condition 2 of rule 1']", "60")
+    page.press("#edit-lines [aria-label='threshold of condition 2 of rule 1']", "Tab")
     page.click("#edit-lines tr:nth-child(2) summary")
     page.click("#edit-lines tr:nth-child(2) label:has-text('Nice')")
     done = edited(page, tmp_path).network

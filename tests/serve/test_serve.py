@@ -141,7 +141,7 @@ def test_edits_are_those_of_the_library_and_are_written_where_shown(tmp_path) ->
     assert kept.edits[0].why == "less"
     text = app.answer("file", {"changes": changes})["text"]
     assert json.loads(text)["network"] == json.loads((tmp_path / "edited.json").read_text())["network"]
-    with pytest.raises(BadRequest, match="Question 1 was dropped before"):
+    with pytest.raises(BadRequest, match="Rule 1 was dropped before"):
         app.answer("edit", {"changes": [{"do": "drop", "rule": 1}] * 2})
     with pytest.raises(BadRequest, match="No file was named"):
         app_of().answer("save", {"changes": changes})

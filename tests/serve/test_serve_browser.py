@@ -73,10 +73,10 @@ def test_rows_predictions_and_changes_come_from_python(served) -> None:
 def test_edits_are_tried_on_all_rows_and_written_where_shown(served) -> None:
     page, network, _, folder = served
     page.fill("#edit-why", "by law")
-    page.fill("#edit-lines [aria-label='weight of question 2']", "0.3")
-    page.press("#edit-lines [aria-label='weight of question 2']", "Tab")
+    page.fill("#edit-lines [aria-label='weight of rule 2']", "0.3")
+    page.press("#edit-lines [aria-label='weight of rule 2']", "Tab")
     says(page, "edit-live", "Python, on all 400 rows")
-    page.click("[aria-label='Drop question 1']")
+    page.click("[aria-label='Drop rule 1']")
     with page.expect_download() as saved:
         page.click("#edit-save")
     saved.value.save_as(folder / "downloaded.json")

@@ -22,7 +22,7 @@ from tests.reference.sentence import parse
 
 
 def columns_of(X: np.ndarray) -> dict:
-    """Raw rows by name, as a person reads them: a level never seen counts as missing."""
+    """Raw rows by name, as a person reads them: a category never seen counts as missing."""
     table = {}
     for column, values in zip(TABLE.columns, X.T, strict=True):
         if column.categories is None:

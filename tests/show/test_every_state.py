@@ -34,7 +34,7 @@ SCHEMA = Schema(
     target="price",
 )
 SEASONS = (3, 4)
-UNSEEN = "A level never seen counts as missing."
+UNSEEN = "A category never seen counts as missing."
 MOST_STATES = 400
 NAMES = [*SCHEMA.names, "season"]
 

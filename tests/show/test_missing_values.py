@@ -18,7 +18,7 @@ from bgn.model.term import Oblique, Projection
 from tests.networks import TABLE, table_networks, table_rows
 from tests.reference.sentence import parse
 
-UNSEEN = "A level never seen counts as missing."
+UNSEEN = "A category never seen counts as missing."
 
 
 def as_read(X, schema, text):
@@ -54,7 +54,7 @@ CITY = Column("city", categories=("Lille", "Nice", "Rome", "Oslo", "Bari"))
 GRADE = Column("grade", categories=("low", "fair", "good", "best"), ordered=True)
 SMOKER, HOUR = Column("smoker", categories=(False, True)), Column("hr", unit="h")
 LATITUDE, LONGITUDE = Column("latitude"), Column("longitude")
-NOTE = "In questions about several columns, a missing {} counts as {}."
+NOTE = "In conditions on several columns, a missing {} counts as {}."
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from bgn.text import clean, people
 @model_and_data
 @click.option("--digits", type=click.IntRange(1, 17), help="Significant digits of the output weights.")
 @click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
-@click.option("--points", type=click.IntRange(1, 1000), help="A card of whole points, at most so many per question.")
+@click.option("--points", type=click.IntRange(1, 1000), help="A card of whole points, at most so many per rule.")
 @click.option(
     "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True,
     help="How the equation or the card is written.",
@@ -48,7 +48,7 @@ def simplify(
 ) -> None:
     """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
 
-    With --points it becomes a card to add up by hand: whole points per question, and a line from their total to the
+    With --points it becomes a card to add up by hand: whole points per rule, and a line from their total to the
     prediction. What is printed is what the written model predicts. Numbers are learned from the training rows of DATA
     alone; the test rows measure the result. The rows of another file than the model was fitted to are all training
     rows.
@@ -95,9 +95,9 @@ def simplify(
 
 
 @model_and_data
-@click.option("--max-terms", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
+@click.option("--max-terms", type=click.IntRange(1), default=10, show_default=True, help="Most terms to keep.")
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the choice of test rows."
 )
 @click.option("-o", "--out", help="Where to write the small model.")
 @train_option
@@ -134,7 +134,7 @@ def distill(
         show_json({"fidelity": known, **split.counts, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
-    where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, which were set aside"
+    where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, held out as test rows"
     show(f"\nLearned from {split.training_text}. Measured on {where}:")
     show(str(fidelity))
     if out is not None:
@@ -195,7 +195,7 @@ def _read_value(relation: str, value: str) -> Any:
 def _change_category(editor: Editor, line: str, category: str, yes: str, why: str) -> Editor:
     """Change whether a rule holds for a category, which is named as text; "missing" for a missing value."""
     if yes not in ("yes", "no"):
-        raise ValueError(f"a category is answered yes or no; got {yes!r}.")
+        raise ValueError(f"a category is followed by yes or no; got {yes!r}.")
     known = {str(value): value for column in editor.network.schema.columns for value in column.categories or ()}
     value = None if category == "missing" else known.get(category, category)
     rule, condition = _place(line)

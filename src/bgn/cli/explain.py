@@ -162,9 +162,9 @@ def _show_row(file: ModelFile, explanation: Explanation, by_column: dict[str, fl
 def effect(file: ModelFile, data: DataFile, column: str, which: str | None, label: str | None, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
-    About ten lines: every level where there are few, else ten values of the column between the least and the greatest
-    in the rows. It is known exactly everywhere: --json has each step. With classes it is the mean of the probability of
-    one.
+    About ten lines: every category where there are few, else ten values of the column between the least and the
+    greatest in the rows. It is known exactly everywhere: --json has each step. With classes it is the mean of the
+    probability of one.
 
     \b
     bgn effect model.json houses.csv income
@@ -211,7 +211,7 @@ def _show_effect(curve: Effect, column: Floats, file: ModelFile) -> None:
     mean = f"mean {quote_name(curve.target)}" if file.network.link != "identity" and curve.target else "mean prediction"
     if curve.is_constant:
         value = people(float(curve.values[0]), 6)
-        show(f"The model does not ask about {name}: the {mean} is {value} whatever its value.")
+        show(f"The model does not use {name}: the {mean} is {value} whatever its value.")
         return
     show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
     lines = effect_lines(curve, column)
@@ -277,4 +277,4 @@ def compare(
     labels = term_labels(comparison.network) if terms else [*map(quote_name, comparison.network.names)]
     parts = comparison.parts(labels, "terms" if terms else "columns")
     lines = [[name, signed(value)] for name, value in parts]
-    show_columns([*lines, ["gap", signed(comparison.difference, 6)]], left=1)
+    show_columns([*lines, ["difference", signed(comparison.difference, 6)]], left=1)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bgn.training_rows import Clustered, Streamed, TrainingRequest, TrainingRows
 
 SIZE = 10
-"""Questions of a first model: as many as a person reads."""
+"""Terms of a first model: as many as a person reads."""
 _MANY_RARE = 20  # rare categories in a column, from which on they may tell who the rows are
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 _LEGENDS = {
@@ -84,9 +84,9 @@ _behavior_options = grouped(
     ),
     click.option(
         "--together", multiple=True, metavar="COL,COL",
-        help="Columns that one question may ask about; again for more sets. Columns that no set names are one more.",
+        help="Columns that one rule may read together; again for more sets. Columns that no set names are one more.",
     ),
-    click.option("--no-interactions", is_flag=True, help="Ask about one column at a time."),
+    click.option("--no-interactions", is_flag=True, help="One column per rule."),
     click.option("--at-least", type=float, help="No prediction may lie below this."),
     click.option("--at-most", type=float, help="No prediction may lie above this."),
 )  # fmt: skip
@@ -134,10 +134,11 @@ _growth_options = grouped(
         help="Most terms of a layer to grow [default: --size]. More tell what a larger model would buy, and --size "
         "then keeps the first of them.",
     ),
-    click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
+    click.option("--max-features", type=click.IntRange(1), help="Most columns that a condition may read."),
     click.option("--layers", "max_layers", type=click.IntRange(1), help="Most hidden layers."),
     click.option(
-        "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
+        "--direction", type=click.Choice(["search", "debiased", "lasso"]),
+        help="How the columns of a condition are found.",
     ),
     click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set."),
     click.option("--shrinkage", type=AutoOr(float, "number"), help="Ridge penalty of full outputs: a number or auto."),
@@ -145,18 +146,17 @@ _growth_options = grouped(
     click.option("--max-linear", type=AutoOr(int, "whole number"), help="Most linear terms: a number or auto."),
     click.option(
         "--replacements", "max_replacements", type=click.IntRange(0),
-        help="Most attempts to replace a neuron after each addition.",
+        help="Most attempts to replace a rule after each addition.",
     ),
     click.option(
         "--sweeps", type=click.IntRange(0),
-        help="How often growth goes back down and up again for better small models; more for fewer questions unless "
-        "told.",
+        help="How often growth goes back down and up again for better small models [default: more for fewer terms].",
     ),
     click.option(
-        "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
+        "--patience", type=click.IntRange(1), help="Stop after so many terms without a better validation error."
     ),
     click.option(
-        "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
+        "--select", type=click.Choice(["best", "compact"]), help="Size to keep: the best, or the smallest near it."
     ),
     click.option(
         "--validation", "validation_fraction", type=FiniteRange(0, 0.9),
@@ -164,8 +164,8 @@ _growth_options = grouped(
     ),
     click.option(
         "--folds", "cv", type=click.IntRange(0),
-        help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
-        "told.",
+        help="Cross-validate in so many folds instead of using a validation set; 0 for never [default: 5 up to 6,000 "
+        "rows].",
     ),
     click.option(
         "--ensemble", type=click.IntRange(1),
@@ -181,8 +181,7 @@ _machine_options = grouped(
     click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use [default: all cores]."),
     click.option(
         "--stream/--no-stream", default=None,
-        help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
-        "told.",
+        help="Whether the rows of a Parquet file stay on disk [default: those of a file too large for the memory].",
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet alone."),
     click.option(
@@ -371,7 +370,7 @@ def _write(model: Any, source: OpenedData, rows: TrainingRows, seconds: float, o
     for column in () if options["quiet"] else (network.schema.columns[j] for j in network.features_used):
         if column.categories is not None and len(column.rare) > _MANY_RARE:
             note(
-                f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
+                f"the model reads {column.name!r}, and fewer than {RARE} training rows have "
                 f"{len(column.rare)} of its {len(column.categories)} categories: whoever has the model can read these. "
                 f"--drop {column.name!r} leaves the column out."
             )
@@ -405,14 +404,17 @@ def show_card(summary: FitSummary) -> None:
     some = f"{count} of " if count < (summary.rows_test or summary.rows_train) else ""
     train = "training and validation" if summary.has_validation_set else "training"
     sheet = Table(box=None, pad_edge=False)
-    sheet.add_column(f"on {some}{summary.rows_test} test rows" if summary.rows_test else f"on {some}the {train} rows")
-    for title in scores.values():
+    sheet.add_column()
+    for title in (*scores.values(), "size"):
         sheet.add_column(title, justify="right")
     for model, figures in summary.figures.items():
-        sheet.add_row(Text(NAMES[model]), *(written_score(name, figures[name]) for name in scores))
+        written = (written_score(name, figures[name]) for name in scores)
+        sheet.add_row(Text(NAMES[model]), *written, f"{summary.conditions[model]:,}")
+    line(f"on {some}{summary.rows_test} test rows:" if summary.rows_test else f"on {some}the {train} rows:")
     console.print(sheet)
     unit = "" if summary.unit is None or summary.loss != "mse" else f"; RMSE and MAE in {clean(summary.unit)}"
     line(f"({_LEGENDS[summary.loss]}{unit})")
+    line("(size: the conditions that a reader reads; one on a sum counts once per column, a linear term as one)")
     if summary.classes_without_rows:
         rows = "test rows" if summary.rows_test else "rows"
         line(f"(No AUC: there are no {rows} of {', '.join(map(quote_category, summary.classes_without_rows))}.)")

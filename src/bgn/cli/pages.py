@@ -87,7 +87,7 @@ def report(
     file: ModelFile, data: DataFile, out: str, title: str | None, labels: str | None, key: str | None,
     which: str | None, no_rows: bool, start_rows: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
+    """Write a one-file web page about a saved MODEL, evaluated on the rows of DATA.
 
     Of the file that the model was fitted to, the test rows evaluate it, unless --rows says otherwise; where
     training rows evaluate it, the page says so. The page contains rows of DATA, with the columns that the model

@@ -38,7 +38,7 @@ _MOST_CLASSES = 20  # of a confusion matrix that is printed
     help="Also low and high ends between which so many rows' targets lie, such as 0.9; for classes, those among which "
     "so many rows' classes are.",
 )  # fmt: skip
-@click.option("--exact", is_flag=True, help="Write every digit; text has as many as the model's amounts otherwise.")
+@click.option("--exact", is_flag=True, help="Write every digit; text has as many as the model's weights otherwise.")
 @raw_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object per row and line, with every digit.")
 @reads_data
@@ -48,10 +48,10 @@ def predict(
 ) -> None:  # fmt: skip
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
-    Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
-    answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
-    --proba, a column per class with its probability. Text has as many decimals as the model's amounts, probabilities
-    six; Parquet, --json and --exact have every digit. Words that a spreadsheet would take for a formula have an
+    Columns are found by name, in any order. One line comes out for every row; where a value is missing, a rule holds or
+    not as it was fitted. Files larger than memory are read in blocks. A model for classes writes labels and, with
+    --proba, a column per class with its probability. Text has as many decimals as the model's weights, probabilities
+    six; Parquet, --json and --exact have every digit. Text that a spreadsheet would take for a formula has an
     apostrophe in front in CSV and TSV.
 
     \b
@@ -102,7 +102,7 @@ def predict(
         note(f"{lacking} of {count_of(total, 'row')} lack a value the model reads: their predictions are empty.")
     if filled:
         stands_in = "the median or the commonest value of the training rows stands in"
-        note(f"{filled} of {count_of(total, 'row')} lack a value that no question has an answer for: {stands_in}.")
+        note(f"{filled} of {count_of(total, 'row')} lack a value that no rule has an answer for: {stands_in}.")
     if recognizer.n_training is not None:
         trained = f"{recognizer.n_training:,} of {count_of(total, 'row')} are training rows"
         note(f"{trained}: errors on them may be smaller than on new rows.")

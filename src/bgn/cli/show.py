@@ -12,11 +12,12 @@ from bgn.cli.options import class_option, json_option, read_model, size_option
 from bgn.cli.prove import check_no_class, range_text
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_number
+from bgn.explain.frontier import count_conditions
 from bgn.inputs.errors import InputError
 from bgn.model.readings import outputs_of, swap_classes, with_positive_second
 from bgn.persist import read
 from bgn.summary import STOP_REASONS, describe_model
-from bgn.text import people
+from bgn.text import count_of, people
 
 _SECONDS = 2.0  # to prove how far predictions go
 _LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
@@ -74,11 +75,13 @@ def path(model: str, as_json: bool) -> None:
         raise InputError(f"{model} was saved without a history: only fitted estimators have one.")
     history = file.model().history_
     best = (history.best_layer + 1, history.best_size)
+    counts = [count_conditions(history, layer) if grown else [] for layer, grown in enumerate(history.paths)]
     rows = [
-        {"layer": layer + 1, "n_terms": size, "train": record.train_loss, "validation": record.validation_loss}
+        {"layer": layer + 1, "n_terms": size, "n_conditions": count,
+         "train": record.train_loss, "validation": record.validation_loss}
         for layer, grown in enumerate(history.paths)
-        for size, record in enumerate(grown)
-    ]
+        for size, (record, count) in enumerate(zip(grown, counts[layer], strict=True))
+    ]  # fmt: skip
     if as_json:
         names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
         plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
@@ -86,9 +89,10 @@ def path(model: str, as_json: bool) -> None:
         crossed = history.cross_validated
         show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
         return
-    show(f"{_LOSS_NAMES[loss]} by size: so many questions (and straight lines) in a layer")
+    show(f"{_LOSS_NAMES[loss]} by size: terms, which --size counts, and the conditions that a reader reads")
     deep = len(history.paths) > 1
-    titles = ["layer"] * deep + ["size", "training", "cross-validated" if history.cross_validated else "validation", ""]
+    validated = "cross-validated" if history.cross_validated else "validation"
+    titles = ["layer"] * deep + ["terms", "conditions", "training", validated, ""]
     lines = []
     for row in rows:
         size, last = int(row["n_terms"]), len(history.paths[row["layer"] - 1]) - 1
@@ -97,10 +101,11 @@ def path(model: str, as_json: bool) -> None:
             continue
         validation = "" if np.isnan(row["validation"]) else people(row["validation"])
         mark = "chosen" if (row["layer"], size) == best else ""
-        lines.append([str(row["layer"])] * deep + [str(size), people(row["train"]), validation, mark])
+        count = str(row["n_conditions"])
+        lines.append([str(row["layer"])] * deep + [str(size), count, people(row["train"]), validation, mark])
     show_columns([titles, *lines], left=0)
-    kept = file.network.widths[-1] + len(file.network.linear)
+    kept = len(file.network.rules) + len(file.network.linear)
     if not deep and kept < history.best_size:
-        show(f"the model has {kept}: of {history.best_size} grown questions and lines, equal ones became one")
+        show(f"the model has {count_of(kept, 'term')}: of {history.best_size} grown, equal ones became one")
     more = "" if len(lines) == len(rows) else "; --json has every size"
     show(f"growth ended: {STOP_REASONS.get(history.stopped, history.stopped)}{more}")

@@ -64,10 +64,10 @@ def _lessons(folder: Path) -> list[tuple[str, tuple[str, ...]]]:
     return [
         ("Look at the table first: what its columns are, and what may be wrong with them.",
          ("check", table, "--target", "diagnosis")),
-        ("Learn to tell the diagnosis by at most eight yes/no questions, each about one column. A fifth of the rows\n"
-         "is set aside, and the card below is measured on it. The first fit compiles, which takes a while.",
+        ("Learn to tell the diagnosis by at most eight rules, each about one column. A fifth of the rows\n"
+         "are test rows, and the card below is measured on them. The first fit compiles, which takes a while.",
          ("fit", table, "--target", "diagnosis", *small, "-o", model)),
-        ("Would five questions do? The file has every size. Choose by the cross-validated errors, not by test rows,\n"
+        ("Would five rules do? The file has every size. Choose by the cross-validated errors, not by test rows,\n"
          "or these are no test any more. 'bgn show' with --size 5 prints the smaller model.",
          ("path", model)),
         ("How good are five? The test rows, a fifth of the file, tell: no command has learned from them.",

@@ -58,7 +58,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     >>> start = edit(network, [[70.0, 10.0], [66.0, 30.0], [20.0, 30.0]], [1.8, 1.2, 0.3])
     >>> done = start.threshold(1, 67, why="the bracket begins at 67")
     >>> done.receipt
-    Receipt(threshold of question 1 set to 67: 1 of 3 predictions changed, error 0.0025 -> 0.3025)
+    Receipt(threshold of rule 1 set to 67: 1 of 3 predictions changed, error 0.0025 -> 0.3025)
     >>> print(equation(done.network))
     prediction = 0.25
                + 1.00 [income >= 67]
@@ -114,7 +114,7 @@ class Editor:
         """Return the editor with another threshold in a rule of the equation, both it and its conditions counted from
         1; of a rule with several, `condition` is the one that is meant."""
         return self._after(lambda network: _with_threshold(network, rule, value, condition),
-                           lambda: f"threshold of question {rule} set to {value:g}", why)  # fmt: skip
+                           lambda: f"threshold of rule {rule} set to {value:g}", why)  # fmt: skip
 
     def add_condition(
         self, rule: int, columns: Any, relation: str, value: Any, missing: bool = False, why: str = ""
@@ -122,32 +122,32 @@ class Editor:
         """Return the editor with a rule that must meet one more condition, written as :meth:`add` takes it."""
         shown = f"{value:g}" if isinstance(value, float) else value
         return self._after(lambda network: _with_condition(network, rule, columns, relation, value, missing),
-                           lambda: f"{columns} {relation} {shown} added to question {rule}", why)  # fmt: skip
+                           lambda: f"{columns} {relation} {shown} added to rule {rule}", why)  # fmt: skip
 
     def drop_condition(self, rule: int, condition: int, why: str = "") -> Editor:
         """Return the editor with a rule without one of its conditions, counted from 1."""
         return self._after(lambda network: _without_condition(network, rule, condition),
-                           lambda: f"condition {condition} of question {rule} dropped", why)  # fmt: skip
+                           lambda: f"condition {condition} of rule {rule} dropped", why)  # fmt: skip
 
     def coef(self, rule: int, value: float, why: str = "") -> Editor:
         """Return the editor with another weight for a rule; rows where it does not hold stay as they are."""
         return self._after(lambda network: _with_coef(network, rule, value),
-                           lambda: f"amount of question {rule} set to {value:g}", why)  # fmt: skip
+                           lambda: f"weight of rule {rule} set to {value:g}", why)  # fmt: skip
 
     def category(self, rule: int, category: Any, holds: bool, why: str = "", condition: int | None = None) -> Editor:
         """Return the editor with a rule that holds, or does not, for a category, or for a missing value (None)."""
         return self._after(lambda network: _with_category(network, rule, category, holds, condition),
-                           lambda: f"question {rule} answered {'yes' if holds else 'no'} for {category!r}",
+                           lambda: f"rule {rule} {'holds' if holds else 'does not hold'} for {category!r}",
                            why)  # fmt: skip
 
     def drop(self, rule: int, holds: bool = False, why: str = "") -> Editor:
         """Return the editor without a rule, as if it never held, or always."""
-        return self._after(lambda network: _without(network, rule, holds), lambda: f"question {rule} dropped", why)
+        return self._after(lambda network: _without(network, rule, holds), lambda: f"rule {rule} dropped", why)
 
     def merge(self, first: int, second: int, threshold: float | None = None, why: str = "") -> Editor:
         """Return the editor with two rules about the same sum made one, with the condition of the first."""
         return self._after(lambda network: _merged(network, first, second, threshold),
-                           lambda: f"question {second} merged into question {first}", why)  # fmt: skip
+                           lambda: f"rule {second} merged into rule {first}", why)  # fmt: skip
 
     def add(self, columns: Any, relation: str, value: Any, coef: float, missing: bool = False, why: str = "") -> Editor:
         """Return the editor with one more rule: ``add("age", ">=", 65, 2.5)``, ``add("city", "in", ["Nice"], 1)``.
@@ -229,7 +229,7 @@ class Editor:
                 if value_if_missing(network, int(j)) is None]  # fmt: skip
         if lost:
             raise ValueError(
-                f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
+                f"no rule would be left with an answer for missing values of {', '.join(lost)}, which X has. Keep one."
             )
         keys = _keys(network)
         holding = {key: self.holding[key] if key in self.holding else key[0].holds(rows) for key in keys}
@@ -286,7 +286,7 @@ def _line(network: Network, number: Any) -> tuple[ReadTerm, int]:
     """Return a line of the equation, and the number of its rule among the terms."""
     lines = as_terms(network).rules
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 1 <= number <= len(lines):
-        raise ValueError(f"question must be a line of the equation, from 1 to {len(lines)}; got {number!r}.")
+        raise ValueError(f"rule must be a line of the equation, from 1 to {len(lines)}; got {number!r}.")
     line = lines[int(number) - 1]
     return line, line.place
 
@@ -332,7 +332,7 @@ def _condition(network: Network, number: int, line: int, which: int | None = Non
     """Return a condition of a rule, the one alone or that which is meant."""
     conditions = network.terms[number].conditions  # type: ignore[union-attr]
     if which is None and len(conditions) > 1:
-        raise ValueError(f"question {line} has {len(conditions)} conditions; pass condition=1 to mean the first.")
+        raise ValueError(f"rule {line} has {len(conditions)} conditions; pass condition=1 to mean the first.")
     chosen = 1 if which is None else which
     if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 1 <= chosen <= len(conditions):
         raise ValueError(f"condition must be from 1 to {len(conditions)}; got {which!r}.")
@@ -346,7 +346,7 @@ def _with_threshold(network: Network, line: int, value: float, which: int | None
         return _replaced(network, number, condition, replace(condition, threshold=value))
     factors = [] if isinstance(condition, Member | Missing) else _numeric(condition.projection.coefficients)
     if not factors:
-        raise ValueError(f"question {line} asks of no number, and has no threshold. Change the side of a level.")
+        raise ValueError(f"rule {line} compares no number, and has no threshold. Change its categories.")
     scale = factors[0] / _numeric(printed.conditions[(which or 1) - 1].coefficients)[0]
     return _replaced(network, number, condition, replace(condition, threshold=value * scale + 0.0))
 
@@ -356,7 +356,7 @@ def _with_condition(network: Network, line: int, given: Any, relation: str, valu
     printed, number = _line(network, line)
     rule: Any = network.terms[number]
     if printed.any_holds:
-        raise ValueError(f"question {line} holds where any of its conditions does. Drop it and add another.")
+        raise ValueError(f"rule {line} holds where any of its conditions does. Drop it and add another.")
     conditions, coef, turned = rule.conditions, network.coef[:, 0].copy(), bool(network.coef[number, 0] < 0)
     if turned:  # printed the other way round
         conditions = (_opposite(conditions[0]),)
@@ -374,7 +374,7 @@ def _without_condition(network: Network, line: int, which: int) -> Network:
     condition = _condition(network, number, line, which)
     rest = [other for other in rule.conditions if other is not condition]
     if not rest:
-        raise ValueError(f"question {line} has no other condition. Drop it as a whole.")
+        raise ValueError(f"rule {line} has no other condition. Drop it as a whole.")
     terms = list(network.terms)
     terms[number] = Rule(tuple(rest), rule.otherwise)
     return network.changed(terms=terms)
@@ -425,15 +425,15 @@ def _with_category(network: Network, line: int, category: Any, holds: bool, whic
     condition = _condition(network, number, line, which)
     columns, holds = condition.columns, bool(holds) is bool(network.coef[number, 0] > 0)
     if len(columns) != 1 or (category is None and condition.missing is None):
-        raise ValueError(f"question {line} must ask of one category, or have an answer for gaps; it does not.")
+        raise ValueError(f"rule {line} must name categories, or have an answer for missing values; it does not.")
     column = network.schema.columns[columns[0]]
     if category is None:
         oblique = replace(condition.as_oblique(), missing=holds)
         return _replaced(network, number, condition, condition_of(oblique))
     if not isinstance(condition, Member) or column.categories is None:
-        raise ValueError(f"question {line} asks of {column.name!r}, a number. Change its threshold.")
+        raise ValueError(f"rule {line} compares {column.name!r}, a number. Change its threshold.")
     if category not in column.categories:
-        raise ValueError(f"level must be one of {', '.join(map(repr, column.categories))}; got {category!r}.")
+        raise ValueError(f"category must be one of {', '.join(map(repr, column.categories))}; got {category!r}.")
     code = column.categories.index(category)
     codes = {*condition.categories, code} if holds else {*condition.categories} - {code}
     return _replaced(network, number, condition, replace(condition, categories=tuple(sorted(codes))))
@@ -442,14 +442,14 @@ def _with_category(network: Network, line: int, category: Any, holds: bool, whic
 def _merged(network: Network, first: int, second: int, threshold: float | None) -> Network:
     one, other = _line(network, first)[1], _line(network, second)[1]
     if one == other:
-        raise ValueError(f"questions to merge must be two; got {first} twice.")
+        raise ValueError(f"rules to merge must be two; got {first} twice.")
     own, also = (_condition(network, number, line).as_oblique().projection
                  for number, line in ((one, first), (other, second)))  # fmt: skip
     turned = tuple(tuple(-value for value in factor) if isinstance(factor, tuple) else -factor
                    for factor in own.coefficients)  # fmt: skip
     opposite = also == replace(own, coefficients=turned)
     if also != own and not opposite:
-        raise ValueError(f"questions {first} and {second} must compare the same sum to be merged; they do not.")
+        raise ValueError(f"rules {first} and {second} must compare the same sum to be merged; they do not.")
     rule, rest = network.terms[one], network.terms[other]
     a, b = (written(network.coef[number, 0].item()) for number in (one, other))
     a_else, b_else = (EXACT.multiply(value, Decimal(int(term.otherwise)))  # type: ignore[union-attr]
@@ -477,7 +477,7 @@ def _read_condition(network: Network, given: Any, relation: str, value: Any, mis
         categories = kinds[0].categories if len(kinds) == 1 else None
         wanted = [value] if isinstance(value, str) else list(value)
         if categories is None or any(category not in categories for category in wanted):
-            raise ValueError(f"value must be levels of one category; got {value!r} of {list(sums)}.")
+            raise ValueError(f"value must be categories of one column; got {value!r} of {list(sums)}.")
         coefficients: Any = (tuple(float(category in wanted) for category in categories),)
         cut = 1.0
     else:

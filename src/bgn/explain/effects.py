@@ -233,7 +233,7 @@ class Effect(Tabular):
     def errors(self, values: ArrayLike) -> Floats:
         """Return the standard errors of the mean prediction at each of `values`, from the networks of an ensemble."""
         if len(self.members) < 2:
-            raise ValueError("errors need an average of several networks, whose effects differ; fit with ensemble=8.")
+            raise ValueError("errors need an ensemble, whose networks have different effects; fit with ensemble=8.")
         return np.std([one(values) for one in self.members], axis=0, ddof=1)
 
     def __repr__(self) -> str:
@@ -506,9 +506,9 @@ class PairEffect(Tabular):
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
         if self.number is not None and any(_linear_of(self.network, column)[0] for column in self._pair):
-            raise ValueError("cells need questions; a feature has a linear term, cut off by bounds. Call the effect.")
+            raise ValueError("cells need rules; a feature has a linear term, cut off by bounds. Call the effect.")
         if whole and any(part.linear is not None for part in (self.first, self.second)):
-            raise ValueError("whole must be False where a feature has a linear term: no level holds on a whole cell.")
+            raise ValueError("whole must be False where a feature has a linear term: no value holds on a whole cell.")
         lines = self.lines
         if whole:
             upright = [(1.0, 0.0, value) for value in self.first.breakpoints]

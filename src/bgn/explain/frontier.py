@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,14 @@ class Frontier(Tabular):
     ----------
     errors : mapping of str to ndarray of float64, shape (sizes,)
         By the rows they were measured on, those that are known: "training", "validation", "test", in this order. Where
-        there is a validation set, "training" leaves it out. Entry k belongs to k rules of the last layer; entry 0 is
+        there is a validation set, "training" leaves it out. Entry k belongs to k terms of the last layer; entry 0 is
         predicting the mean, or the shares of the classes.
     linear : mapping of str to float
         The error of a linear model, for classes of logistic regression, by the rows it could be measured on.
     chosen : int
-        The size of the model itself.
+        How many terms the model itself has in its last layer.
+    conditions : tuple of int
+        How many conditions a reader reads of the model with k terms: its size, ``n_conditions`` of its network.
     cross_validated : bool
         Whether the validation error comes from cross-validation rather than from a validation set.
     loss : {"mse", "log_loss"}
@@ -40,13 +43,15 @@ class Frontier(Tabular):
     errors: Mapping[str, Floats]
     linear: Mapping[str, float]
     chosen: int
+    conditions: tuple[int, ...]
     cross_validated: bool = False
     loss: str = "mse"
 
     def _columns(self) -> Columns:
         sizes = range(len(self.errors["training"]))
         errors = {f"{self.name(rows)} error": values.tolist() for rows, values in self.errors.items()}
-        return {"terms": [*sizes], **errors, "chosen": [size == self.chosen for size in sizes]}
+        counts = {"terms": [*sizes], "conditions": [*self.conditions]}
+        return {**counts, **errors, "chosen": [size == self.chosen for size in sizes]}
 
     @property
     def evaluated_on(self) -> str:
@@ -66,15 +71,16 @@ class Frontier(Tabular):
     def __str__(self) -> str:
         """One line per size, and one for a linear model."""
         wide = {rows: max(12, 2 + len(self.name(rows))) for rows in self.errors}
-        lines = ["terms    " + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
+        lines = [f"terms    {'conditions':>12}" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
         for size in range(len(self.errors["training"])):
             mark = "  chosen" if size == self.chosen else ""
             cells = (f"{errors[size]:>{wide[rows]}.4g}" for rows, errors in self.errors.items())
-            lines.append(f"{size:>9}" + "".join(cells) + mark)
+            lines.append(f"{size:>9}{self.conditions[size]:>12}" + "".join(cells) + mark)
         if self.linear:
             figures = {rows: f"{self.linear[rows]:.4g}" if rows in self.linear else "" for rows in self.errors}
             name = "logistic" if self.loss == "log_loss" else "linear"
-            lines.append(f"{name:>9}" + "".join(f"{cell:>{wide[rows]}}" for rows, cell in figures.items()).rstrip())
+            cells = (f"{cell:>{wide[rows]}}" for rows, cell in figures.items())
+            lines.append(f"{name:>9}{'':12}" + "".join(cells).rstrip())
         return "\n".join(lines)
 
 
@@ -108,7 +114,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> len(sizes.errors["test"])  # 0, 1 and 2 terms
     3
     >>> print(str(sizes).splitlines()[0])
-    terms        training  cross-validated        test
+    terms      conditions    training  cross-validated        test
     """
     history = history_of(model)
     network, path = history.network(), history.paths[history.best_layer]
@@ -118,7 +124,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     def error(target: Floats, predicted: Floats) -> float:
         return evaluate_predictions(target, predicted, classes).scores[loss]
 
-    given = {}
+    networks, given = [history.network(size) for size in range(len(path))], {}
     for name, (features, target), end in (("training", (X, y), ""), ("test", (X_test, y_test), "_test")):
         if (features is None) != (target is None):
             raise ValueError(f"X{end} and y{end} go together; got one without the other.")
@@ -129,7 +135,6 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         errors["validation"] = np.array([step.validation_loss for step in path])
     if "test" in given:
         rows, target = given["test"]
-        networks = (history.network(size) for size in range(len(path)))
         errors["test"] = np.array([error(target, one.predict_encoded(rows, scores=classes is not None))
                                    for one in networks])  # fmt: skip
     linear = {}
@@ -137,7 +142,26 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         for name, (rows, target) in given.items():
             predicted = rival_predictions(network.schema, given["training"], rows, classes)
             linear[name] = error(target, predicted["linear" if classes is None else "logistic"])
-    return Frontier(errors, linear, history.best_size, history.cross_validated, loss)
+    conditions = tuple(one.n_conditions for one in networks)
+    return Frontier(errors, linear, history.best_size, conditions, history.cross_validated, loss)
+
+
+def count_conditions(history: Any, layer: int | None = None) -> list[int]:
+    """Return how many conditions a reader reads of the network at every size that a layer had, the chosen layer unless
+    given. Conditions of the layers below are among them; of an ensemble they are those of the mean."""
+    layer = history.best_layer if layer is None else layer
+    return [history.network(size, layer).n_conditions for size in range(len(history.paths[layer]))]
+
+
+def size_of_networks(history: Any) -> list[float]:
+    """Return the conditions at every size of the chosen layer as its losses are measured: of an ensemble the mean over
+    its networks, of a single network its own."""
+    members = getattr(history, "members", ())
+    if not members:
+        return [*count_conditions(history)]
+    grown = [(count_conditions(member), member.best_size) for member in members]
+    sizes = range(len(history.paths[history.best_layer]))
+    return [fmean(counts[min(size, best)] for counts, best in grown) for size in sizes]
 
 
 def history_of(model: Any) -> Any:

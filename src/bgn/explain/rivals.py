@@ -42,10 +42,12 @@ LEGEND = (
 @dataclass(frozen=True, eq=False)
 class RivalScores:
     """The scores of a model and of its rivals on the same rows, by "model", "linear" and "mean" or, with classes,
-    "model", "logistic" and "majority"; and what the rows tell of the differences from each rival."""
+    "model", "logistic" and "majority"; what the rows tell of the differences from each rival; and how many conditions a
+    reader reads of each, one per linear term."""
 
     evaluations: Mapping[str, Evaluation]
     verdicts: tuple[Verdict, ...]
+    conditions: Mapping[str, int]
 
     @property
     def figures(self) -> dict[str, dict[str, float]]:
@@ -74,7 +76,9 @@ def compare_with_rivals(network: Network, train: tuple[Floats, Floats], test: tu
         verdict(_IN_SENTENCES[name], evaluations["model"], evaluation, titles, (shown["model"], shown[name]))
         for name, evaluation in evaluations.items() if name != "model"
     )  # fmt: skip
-    return RivalScores(evaluations, verdicts)
+    n_linear = as_numbers(network.schema, train[0][:1], train[0]).shape[1]
+    conditions = dict(zip(evaluations, (network.n_conditions, n_linear, 0), strict=True))
+    return RivalScores(evaluations, verdicts, conditions)
 
 
 def written_score(name: str, value: float) -> str:

@@ -64,7 +64,7 @@ class Simplified(Tabular):
 
     def _columns(self) -> Columns:
         losses: dict[str, Any] = {"measure": [self.measure], "before": [self.before], "after": [self.after]}
-        return losses | {"relative rise": [self.loss], "questions": [self.network.widths[-1]]}
+        return losses | {"relative rise": [self.loss], "conditions": [self.network.n_conditions]}
 
     @property
     def loss(self) -> float:

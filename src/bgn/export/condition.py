@@ -440,9 +440,9 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     >>> terms = as_terms(Network.of_layers([Layer.of(rules, 2)], [1.0, 2.0], 0.0, schema=schema))
     >>> for sentence in remarks(terms):
     ...     print(sentence)
-    In questions about several columns, a missing age counts as 38.5.
+    In conditions on several columns, a missing age counts as 38.5.
     grade: low < fair < high.
-    A level never seen counts as missing.
+    A category never seen counts as missing.
     """
     style, columns = style or Text(), terms.schema.columns
     said = [within] if (within := bounds(terms, style)) else []
@@ -454,7 +454,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
         )  # fmt: skip
     if terms.counted_as:
         text = count_missing(terms.counted_as.items(), terms, style, units or {})
-        said.append(style.prose("In questions about several columns, ") + text + style.prose("."))
+        said.append(style.prose("In conditions on several columns, ") + text + style.prose("."))
     linear = [term.linear for term in terms.terms if term.linear is not None]
     if any(term.clipped for term in linear):
         said.append(style.prose("A value beyond the ends in brackets counts as the nearer end."))
@@ -473,7 +473,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
         names = [style.category(category_name(category)) for category in column.categories or ()]
         text = f" {style.relations['<']} ".join(names)
         said.append(f"{style.name(column.name)}{style.prose(': ')}{text}{style.prose('.')}")
-    return [*said, style.prose("A level never seen counts as missing.")] if says_missing else said
+    return [*said, style.prose("A category never seen counts as missing.")] if says_missing else said
 
 
 def count_missing(counted: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:

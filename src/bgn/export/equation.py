@@ -71,7 +71,7 @@ def equation(
     layout = layout_of(format)
     check_digits(digits)
     if most is not None and most < 1:
-        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
+        raise ValueError(f"most must be at least 1; got {most}. Use None for all rules.")
     seen = see_through(model) if is_wrapped(model) else None
     model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
     terms = model if isinstance(model, Terms) else as_terms(with_positive_second(network_of(model, plain=False)))
@@ -81,7 +81,7 @@ def equation(
         return _write_table(shown, layout, units, " ".join(filter(None, notes)))
     if others := () if most is None else shown.rules[most:]:
         added = sum_of(term.coef[0] for term in others)
-        notes.insert(0, f"{len(others)} more questions add up to {added:f} at most.")
+        notes.insert(0, f"{len(others)} more rules add up to {added:f} at most.")
         shown = replace(shown, terms=(*shown.rules[:most], *shown.linear))
     return _write_sum(shown, layout.equation, units, " ".join(filter(None, notes)))
 

@@ -245,7 +245,7 @@ def scorecard(model: Any) -> Scorecard:
     given = network_of(model, plain=False)
     network = with_positive_second(given)
     if network.linear_coef.any():
-        raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
+        raise ValueError("model must predict by rules alone; this one has linear terms, which no points can stand for.")
     terms = as_terms(network)
     exact = whole_numbers([*np.ravel(network.intercept), *np.ravel(network.rule_coef)]) is not None
     coef = [number for term in terms.rules for number in term.coef]

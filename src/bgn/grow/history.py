@@ -190,8 +190,8 @@ class History(Steps):
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BGNRegressor(max_terms=4, max_linear=0, cv=None, random_state=0).fit(X, y)
-    >>> model.history_.network(2).widths
-    (2,)
+    >>> model.history_.network(2).n_conditions  # what a reader reads: the size of that network
+    4
     >>> [record.n_terms for record in model.history_.records if record.kind == "addition"]
     [1, 2, 3, 4]
     >>> len(model.history_) == len(list(model.history_))

@@ -99,8 +99,8 @@ def monotone_columns(given: Any, schema: Schema) -> tuple[int, ...]:
             raise ValueError(f"{name} must be {_ORDERS}; got {value!r} for {column.name!r}.")
         if value and column.categories is not None and not column.ordered:
             raise ValueError(
-                f"{name}: {column.name!r} is a category whose levels have no order. Give them one, for instance with "
-                "pandas.CategoricalDtype(levels, ordered=True), or leave the column out."
+                f"{name}: {column.name!r} is a categorical column without an order. Give it one, for instance with "
+                "pandas.CategoricalDtype(categories, ordered=True), or leave the column out."
             )
     return tuple(map(int, wanted))
 

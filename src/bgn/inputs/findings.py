@@ -159,7 +159,7 @@ def _task(target: SurveyedColumn) -> Iterator[Finding]:
     values, rows = target.distinct_numbers.tolist(), target.filled
     if may_be_classes(values, rows):
         text = f"{target.name!r}, the target, has {few_numbers(values)} in {rows:,} rows: amounts or classes?"
-        usual = " (as a fit does with two values unless told)" if len(values) == 2 else ""
+        usual = " (the default for two values)" if len(values) == 2 else ""
         ways = f"{option('task', 'regression')} or {option('task', 'classification')}{usual}"
         yield Finding("task", (target.name,), text, f"Say which: {ways}.")
 
@@ -171,20 +171,12 @@ def _rare_classes(target: SurveyedColumn, task: str | None) -> Iterator[Finding]
     rare = np.flatnonzero(target.counts < FEW_ROWS)
     if not len(rare):
         return
-    counts = np.sort(target.counts)
-    merged = next((k for k in range(2, len(counts)) if counts[:k].sum() >= FEW_ROWS and counts[k] > counts[k - 1]), 0)
-    fewest = int(counts[merged - 1]) + 1
+    useful = 1 < len(rare) < len(target.counts) and target.counts[rare].sum() >= FEW_ROWS
     some = [f"{target.texts[k]!r} ({target.counts[k]})" for k in rare[:3].tolist()]
     classes = f"{len(rare)} class{'es' * (len(rare) > 1)} of fewer than {FEW_ROWS} rows"
     text = f"{target.name!r}, the target, has {classes}: {', '.join(some)}{', ...' * (len(rare) > 3)}."
-    way, larger = option("merge_rare", str(max(fewest, FEW_ROWS))), target.counts >= FEW_ROWS
-    too = [target.texts[k] for k in np.flatnonzero(larger & (target.counts < fewest)).tolist()]
-    if not merged:
-        advice = "Leave those rows out, or find more of them."
-    elif too:  # there is no other class that is rare, or too few rows of them
-        advice = f"Leave those rows out, or merge them with {listed(too, 3)} into one class: {way}."
-    else:
-        advice = f"Merge rare classes into one: {way}, or leave those rows out."
+    merge = f"Merge rare classes into one: {option('merge_rare', str(FEW_ROWS))}"
+    advice = f"{merge}, or leave those rows out." if useful else "Leave those rows out, or find more of them."
     yield Finding("rare", (target.name,), text, advice)
 
 

@@ -275,11 +275,11 @@ class ColumnKind:
 
     def _category(self) -> tuple[Column, list[str]]:
         if np.isinf([*self.numbers]).any():
-            raise Misread("holds infinity, which cannot be a level")
+            raise Misread("holds infinity, which cannot be a category")
         as_text = self.texts.union(map(category_name, self.numbers)) if self.texts else self.texts
         # Of text with nearly as many values as rows a model would learn each row by heart.
         too_many = not self.declared and is_crowded(len(as_text), self.filled)
-        use = "it is not used" if too_many else "each is a level of a category"
+        use = "it is not used" if too_many else "each is a category"
         dated = [
             f"holds words that look like dates or times, such as {min(self.texts)!r}; {use}. To ask for earlier and "
             "later make dates of them, for instance with pandas.to_datetime; in a text file, mend those that cannot be "
@@ -305,7 +305,7 @@ class ColumnKind:
         for order in orders:
             rest = iter(declared)
             if not all(category in rest for category in order):  # one behind the other
-                raise Misread("has ordered levels, in several orders")
+                raise Misread("has ordered categories, in several orders")
         if any(isinstance(category, str) for category in declared):
             declared = tuple(map(category_name, declared))
         return Column(self.name, tuple(dict.fromkeys(declared)), ordered=True), reasons

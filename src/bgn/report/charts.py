@@ -10,6 +10,7 @@ import numpy as np
 
 from bgn.explain.arguments import mean_predictions
 from bgn.explain.effects import Effect, effect_over
+from bgn.explain.frontier import size_of_networks
 from bgn.export.numbers import number, share_of
 from bgn.model.step import Floats
 from bgn.report import svg
@@ -17,7 +18,7 @@ from bgn.report.facts import Facts, written_probability
 from bgn.require import require
 from bgn.show.curves import band, categories_of, corners, few_wholes, histogram, stepping
 from bgn.show.labels import Quantity, title, value_of
-from bgn.text import clean, quote_category
+from bgn.text import clean, count_of, quote_category
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _SLOTS = 600
@@ -168,12 +169,12 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     if history is None or not records:
         return None
     members = getattr(history, "members", ())  # of an ensemble, each with steps of its own
-    last = sorted({record.n_terms: record for record in records}.items())
-    path = list(enumerate(history.paths[history.best_layer]))[1:]
+    path, counts = history.paths[history.best_layer], size_of_networks(history)
+    last = {} if members else {record.n_terms: record for record in records if record.n_terms < len(path)}
     values = {
-        "first": [(size, state.train_loss) for size, state in path],
-        "second": [(size, state.validation_loss) for size, state in path],
-        "bound": [(size, record.bound) for size, record in last if not members],
+        "first": [(x, state.train_loss) for x, state in list(zip(counts, path, strict=True))[1:]],
+        "second": [(x, state.validation_loss) for x, state in list(zip(counts, path, strict=True))[1:]],
+        "bound": [(counts[size], record.bound) for size, record in sorted(last.items())],
     }
     lines = {kind: [(float(x), y) for x, y in line if math.isfinite(y)] for kind, line in values.items()}
     errors = [value for kind in ("first", "second") for _, value in lines[kind]]
@@ -181,20 +182,26 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         return None
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
     up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
-    text = f"Up to {last[-1][0]} neurons were tried in the last layer; {history.best_size} were chosen."
+    chosen = counts[history.best_size]
+    terms = count_of(history.best_size, "term") + " in the last layer" * bool(history.best_layer)
+    text = (
+        f"Up to {count_of(max(counts), 'condition')} were tried; {chosen:,} were chosen ({terms}). A condition on a "
+        "sum counts once per column."
+    )
     if members:
+        sizes = [member.network().n_conditions for member in members]
         text = (
-            f"Means over {len(members)} networks, each on its own rows, at most so wide; they chose "
-            f"{min(member.best_size for member in members)} to {max(member.best_size for member in members)} neurons."
+            f"Means over {len(members)} networks, each on its own rows; they chose {min(sizes)} to "
+            f"{count_of(max(sizes), 'condition')}. The model, their mean, has {facts.network.n_conditions:,}."
         )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
-    label = f"{measure} against the number of neurons. {text}"
-    chart = svg.Chart((480, 260), (0.0, float(last[-1][0])), up, label, log=log, whole=True, letter=7.8)
-    chart.upright(float(history.best_size), "chosen")
+    label = f"{measure} against the number of conditions. {text}"
+    chart = svg.Chart((480, 260), (0.0, max(1.0, *counts)), up, label, log=log, whole=True, letter=7.8)
+    chart.upright(float(chosen), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
-    swaps = [] if members else [record for record in records if record.kind == "replacement"]
-    chart.dots([(float(record.n_terms), record.train_loss) for record in swaps], "swap")
+    swaps = [record for record in records if record.kind == "replacement" and record.n_terms in last]
+    chart.dots([(float(counts[record.n_terms]), record.train_loss) for record in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
     return {

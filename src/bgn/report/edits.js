@@ -155,7 +155,7 @@
 
   // -- the table ------------------------------------------------------------------------------------------------
 
-  const called = (line, k) => (line.conditions.length > 1 && k !== null ? `condition ${k + 1} of ` : "") + `question ${line.number}`;
+  const called = (line, k) => (line.conditions.length > 1 && k !== null ? `condition ${k + 1} of ` : "") + `rule ${line.number}`;
   function field(line, name, number, change, k = null) {
     const input = document.createElement("input");
     input.type = "number";
@@ -182,7 +182,7 @@
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `${called(line, k)} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked, k),
+        `${called(line, k)} ${tick.checked ? "holds" : "does not hold"} for ${each.name}`, (state, other) => categorize(state, other, each.code, tick.checked, k),
         { do: "category", category: each.code, yes: tick.checked, condition: k + 1 }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
@@ -211,8 +211,8 @@
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Drop";
-    button.setAttribute("aria-label", `Drop question ${line.number}`);
-    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop, { do: "drop" }));
+    button.setAttribute("aria-label", `Drop rule ${line.number}`);
+    button.addEventListener("click", () => apply(line.number, `rule ${line.number} dropped`, drop, { do: "drop" }));
     cell(made, button);
     return made;
   }

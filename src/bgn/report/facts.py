@@ -211,10 +211,9 @@ def quality(facts: Facts) -> list[Rival]:
     classes = class_labels(network) if facts.classes else None
     linear, constant = rival_predictions(network.schema, (facts.rows, facts.target), rows, classes).values()
     names = ("logistic regression", "the shares of the classes") if facts.classes else ("a linear model", "the mean")
-    rules = len(network.rules) + sum(layer.width for layer in network.below)
-    conditions = network.n_conditions - len(network.linear)
-    size = count_of(rules, "rule") + (f" ({count_of(conditions, 'condition')})" if conditions != rules else "")
-    size += f", {count_of(len(network.linear), 'linear term')}" if network.linear else ""
+    rules, n_linear = len(network.rules) + sum(layer.width for layer in network.below), len(network.linear)
+    parts = ", ".join(count_of(count, what) for count, what in ((rules, "rule"), (n_linear, "linear term")) if count)
+    size = count_of(network.n_conditions, "condition") + (f" ({parts})" if parts else "")
     own = network.predict_encoded(rows, scores=True) if facts.classes else facts.predictions
     make = DecisionTreeClassifier if facts.classes else DecisionTreeRegressor
     target = facts.target.astype(int) if facts.classes else facts.target
@@ -226,10 +225,10 @@ def quality(facts: Facts) -> list[Rival]:
         shares[:, tree.classes_] = np.maximum(tree.predict_proba(test), _LEAST)
     entries = [
         ("this model", f"{size}, {count_of(len(network.features_used), 'column')}", own),
-        ("a tree of similar size", f"{count_of(n_splits, 'split')}, {count_of(n_read, 'column')}",
+        ("a tree of similar size", f"{count_of(n_splits, 'condition')} (splits), {count_of(n_read, 'column')}",
          np.log(shares) if facts.classes else tree.predict(test)),
-        (names[0], n_columns, linear),
-        (names[1], "always the same", constant),
+        (names[0], f"{count_of(train.shape[1], 'condition')} (linear terms), {n_columns}", linear),
+        (names[1], "0 conditions", constant),
     ]  # fmt: skip
     return [Rival(name, size, evaluate_predictions(facts.evaluation_target, values, classes))
             for name, size, values in entries]  # fmt: skip
@@ -304,10 +303,11 @@ def made(facts: Facts) -> dict[str, str]:
     network = facts.network
     layers = ", then ".join(map(str, (*(layer.width for layer in network.below), len(network.rules))))
     details["rules"] = layers + (f", in {len(network.below) + 1} layers" if network.below else "")
+    details["conditions to read"] = f"{network.n_conditions:,}"
     details["non-zero parameters"] = f"{facts.network.n_parameters:,}"
     details["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
     if facts.held_out:
-        details["checksum of the judging rows"] = checksum(facts.evaluation_rows, facts.evaluation_target)
+        details["checksum of the test rows"] = checksum(facts.evaluation_rows, facts.evaluation_target)
     details["versions"] = (
         f"bgn {bgn.__version__}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}, "
         f"Python {platform.python_version()}"

@@ -44,7 +44,10 @@ def summary(facts: Facts, model: Rival) -> str:
     rules, linear, target = len(facts.terms.rules), len(facts.network.linear), target_of(facts)
     used = [title_of(facts.network.schema.columns[i]) for i in facts.used]
     shown = ", ".join(shorten([*map(quote_name, used)])[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
-    parts = [count_of(count, name) for count, name in ((rules, "rule"), (linear, "linear term")) if count]
+    conditions = facts.network.n_conditions - linear
+    several = f" with {count_of(conditions, 'condition')}" if conditions != rules else ""
+    counted = ((rules, f"{count_of(rules, 'rule')}{several}"), (linear, count_of(linear, "linear term")))
+    parts = [text for count, text in counted if count]
     about = f"Uses {' and '.join(parts)} on {count_of(len(used), 'column')} ({shown})"
     rows, scores = evaluated_on(facts), model.evaluation.scores
     if facts.classes and not parts:
@@ -95,11 +98,11 @@ def quality_note(facts: Facts, models: list[Rival], shown: list[dict[str, str]])
             "it may be further off."
         )
     elif not facts.held_out and not facts.n_training:
-        notes.append(f"This model did not learn from these rows. {fitted}.")
+        notes.append(f"This model was not trained on these rows. {fitted}.")
     elif not facts.held_out:
         some = "these rows" if facts.n_training == count else f"{facts.n_training:,} of these {count_of(count, 'row')}"
         likely = "so that on new rows it is likely to be further off"
-        notes.append(f"This model learnt from {some}, {likely}. {fitted}, too.")
+        notes.append(f"This model was trained on {some}, {likely}. {fitted}, too.")
     if facts.classes:
         notes.append(_LOG_LOSS)
         present = set(facts.evaluation_target.astype(int).tolist())

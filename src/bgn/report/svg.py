@@ -12,6 +12,7 @@ from bgn.export.numbers import share_of
 from bgn.export.styles import Signs
 from bgn.model.readings import network_of, outputs_of, with_positive_second
 from bgn.show.drawing import PAD, Box, Drawing, draw, text_width
+from bgn.text import count_of
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -229,9 +230,9 @@ def picture(model: Any) -> str:
 def card(model: Any) -> str:
     """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation."""
     network = network_of(model, plain=False)
-    width, used = network.widths[-1], len(network.features_used)
+    size = f"{count_of(network.n_conditions, 'condition')} ({count_of(len(network.terms), 'term')})"
     line = (
-        f"{type(model).__name__}: {width} yes/no question{'' if width == 1 else 's'} about {used} of "
-        f"{network.n_inputs} columns, {network.n_parameters} non-zero parameters"
+        f"{type(model).__name__}: {size} on {len(network.features_used)} of {count_of(network.n_inputs, 'column')}, "
+        f"{count_of(network.n_parameters, 'non-zero parameter')}"
     )
     return f"<div><p>{escape(line)}</p>{equation(network, format='html', most=_MOST_LISTED)}</div>"

@@ -217,7 +217,7 @@ class ModelApp:
             requests.check_keys(change, "do", "rule", "condition", "value", "category", "yes", "why")
             number = requests.read_whole(change.get("rule"), "rule", 1, len(rules))
             if (rule := rules[number - 1]) is None:
-                raise BadRequest(f"Question {number} was dropped before.")
+                raise BadRequest(f"Rule {number} was dropped before.")
             line = [term.index for term in as_terms(editor.network).rules].index(rule) + 1
             place = requests.read_whole(change.get("condition", 1), "condition", 1, len(parts[number - 1])) - 1
             kept = list(map(_identity, editor.network.rules[rule].conditions))  # thresholds decide their order

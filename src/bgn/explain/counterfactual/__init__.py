@@ -177,7 +177,8 @@ def counterfactual(
     costs : sequence, mapping from names, or "fewest"
         Price of one unit of a number, and of a category's change; "fewest" first asks for as few changes as possible.
     bounds : mapping
-        Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of levels.
+        Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of those
+        allowed.
     immutable : sequence of columns that must not change
     max_changed : int, optional, the most columns that may change
     integer : sequence of columns, optional
@@ -189,7 +190,7 @@ def counterfactual(
         Number of answers; each further one may not change all that an earlier one changes.
     background : array_like or frame, optional, whose standard deviation prices a change
     fill_missing : bool or sequence of columns, default False
-        Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
+        Which missing values may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
         When to stop with the best answer so far, and a gap.
 
@@ -210,7 +211,7 @@ def counterfactual(
     network = clipped_network(model)
     if network.linear and network.link == "softmax" and probability is not None:
         raise ValueError(
-            "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
+            "probability is for two classes where the model has linear terms: of more, it is not linear. Ask for "
             "the class alone, with to, or fit with max_linear=0."
         )
     goals = read_goals(network, at_least, at_most, to, probability)

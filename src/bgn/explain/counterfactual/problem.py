@@ -431,8 +431,8 @@ def _read_categories(kind: Column, own: int, limits: Any) -> tuple[int, ...]:
     if not wanted or not set(wanted) <= set(categories):
         ordered = ", 'increase' or 'decrease'" if kind.ordered else ""
         raise ValueError(
-            f"bounds of {kind.name!r} must be a list of some of its levels, {', '.join(map(category_name, categories))}"
-            f"{ordered}; got {limits!r}."
+            f"bounds of {kind.name!r} must be a list of some of its categories, "
+            f"{', '.join(map(category_name, categories))}{ordered}; got {limits!r}."
         )
     return tuple(code for code, category in enumerate(categories) if category in wanted)
 

@@ -86,10 +86,10 @@ def _categories(column: Column, bounds: Any) -> tuple[int, ...] | None:
         return tuple(range(len(column.categories)))
     wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
     if column.always_missing:
-        raise ValueError(f"within names {column.name!r}, which has no levels: the model does not use it. Leave it out.")
+        raise ValueError(f"within names {column.name!r}, which the model does not use. Leave it out.")
     if not wanted or any(category not in column.categories for category in wanted):
         raise ValueError(
-            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.categories))}; "
+            f"within must give {column.name!r} some of its categories, {', '.join(map(repr, column.categories))}; "
             f"got {bounds!r}."
         )
     return tuple(sorted({column.categories.index(category) for category in wanted}))

@@ -22,7 +22,7 @@ def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> st
     -------
     str
         An object with a property per column that is read. Columns that may be missing, or null, are not required. A
-        category lists its levels; a level never seen counts as missing, so send null for it.
+        categorical column lists its categories; one never seen counts as missing, so send null for it.
 
     Examples
     --------

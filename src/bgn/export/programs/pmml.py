@@ -39,9 +39,9 @@ def to_pmml(
 ) -> str:
     """Write a model as PMML 4.4.
 
-    A network of one hidden layer and one number is a Scorecard: a question is a characteristic with two attributes, and
+    A network of one hidden layer and one number is a Scorecard: a rule is a characteristic with two attributes, and
     its reason code is its words; a linear term is one with a computed score. Others, deep ones and those of classes,
-    are a RegressionModel on derived fields, the answers +-1 of their questions. Bounds are those of the target.
+    are a RegressionModel on derived fields, the answers +-1 of their rules. Bounds are those of the target.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def to_pmml(
         File to write, whole or not at all.
     reasons : array_like or frame, optional
         Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best
-        partial score of each question unless told.
+        partial score of each rule unless told.
 
     Returns
     -------
