@@ -95,7 +95,8 @@ def test_margin_by_row_and_by_column(folder: Path) -> None:
 
 def test_a_column_with_one_part_is_known_by_its_own_name() -> None:
     X = pd.DataFrame({"opens": [datetime.time(hour) for hour in range(24)] * 2})
-    network = bgn.BGNRegressor(max_terms=1, max_linear=0, cv=None, task="regression").fit(X, np.arange(48.0) % 24 >= 9).network_
+    y = 1.5 * (np.arange(48) % 24 >= 9)
+    network = bgn.BGNRegressor(max_terms=1, max_linear=0, cv=None, task="regression").fit(X, y).network_
     assert network.names == ("opens (hours)",)
     values = bgn.effect(network, "opens", X).values
     np.testing.assert_array_equal(values, bgn.effect(network, "opens (hours)", X).values)
