@@ -52,12 +52,15 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     bgn margin model.json houses.csv
     bgn margin model.json houses.csv --row 17
     """
+    from bgn.explain.margin import margin_over  # a command starts light
+
     rows = data.complete_rows(file).only(which)
     rows = rows.at(rows.chosen(row)) if row is not None else rows
     change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
         note("the model has linear terms: this tells where a condition changes, not where the class does.")
-    margins = bgn.margin(file.network, decode_rows(file.network, rows.X), change=change)
+    whole = {j for j, column in enumerate(file.network.schema.columns) if column.whole}
+    margins = margin_over(file.network, decode_rows(file.network, rows.X), change=change, whole=whole)
     if row is not None:
         lines = _turning_points(file, rows.X[0], margins)
     else:
@@ -76,8 +79,6 @@ def _turning_points(file: ModelFile, row: Floats, margins: Margin) -> list[dict[
     for j in network.features_used:
         column, value = network.schema.columns[j], float(row[j])
         up, down = float(margins.up[0, j]), float(margins.down[0, j])
-        if column.whole and value.is_integer():  # the next whole number that will do
-            up, down = float(np.ceil(up)), float(np.floor(down))
         places = {"up_to": up, "down_to": down}
         ends: dict[str, Any] = {name: end if math.isfinite(end) else None for name, end in places.items()}
         if not network.schema.all_numbers:
@@ -120,14 +121,9 @@ def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
 
 def _nearest_columns(file: ModelFile, rows: CompleteRows, margins: Margin) -> tuple[list[dict[str, Any]], Floats]:
     """Return a line per row with the column in which it is nearest, and how near, in standard deviations of that."""
-    used, std, distance = list(file.network.features_used), np.nanstd(rows.X, axis=0), margins.distance.copy()
-    for j in used:
-        if file.network.schema.columns[j].whole:  # the next whole number that will do
-            values = rows.X[:, j]
-            nearer = np.minimum(np.ceil(margins.up[:, j]) - values, values - np.floor(margins.down[:, j]))
-            distance[:, j] = np.where(values == np.rint(values), nearer, distance[:, j])
+    used, std = list(file.network.features_used), np.nanstd(rows.X, axis=0)
     lines, nearness = list[dict[str, Any]](), list[float]()
-    for place, distances in zip(rows.numbers.tolist(), distance, strict=True):
+    for place, distances in zip(rows.numbers.tolist(), margins.distance, strict=True):
         shares = [(distances[j] / std[j] if std[j] > 0 else math.inf, j) for j in used]
         share, nearest = min(shares, default=(math.inf, 0))
         near = math.isfinite(share) and math.isfinite(distances[nearest])
