@@ -148,7 +148,7 @@ def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(tab
     fitted(table, "pet", "-o", linear)
     assert bgn.load(linear).network_.linear
     assert "mean score of pet = cat" in call("effect", linear, table, "months", "--class", "cat").out
-    assert "bgn fit --max-linear 0" in call("simplify", linear, table, "--points", 5, code=1).err
+    assert "fit with --max-linear 0" in call("simplify", linear, table, "--points", 5, code=1).err
 
 
 def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:

@@ -17,15 +17,15 @@ import bgn
 from bgn.cli.options import grouped, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
-from bgn.export.numbers import number, whole
+from bgn.export.numbers import number
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_first_positive, is_flag
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.model_rows import CompleteRows, DataFile, preparation_of
 from bgn.persist import ModelFile
-from bgn.show.labels import cell
-from bgn.text import clean, count_of, people, quote_category, quote_name
+from bgn.show.labels import cell, just_below
+from bgn.text import clean, count_of, lower_end, people, quote_category, quote_name, upper_end
 
 if TYPE_CHECKING:
     from bgn.explain.counterfactual import Counterfactual
@@ -99,22 +99,22 @@ def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
         alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
         show(alone if not file.network.linear else _LINEAR)
 
-    def written_end(column: Column, value: float | str | None) -> str:
+    def written_end(column: Column, name: str, value: float | str | None) -> str:
         """Write where another prediction begins; the number next below a threshold reads as below that."""
         if value is None or isinstance(value, str):
             return "-" if value is None else quote_category(value)
         if column.part_of is not None:
             return cell(column, value)
-        next_number = float(np.nextafter(value, np.inf))
-        short = len(whole(next_number)) < len(whole(value)) - 5
-        return f"below {whole(next_number)}" if short else number(value, 6)
+        if short := just_below(value):
+            return f"below {short}"
+        return upper_end(value) if name == "up_to" else lower_end(value)  # rounded so that it is reached
 
     columns = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     table = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:
         column = columns[line["column"]]
         at = cell(column, line["at"]) if isinstance(line["at"], float) else clean(str(line["at"]))
-        table.append([quote_name(line["column"]), at, *(written_end(column, line[name]) for name in ends)])
+        table.append([quote_name(line["column"]), at, *(written_end(column, name, line[name]) for name in ends)])
     show_columns(table)
 
 
