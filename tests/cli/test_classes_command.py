@@ -260,7 +260,10 @@ def test_labels_that_are_no_classes_are_refused() -> None:
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    text = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
+    plain = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)
+    assert plain["n_conditions_before"] == bgn.persist.read(left).network.n_conditions
+    assert plain["n_conditions"] > 0
+    text = plain["fidelity"]
     assert text["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")

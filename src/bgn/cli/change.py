@@ -28,7 +28,7 @@ from bgn.model.step import Floats
 from bgn.model_rows import DataFile, TrainingSplit
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
-from bgn.text import clean, people
+from bgn.text import clean, count_of, people
 
 
 @model_and_data
@@ -74,6 +74,7 @@ def simplify(
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain |= split.counts | split.test_errors(file.network, simple.network)
         plain["equation"] = bgn.equation(simple.network, units=file.units)
+        plain["n_conditions"] = simple.network.n_conditions
         if card is not None:
             points = card.points if card.classes else [own for (own,) in card.points]
             start: Any = card.lines()[0] if card.classes else float(card.start[0])
@@ -131,12 +132,14 @@ def distill(
     fidelity: Any = small.fidelity_
     if as_json:
         known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
-        show_json({"fidelity": known, **split.counts, "equation": bgn.equation(network, units=file.units)})
+        size = {"n_conditions": network.n_conditions, "n_conditions_before": file.network.n_conditions}
+        show_json({"fidelity": known, **split.counts, **size, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
     where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, held out as test rows"
     show(f"\nLearned from {split.training_text}. Measured on {where}:")
     show(str(fidelity))
+    show(f"{count_of(network.n_conditions, 'condition')}, the large model's {file.network.n_conditions:,}")
     if out is not None:
         show(f"model written to {clean(out)}")
 
