@@ -335,8 +335,8 @@ LEADER_NOTES = (
 EQUAL_NOTES = (
     "Means over seeds ± their standard deviation; the lowest is bold. A condition is a split, a stump that differs "
     "from the others, a condition of a rule, a hinge or a neuron. Linear terms count as a condition each, and are no "
-    "thresholds. Columns counted: a neuron of two columns counts as two; other models' conditions name one each. "
-    "None: the family has no member so small, with some seed at least.",
+    "thresholds. Columns counted: a neuron of two columns counts as two, as a reader reads it; conditions of other "
+    "models name one each. None: the family has no member so small, with some seed at least.",
 )
 FREE_NOTES = (
     "Means over seeds ± their standard deviation; the lowest is bold; size and settings chosen on the validation rows. "

@@ -123,6 +123,7 @@ def test_a_row_of_weight_two_is_the_row_twice():
         ({"y": np.arange(20) % 2, "sample_weight": np.arange(20) % 2}, "every row of the class 0"),
         ({"y": np.arange(20) % 2, "eval_set": (np.ones((4, 2)), [0, 1, 2, 1])}, "label 2"),
         ({"y": pd.date_range("2020", periods=20)}, "dates"),
+        ({"y": np.eye(20)[:, :2]}, "y must be one label per row"),
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(arguments, message):

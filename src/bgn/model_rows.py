@@ -7,6 +7,7 @@ from then on: the saved model no longer calls any row a test row.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -254,7 +255,9 @@ class ModelRows:
             self._noted[column].update(new)
             counted = "none of the known" if column in self._preparation.schema.category_columns else "missing"
             for value in new[:5]:
-                strange = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
+                infinite = isinstance(value, float) and math.isinf(value)
+                why = "a number beyond what a float can hold" if infinite else "which was not there at fit"
+                strange = f"column {column!r} holds {cells.shown(value)}, {why}"
                 self._note(f"{strange}: {so or f'counted as {counted}'}.")
             if len(new) > 5:
                 self._note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")

@@ -167,7 +167,7 @@ class Prepared:
     table : pyarrow.Table
         The columns: numbers, words, truths, times; null where a value is missing.
     unseen : dict
-        For each raw column, the words that were not there at fit; they count as missing.
+        For each raw column, the words that were not there at fit, and infinite numbers; they count as missing.
     y : ndarray, shape (rows,), optional
         The target, at fit: numbers, or labels.
     rows : ndarray of int, shape (rows,), optional

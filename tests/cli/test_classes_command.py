@@ -148,7 +148,7 @@ def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(tab
     fitted(table, "pet", "-o", linear)
     assert bgn.load(linear).network_.linear
     assert "mean score of pet = cat" in call("effect", linear, table, "months", "--class", "cat").out
-    assert "bgn fit --max-linear 0" in call("simplify", linear, table, "--points", 5, code=1).err
+    assert "fit with --max-linear 0" in call("simplify", linear, table, "--points", 5, code=1).err
 
 
 def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:
@@ -260,7 +260,10 @@ def test_labels_that_are_no_classes_are_refused() -> None:
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
-    text = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)["fidelity"]
+    plain = json.loads(call("distill", left, table, "--max-terms", 2, "--json").out)
+    assert plain["n_conditions_before"] == bgn.persist.read(left).network.n_conditions
+    assert plain["n_conditions"] > 0
+    text = plain["fidelity"]
     assert text["agreement"] > 0.8
     lines = call("compare", left, table, "--groups", "plan").out.splitlines()
     assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def test_effect_gives_steps_and_categories(folder: Path) -> None:
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
     categories = expected([2.0, 3.0, 4.0, 5.0])  # bars begin at zero
     assert [len(line.split()[2]) for line in lines[1:]] == np.rint(24 * categories / categories.max()).tolist()
-    assert "the model lacks the column 'hue'; it has 'rooms'" in ask(folder, "effect", "hue", code=1)
+    assert "COLUMN must name a column, one of rooms, " in ask(folder, "effect", "hue", code=1)
     swapped = call("effect", folder / "model.json", "rooms", folder / "houses.csv", code=1).err
     assert "DATA comes before COLUMN" in swapped
     text = "The model does not use year: the mean prediction is 489.9 whatever its value.\n"
@@ -90,6 +91,42 @@ def test_margin_by_row_and_by_column(folder: Path) -> None:
     shown = [line.split() for line in ask(folder, "margin", "--row", 1).splitlines()]
     assert shown[:2] == [["column", "at", "up", "to", "down", "to"], ["rooms", "2", "3.1234", "-"]]
     assert "below 3.1234" in ask(folder, "margin", "--row", 2)
+
+
+def test_a_column_with_one_part_is_known_by_its_own_name() -> None:
+    X = pd.DataFrame({"opens": [datetime.time(hour) for hour in range(24)] * 2})
+    y = 1.5 * (np.arange(48) % 24 >= 9)
+    network = bgn.BGNRegressor(max_terms=1, max_linear=0, cv=None, task="regression").fit(X, y).network_
+    assert network.names == ("opens (hours)",)
+    values = bgn.effect(network, "opens", X).values
+    np.testing.assert_array_equal(values, bgn.effect(network, "opens (hours)", X).values)
+
+
+def test_another_prediction_begins_where_margin_says(tmp_path: Path) -> None:
+    """Numbers that are printed in few digits are on the far side of the threshold, not just short of it."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        weights = rng.integers(1, 1000, 2) / 1000
+        network = Network.of_layers([Layer([weights], [-rng.integers(1, 99) / 7])], [1.0], 0.0, ["a", "b"])
+        bgn.save(network, tmp_path / "model.json")
+        rows = pd.DataFrame(rng.normal(0, 30, (1, 2)).round(1), columns=["a", "b"])
+        rows.to_csv(tmp_path / "houses.csv", index=False)
+        title, *lines = ask(tmp_path, "margin", "--row", 1).splitlines()
+        assert title.split() == ["column", "at", "up", "to", "down", "to"]
+        for name, _, up, down in (line.replace("below ", "<").split() for line in lines):
+            (end,) = {up, down} - {"-"}
+            value = np.nextafter(float(end[1:]), -np.inf) if end.startswith("<") else float(end)
+            assert network.predict(rows.assign(**{name: value})) != network.predict(rows), (network, name, end)
+
+
+def test_the_place_of_a_lowest_prediction_is_readable(tmp_path: Path) -> None:
+    network = Network.of_layers([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"])
+    bgn.save(with_linear_terms(network, [-0.5], [(-1.5, 1.5)]), tmp_path / "model.json")
+    ends = call("certify", tmp_path / "model.json", "--within", "all").out.splitlines()[1:3]
+    assert ends == ["  lowest where a just below 0", " highest where a = 0"]
+    bgn.save(Network.of_layers([Layer([[0.0]], [1.0])], [0.0], 2.5, ["a"]), tmp_path / "model.json")
+    assert call("certify", tmp_path / "model.json").out.splitlines()[0] == "predictions lie between 2.5 and 2.5"
+    assert "where" not in call("certify", tmp_path / "model.json").out
 
 
 def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Path) -> None:

@@ -130,6 +130,14 @@ def test_missing_values_and_unseen_text(model: Path, houses: pd.DataFrame) -> No
     ]
 
 
+def test_infinite_numbers_are_said(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    houses.assign(rooms=["inf", "1e999", "-inf", "4"]).to_csv(tmp_path / "t.csv", index=False)
+    done = call("predict", model, tmp_path / "t.csv")
+    notes = [line for line in done.err.splitlines() if "beyond what a float can hold: counted as missing" in line]
+    assert ["-inf" in note for note in notes] == [False, True]
+    assert done.out.splitlines()[1:4] == [""] * 3  # the model takes no missing value there
+
+
 def test_kept_columns_stay_what_they_are(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     numbered = houses.assign(number=np.arange(len(houses)))
     numbered.to_parquet(tmp_path / "houses.parquet")
@@ -219,6 +227,9 @@ def test_dates_written_otherwise(tmp_path: Path) -> None:
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = call("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
+    message = call("predict", tmp_path / "m.json", "-", stdin="day\n2021/02/03\n", code=1).err
+    assert "'2021/02/03' is not a date" in message
+    assert message.endswith(" Write dates as %d/%m/%Y %H:%M or 2021-06-05.")
 
 
 def test_imputation_is_repeated(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given
@@ -171,6 +172,13 @@ def test_rivals_with_thresholds_and_with_lines_are_separate():
     ]
     runs[0].figures["within_columns"] = {"5": {"test_mse": 3.0}}
     shown = {part.name: part for part in peers.show(runs)}
+    canvas = plt.figure(layout="constrained")
+    shown["peers-equal"].draw(canvas)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in canvas.axes[0].lines}
+    assert drawn["BGN, our defaults"] == [[5.0, 3.0]]  # a condition on two columns counts as two
+    assert drawn["tree, best first"] == [[5.0, 4.0]]
+    assert canvas.get_supxlabel() == "conditions, at most; one on two columns counts as two"
+    plt.close(canvas)
     assert shown["peers-leaders"].rows == [
         ["bike", 5, 2.0, 2.5, "FIGS", 0.8, 1.0, "Lasso: linear terms alone", 2.0, 3.0, 3.0]
     ]

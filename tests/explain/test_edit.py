@@ -173,4 +173,7 @@ def test_the_command(tmp_path):
     assert "[income >= 71]" in lines
     wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "9", "68", code=1).err
     assert "from 1 to 4; got 9" in wrong
+    for text, place in {("threshold", "1", "many"): "a number", ("drop", "first"): "a whole number"}.items():
+        wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", *text, code=1).err
+        assert wrong.endswith(f"{' '.join(text)}: {place} must stand where {text[-1]!r} does.")
     assert "Changes are:" in call("edit", tmp_path / "m.json", tmp_path / "d.csv", "frob", code=1).err

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, margin
+from bgn.explain.margin import margin_over
 from tests.networks import TABLE, problems, table_networks, table_rows
 from tests.reference.explain import table_rows_of
 
@@ -33,6 +34,24 @@ def test_one_column_at_a_time_just_short_and_just_past(problem):
                     moved[:, column] = np.linspace(rows[row, column], np.copysign(100.0, value), 30)
                 np.testing.assert_allclose(network.predict(moved), before[row], atol=1e-11)
     np.testing.assert_array_equal(margins.distance, np.minimum(margins.up - rows, rows - margins.down))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(problems(), problems(depth=2)))
+def test_whole_columns_go_to_the_nearest_whole_number_that_will_do(problem):
+    network, X, _ = problem
+    rows = np.rint(X)
+    margins = margin_over(network, rows, whole=range(network.n_inputs))
+    before, steps = network.predict(rows), np.arange(1.0, 100.0)
+    for row, column in np.ndindex(rows.shape):
+        for value, side in ((margins.up[row, column], 1.0), (margins.down[row, column], -1.0)):
+            moved = np.repeat(rows[row : row + 1], len(steps), axis=0)
+            moved[:, column] += side * steps
+            others = np.flatnonzero(np.abs(network.predict(moved) - before[row]) > 1e-11)
+            if len(others):
+                assert value == moved[others[0], column]
+            else:
+                assert abs(value - rows[row, column]) > steps[-1]
 
 
 def changed_within(network, row, radius, scale):

@@ -242,6 +242,10 @@ def test_a_table_of_totals_is_short_and_goes_from_0_to_the_largest(points):
     assert card.attainable == tuple(sorted(sums))
     assert len(sums) > 11 or totals == card.attainable
     assert sums.issuperset(totals)
+    classes = scorecard(Network.of_layers([layer], np.array(points) * 0.5, -0.3, link="logistic"))
+    turn = classes.attainable.index(classes.likely_from())
+    assert {*classes.attainable[max(turn - 1, 0) : turn + 1]}.issubset(classes.totals())
+    assert len(classes.totals()) <= 14
 
 
 @settings(deadline=None, max_examples=60)

@@ -17,6 +17,7 @@ import bgn
 from bgn import Layer, Linear, Member, Missing, Network, Rule, Threshold, export
 from bgn.explain.shap import shap_values
 from bgn.export.plan import plan
+from bgn.export.programs.sql import count_differing_rows
 from bgn.model.schema import Column, Schema
 from bgn.model.term import Oblique, Projection
 from tests import export_engines as engines
@@ -439,6 +440,18 @@ def test_what_cannot_be_written_is_said():
         export.to_sql(with_classes("softmax"), form="expression")
     with pytest.raises(ValueError, match="background must have rows"):
         export.to_python(network, reasons=np.zeros((0, 2)))
+
+
+def test_names_that_differ_in_case_are_refused_where_that_does_not_count():
+    network = Network.of_layers([Layer([[1.0, 2.0, 0.0]], [-3.0])], [1.0], 0.0, ["rent", "Rent", "RENT"])
+    assert '"rent"' in export.to_sql(network)
+    for dialect in ("sqlite", "duckdb", "bigquery"):
+        with pytest.raises(ValueError, match=f"columns 'Rent' and 'rent', which {dialect} takes for one"):
+            export.to_sql(network, dialect=dialect)
+    with pytest.raises(ValueError, match="which sqlite takes for one"):
+        count_differing_rows(network, [[1.0, 2.0, 3.0]], np.array([1.0]))
+    alone = Network.of_layers([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, ["rent", "Rent"])
+    assert count_differing_rows(alone, [[4.0, 2.0], [2.0, 4.0]], alone.predict([[4.0, 2.0], [2.0, 4.0]])) == 0
 
 
 def test_float32_inputs_are_rounded_before_they_are_compared():

@@ -128,6 +128,32 @@ def test_tables_of_next_to_nothing(table: dict[str, Any]) -> None:
     assert str(bgn.check(table))
 
 
+def test_texts_that_differ_in_a_number_do_not_nearly_agree() -> None:
+    cells = ["-0.446", "0.446", "1.5", "15", "3-4", "34", "item 1", "item-2", "red"] * 4
+    assert not [finding for finding in bgn.check({"a": cells}).findings if "nearly agree" in finding.text]
+    (finding,) = [one for one in bgn.check({"a": [*cells, "Item_1", "item 2"]}).findings if "nearly agree" in one.text]
+    assert "'item 1' = 'Item_1'; 'item-2' = 'item 2'." in finding.text
+
+
+@pytest.mark.parametrize(("name", "most"), [("a", 1e300), ("y", 1e150)])
+def test_numbers_that_a_fit_refuses_are_said(name: str, most: float) -> None:
+    table = {"a": [value % 23 + 0.25 for value in range(60)], "y": [value % 17 + 0.5 for value in range(60)]}
+    assert not bgn.check(table, "y", task="regression").findings
+    table[name] = [*table[name][:-1], 1.1 * most]
+    (finding, *_) = bgn.check(table, "y").findings
+    assert (finding.columns, finding.severity) == ((name,), "serious")
+    assert f"a fit refuses numbers beyond {most:g}" in finding.text
+    with pytest.raises(ValueError, match="Rescale"):
+        bgn.BGNRegressor(max_terms=1, cv=None).fit(pd.DataFrame({"a": table["a"]}), table["y"])
+
+
+def test_whole_numbers_that_floats_cannot_hold_are_said(tmp_path: Path) -> None:
+    content = "id,small\n" + "".join(f"{2**60 + k},{2**53 - k}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(content)
+    (note,) = bgn.check(tmp_path / "t.csv").notes
+    assert note.startswith("column 'id': whole numbers beyond 9007199254740992 are rounded")
+
+
 def test_near_copies_of_rows_are_no_copies() -> None:
     table = {"a": [1, 2] * 20, "b": [*range(39), 37]}
     (finding,) = [finding for finding in bgn.check(table).findings if finding.what == "duplicate"]

@@ -344,6 +344,29 @@ def test_a_column_of_another_sheet_is_looked_for_there(tmp_path):
         assert "Sheet 'Info' is read, and not 'Data' (to read another: --sheet 'Data')." in call(*command, code=1).err
 
 
+def test_a_second_way_to_write_dates_is_no_second_format(tmp_path: Path) -> None:
+    days = pd.date_range("2020-01-01", periods=60, freq="13D")
+    table = pd.DataFrame({"a": days.strftime("%d.%m.%Y"), "b": days.strftime("%d/%m/%Y")})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (finding,) = [one for one in bgn.check(tmp_path / "t.csv", date_format="%d.%m.%Y").findings if one.what == "date"]
+    assert finding.columns == ("b",)
+    assert "if another column needs '%d.%m.%Y', write these as 2021-06-05" in finding.advice
+
+
+def test_a_target_that_is_not_there_hints_at_a_missing_header(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("0.5,2,7.25\n0.75,3,8.5\n")
+    for command in ("check", "fit"):
+        message = call(command, tmp_path / "t.csv", "-t", "column_3", code=1).err
+        assert "If its first row holds no names, add --no-header." in message
+
+
+def test_dates_are_no_target(tmp_path: Path) -> None:
+    rows = {"x": range(40), "day": pd.date_range("2020-01-01", periods=40)}
+    pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
+    message = call("fit", tmp_path / "t.csv", "-t", "day", code=1).err
+    assert message == "bgn: --target: column 'day' must hold numbers; it holds dates."
+
+
 def test_numbers_that_name_rows_are_said_among_training_rows_too(tmp_path):
     """Training rows leave gaps in numbers that are consecutive in the file."""
     rng = np.random.default_rng(0)

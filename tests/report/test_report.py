@@ -262,6 +262,31 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "cross-validated error" in text
 
 
+def test_sizes_are_conditions_for_every_model_and_along_the_chart(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 3))
+    target = 2.0 * (rows[:, 0] - rows[:, 1] > 0.2) + 1.0 * (rows[:, 2] > 0.5) + 0.5 * rows[:, 2]
+    model = bgn.BGNRegressor(max_terms=5, random_state=0).fit(rows, target)
+    network = model.network_
+    assert network.n_conditions > len(network.terms)
+    own, tree, linear, mean = (rival.size for rival in quality(Facts.of(model, rows, target, None, None)))
+    rules, n_linear = len(network.rules), len(network.linear)
+    counts = {"rule": rules, "linear term": n_linear}
+    parts = [f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items() if count]
+    assert own.startswith(f"{network.n_conditions} conditions ({', '.join(parts)})")
+    assert tree.startswith(f"{network.n_conditions} conditions (splits)")
+    assert linear.startswith("3 conditions (linear terms)")
+    assert mean == "0 conditions"
+    text = bgn.write_report(model, rows, target, tmp_path / "r.html").read_text(encoding="utf-8")
+    history = model.history_
+    most = max(history.network(size).n_conditions for size in range(len(history.paths[0])))
+    assert f"Up to {most} conditions were tried; {network.n_conditions} were chosen ({history.best_size} terms)" in text
+    assert "against conditions (to the right)" in text
+    assert f"<dt>conditions to read</dt><dd>{network.n_conditions}</dd>" in text
+    size = f"{network.n_conditions} conditions ({len(network.terms)} terms)"
+    assert f"BGNRegressor: {size} on 3 of 3 columns" in card(model)
+
+
 def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(30, 60)) * np.logspace(-300, 300, 60)

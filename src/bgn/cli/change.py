@@ -28,7 +28,7 @@ from bgn.model.step import Floats
 from bgn.model_rows import DataFile, TrainingSplit
 from bgn.persist import ModelFile, save
 from bgn.persist.parts import edits_out
-from bgn.text import clean, people
+from bgn.text import clean, count_of, people
 
 
 @model_and_data
@@ -74,6 +74,7 @@ def simplify(
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain |= split.counts | split.test_errors(file.network, simple.network)
         plain["equation"] = bgn.equation(simple.network, units=file.units)
+        plain["n_conditions"] = simple.network.n_conditions
         if card is not None:
             points = card.points if card.classes else [own for (own,) in card.points]
             start: Any = card.lines()[0] if card.classes else float(card.start[0])
@@ -131,12 +132,14 @@ def distill(
     fidelity: Any = small.fidelity_
     if as_json:
         known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
-        show_json({"fidelity": known, **split.counts, "equation": bgn.equation(network, units=file.units)})
+        size = {"n_conditions": network.n_conditions, "n_conditions_before": file.network.n_conditions}
+        show_json({"fidelity": known, **split.counts, **size, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
     where = split.test_text if split.test is not None else f"{fidelity.n_rows:,} of them, held out as test rows"
     show(f"\nLearned from {split.training_text}. Measured on {where}:")
     show(str(fidelity))
+    show(f"{count_of(network.n_conditions, 'condition')}, the large model's {file.network.n_conditions:,}")
     if out is not None:
         show(f"model written to {clean(out)}")
 
@@ -158,15 +161,29 @@ _FORMS = """threshold N VALUE, weight N VALUE, category N CATEGORY yes|no, drop 
 round DIGITS, add COL '>=' VALUE WEIGHT, and N COL '>=' VALUE; N.K is condition K of rule N"""
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"a number must stand where {text!r} does.") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"a whole number must stand where {text!r} does.") from None
+
+
 def _place(text: str) -> tuple[int, int | None]:
     """Return the number of a rule, and of one of its conditions where the text has both, as "2.1"."""
     rule, _, condition = text.partition(".")
-    return int(rule), int(condition) if condition else None
+    return _whole(rule), _whole(condition) if condition else None
 
 
 def _change_threshold(editor: Editor, text: str, value: str, why: str) -> Editor:
     rule, condition = _place(text)
-    return editor.threshold(rule, float(value), why, condition)
+    return editor.threshold(rule, _number(value), why, condition)
 
 
 def _drop(editor: Editor, text: str, why: str) -> Editor:
@@ -175,7 +192,7 @@ def _drop(editor: Editor, text: str, why: str) -> Editor:
 
 
 def _read_value(relation: str, value: str) -> Any:
-    return value.split(",") if relation == "in" else float(value)
+    return value.split(",") if relation == "in" else _number(value)
 
 
 def _change_category(editor: Editor, line: str, category: str, yes: str, why: str) -> Editor:
@@ -191,16 +208,16 @@ def _change_category(editor: Editor, line: str, category: str, yes: str, why: st
 # By name: how many arguments follow, and what they do.
 CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
     "threshold": (2, _change_threshold),
-    "weight": (2, lambda editor, n, value, why: editor.coef(int(n), float(value), why)),
+    "weight": (2, lambda editor, n, value, why: editor.coef(_whole(n), _number(value), why)),
     "category": (3, _change_category),
     "drop": (1, _drop),
-    "merge": (2, lambda editor, n, m, why: editor.merge(int(n), int(m), why=why)),
+    "merge": (2, lambda editor, n, m, why: editor.merge(_whole(n), _whole(m), why=why)),
     "forbid": (1, lambda editor, column, why: editor.forbid(column, why)),
-    "round": (1, lambda editor, digits, why: editor.round(int(digits), why)),
+    "round": (1, lambda editor, digits, why: editor.round(_whole(digits), why)),
     "add": (4, lambda editor, column, relation, value, weight, why: editor.add(
-        column, relation, _read_value(relation, value), float(weight), why=why)),
+        column, relation, _read_value(relation, value), _number(weight), why=why)),
     "and": (4, lambda editor, n, column, relation, value, why: editor.add_condition(
-        int(n), column, relation, _read_value(relation, value), why=why)),
+        _whole(n), column, relation, _read_value(relation, value), why=why)),
 }  # fmt: skip
 
 

@@ -17,15 +17,15 @@ import bgn
 from bgn.cli.options import grouped, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_columns, show_json
 from bgn.explain.arguments import class_labels, class_number, decode_rows, one_hot_limits, probabilities_of
-from bgn.export.numbers import number, whole
+from bgn.export.numbers import number
 from bgn.inputs.errors import InputError
 from bgn.model.readings import is_first_positive, is_flag
 from bgn.model.schema import Column, category_name
 from bgn.model.step import Floats
 from bgn.model_rows import CompleteRows, DataFile, preparation_of
 from bgn.persist import ModelFile
-from bgn.show.labels import cell
-from bgn.text import clean, count_of, people, quote_category, quote_name
+from bgn.show.labels import cell, just_below
+from bgn.text import clean, count_of, lower_end, people, quote_category, quote_name, upper_end
 
 if TYPE_CHECKING:
     from bgn.explain.counterfactual import Counterfactual
@@ -52,12 +52,15 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     bgn margin model.json houses.csv
     bgn margin model.json houses.csv --row 17
     """
+    from bgn.explain.margin import margin_over  # a command starts light
+
     rows = data.complete_rows(file).only(which)
     rows = rows.at(rows.chosen(row)) if row is not None else rows
     change = "score" if file.network.linear and file.network.link != "identity" else None
     if change is not None:
         note("the model has linear terms: this tells where a condition changes, not where the class does.")
-    margins = bgn.margin(file.network, decode_rows(file.network, rows.X), change=change)
+    whole = {j for j, column in enumerate(file.network.schema.columns) if column.whole}
+    margins = margin_over(file.network, decode_rows(file.network, rows.X), change=change, whole=whole)
     if row is not None:
         lines = _turning_points(file, rows.X[0], margins)
     else:
@@ -76,8 +79,6 @@ def _turning_points(file: ModelFile, row: Floats, margins: Margin) -> list[dict[
     for j in network.features_used:
         column, value = network.schema.columns[j], float(row[j])
         up, down = float(margins.up[0, j]), float(margins.down[0, j])
-        if column.whole and value.is_integer():  # the next whole number that will do
-            up, down = float(np.ceil(up)), float(np.floor(down))
         places = {"up_to": up, "down_to": down}
         ends: dict[str, Any] = {name: end if math.isfinite(end) else None for name, end in places.items()}
         if not network.schema.all_numbers:
@@ -99,35 +100,30 @@ def _show_turning_points(file: ModelFile, lines: list[dict[str, Any]]) -> None:
         alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
         show(alone if not file.network.linear else _LINEAR)
 
-    def written_end(column: Column, value: float | str | None) -> str:
+    def written_end(column: Column, name: str, value: float | str | None) -> str:
         """Write where another prediction begins; the number next below a threshold reads as below that."""
         if value is None or isinstance(value, str):
             return "-" if value is None else quote_category(value)
         if column.part_of is not None:
             return cell(column, value)
-        next_number = float(np.nextafter(value, np.inf))
-        short = len(whole(next_number)) < len(whole(value)) - 5
-        return f"below {whole(next_number)}" if short else number(value, 6)
+        if short := just_below(value):
+            return f"below {short}"
+        return upper_end(value) if name == "up_to" else lower_end(value)  # rounded so that it is reached
 
     columns = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     table = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:
         column = columns[line["column"]]
         at = cell(column, line["at"]) if isinstance(line["at"], float) else clean(str(line["at"]))
-        table.append([quote_name(line["column"]), at, *(written_end(column, line[name]) for name in ends)])
+        table.append([quote_name(line["column"]), at, *(written_end(column, name, line[name]) for name in ends)])
     show_columns(table)
 
 
 def _nearest_columns(file: ModelFile, rows: CompleteRows, margins: Margin) -> tuple[list[dict[str, Any]], Floats]:
     """Return a line per row with the column in which it is nearest, and how near, in standard deviations of that."""
-    used, std, distance = list(file.network.features_used), np.nanstd(rows.X, axis=0), margins.distance.copy()
-    for j in used:
-        if file.network.schema.columns[j].whole:  # the next whole number that will do
-            values = rows.X[:, j]
-            nearer = np.minimum(np.ceil(margins.up[:, j]) - values, values - np.floor(margins.down[:, j]))
-            distance[:, j] = np.where(values == np.rint(values), nearer, distance[:, j])
+    used, std = list(file.network.features_used), np.nanstd(rows.X, axis=0)
     lines, nearness = list[dict[str, Any]](), list[float]()
-    for place, distances in zip(rows.numbers.tolist(), distance, strict=True):
+    for place, distances in zip(rows.numbers.tolist(), margins.distance, strict=True):
         shares = [(distances[j] / std[j] if std[j] > 0 else math.inf, j) for j in used]
         share, nearest = min(shares, default=(math.inf, 0))
         near = math.isfinite(share) and math.isfinite(distances[nearest])

@@ -13,9 +13,9 @@ import bgn
 from bgn.cli.options import class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.prove import check_no_class, output_of, score_name
 from bgn.cli.terminal import note, raw_option, show, show_columns, show_json
-from bgn.explain.arguments import class_labels, class_number, decode_rows, probabilities_of
+from bgn.explain.arguments import class_labels, class_number, column_of, decode_rows, probabilities_of
 from bgn.export.condition import bounds, ends
-from bgn.inputs.errors import InputError, check_there
+from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import as_terms, with_positive_second
 from bgn.model.schema import category_name
@@ -180,7 +180,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
         raise InputError(f"--class must say of which class, {one_of(network)}.")
     if column not in network.names and data.name in network.names:
         raise InputError(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
-    check_there([column], network.names, "the model")
+    column = network.names[column_of(network, column, "COLUMN")]
     X = data.complete_rows(file).only(which).X
     curve: Any = bgn.effect(network, column, background=decode_rows(network, X), of=of)
     if as_json:

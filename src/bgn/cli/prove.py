@@ -14,7 +14,8 @@ from bgn.explain.arguments import class_number
 from bgn.inputs.errors import InputError
 from bgn.model.network import Network
 from bgn.model.readings import outputs_of, with_positive_second
-from bgn.show.labels import cell
+from bgn.model.schema import Column
+from bgn.show.labels import cell, just_below
 from bgn.text import lower_end, quote_name, upper_end
 
 if TYPE_CHECKING:
@@ -63,15 +64,21 @@ def certify(
     what = "predictions" if output is None else f"{quote_name(score_name(network, output))}: values"
     show(f"{'probabilities' if percent else what} lie {range_text(ends, percent)}")
     for end, row in (("lowest", ends.low_row), ("highest", ends.high_row)):
-        if row is not None:
+        if row is not None and network.features_used:
             coded = network.schema.encode(row[None], missing=True)[0]
             cells = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
-            where = ", ".join(f"{quote_name(column.name)} = {cell(column, value)}" for column, value in cells)
+            where = ", ".join(f"{quote_name(column.name)} {_written(column, value)}" for column, value in cells)
             show(f"{end:>8} where {where}")
     if certificates:
         show_columns([
             [quote_name(name), _effect_text(certificate, percent)] for name, certificate in certificates.items()
         ])  # fmt: skip
+
+
+def _written(column: Column, value: float) -> str:
+    """Write what a column holds; the float next below a threshold reads as below that."""
+    short = just_below(value) if column.categories is None and column.part_of is None else ""
+    return f"just below {short}" if short else f"= {cell(column, value)}"
 
 
 def _effect_text(certificate: Certificate, percent: bool) -> str:

@@ -109,6 +109,9 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     if isinstance(feature, str):
         if feature in network.names:
             return network.names.index(feature)
+        made = [j for j, column in enumerate(network.schema.columns) if column.raw == feature]
+        if len(made) == 1:  # the hours of a time of day, which an equation calls by the name of the raw column
+            return made[0]
     elif not isinstance(feature, bool) and isinstance(feature, int | np.integer) and 0 <= feature < network.n_inputs:
         return int(feature)
     names = ", ".join(map(quote_name, network.names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,14 +69,21 @@ def margin(
     >>> nearest.euclidean, nearest.nearest
     (array([1.]), array([[2., 2.]]))
     """
-    whole = network_of(model, plain=False)
-    if whole.linear and whole.link != "identity" and change != "score":
+    return margin_over(network_of(model, plain=False), X, units, max_cells, change)
+
+
+def margin_over(
+    given: Network, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000,
+    change: str | None = None, whole: Collection[int] = (),
+) -> Margin:  # fmt: skip
+    """Return the same of a network; columns that are `whole` go from whole numbers to whole numbers alone."""
+    if given.linear and given.link != "identity" and change != "score":
         raise ValueError(f"change must be 'score' where the model has linear terms; got {change!r}.")
-    network = whole.with_linear()
-    if whole.linear:  # what is cut off depends on them
+    network = given.with_linear()
+    if given.linear:  # what is cut off depends on them
         network = network.changed(bounds=None)
     X = as_rows(X)
-    rows = rows_of(whole, X, "X")
+    rows = rows_of(given, X, "X")
     missing = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, missing=True))
     scale = positive_numbers(network, units, "units")
     if network.link == "identity" and change is not None:
@@ -97,7 +104,8 @@ def margin(
                 differs.append(other.between(after_first(network, answers(moved)), here))
             categories[kind.name] = np.stack(differs, axis=1) & known[:, np.newaxis]
         elif known.any():
-            up[known, column], down[known, column] = _along(network, column, rows[known], other)
+            in_steps = (rows[known, column] == np.rint(rows[known, column])) & (column in whole)
+            up[known, column], down[known, column] = _along(network, column, rows[known], other, in_steps)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     if not missing.any() and network.plain and network.depth == 1 and not other.jointly:
         euclidean: tuple[Any, ...] = (*_nearest_shallow(network, rows, scale, other), np.ones(len(rows), dtype=bool))
@@ -105,7 +113,7 @@ def margin(
         nearest = [_nearest_numbers(network, row, lost, scale, other, max_cells)
                    for row, lost in zip(rows, missing, strict=True)]  # fmt: skip
         euclidean = tuple(np.array(part) for part in zip(*nearest, strict=True))
-    linear_coef = linear_values(whole, rows, per_unit=True) if whole.linear else None
+    linear_coef = linear_values(given, rows, per_unit=True) if given.linear else None
     length, nearest_rows, exact = euclidean
     return Margin(up, down, distance, length, nearest_rows, exact, categories, linear_coef, network.names)
 
@@ -150,18 +158,21 @@ def _over_numbers(condition: Oblique, row: Floats, free: Bools) -> Oblique:
     return Oblique(Projection(columns, tuple(projection.coefficients[place] for place in places)), float(threshold))
 
 
-def _along(network: Network, column: int, rows: Floats, change: Difference) -> tuple[Floats, Floats]:
-    """Return the nearest values up and down at which the prediction is another."""
+def _along(
+    network: Network, column: int, rows: Floats, change: Difference, in_steps: Bools
+) -> tuple[Floats, Floats]:
+    """Return the nearest values up and down at which the prediction is another; whole ones for rows `in_steps`."""
     places, predictions = walks(network, column, rows)
     edges = np.column_stack([np.full(len(rows), -np.inf), places, np.full(len(rows), np.inf)])
+    starts, ends = np.where(in_steps[:, np.newaxis], np.ceil(edges[:, :-1]), edges[:, :-1]), edges[:, 1:]
     everyone, own = np.arange(len(rows)), np.sum(places <= rows[:, [column]], axis=1)
-    other = change.between(predictions, predictions[everyone, own][:, np.newaxis]) & (edges[:, :-1] < edges[:, 1:])
+    other = change.between(predictions, predictions[everyone, own][:, np.newaxis]) & (starts < ends)
     pieces = np.arange(predictions.shape[1])
     higher, lower = other & (pieces > own[:, np.newaxis]), other & (pieces < own[:, np.newaxis])
     first, last = higher.argmax(axis=1), predictions.shape[1] - 1 - lower[:, ::-1].argmax(axis=1)
-    up = np.where(higher.any(axis=1), edges[everyone, first], np.inf)
-    down = np.where(lower.any(axis=1), np.nextafter(edges[everyone, last + 1], -np.inf), -np.inf)
-    return up, down
+    up, beyond = starts[everyone, first], ends[everyone, last]
+    down = np.where(in_steps, np.ceil(beyond) - 1.0, np.nextafter(beyond, -np.inf))
+    return np.where(higher.any(axis=1), up, np.inf), np.where(lower.any(axis=1), down, -np.inf)
 
 
 def _nearest_shallow(network: Network, rows: Floats, scale: Floats, change: Difference) -> tuple[Floats, Floats]:

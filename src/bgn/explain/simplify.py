@@ -22,6 +22,7 @@ from sklearn.base import clone
 from bgn.explain.arguments import clipped_network, linear_values, read_codes
 from bgn.explain.points import LogLoss, SquaredError
 from bgn.explain.proofs import requested_signs, weight_signs
+from bgn.inputs.errors import option
 from bgn.inputs.frames import LARGEST_SQUARED, rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.layer import Layer
@@ -180,8 +181,8 @@ def _without_linear(model: Any, X: Any, y: Any) -> Any:
         return model
     if not hasattr(model, "get_params"):
         raise ValueError(
-            "points are for models of rules alone; this one has linear terms. Use digits, or fit with max_linear=0 "
-            "(in a shell: bgn fit --max-linear 0)."
+            f"points are for models of rules alone, and this one has linear terms. Use {option('digits')}, or fit with "
+            f"{option('max_linear', '0')}."
         )
     warnings.warn(
         "points are for rules alone, and the model has linear terms: it was grown anew on these rows with "

@@ -114,13 +114,15 @@ class Scorecard:
 
     def totals(self) -> tuple[int, ...]:
         """Return totals to print, of those that a row can have: all where they are few, else the least, the largest and
-        between them multiples of 2, 5, 10, ..."""
+        between them multiples of 2, 5, 10, ..., with the last that speaks for one class and the first for the other."""
         totals, step = self.attainable, 1
         if len(totals) <= _MOST_TOTALS + 1:
             return totals
         while totals[-1] - totals[0] > _MOST_TOTALS * step:
             step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-        return tuple(total for total in totals if total % step == 0 or total in (totals[0], totals[-1]))
+        turn = totals.index(likely) if self.of_class and (likely := self.likely_from()) is not None else 0
+        shown = {totals[0], *totals[max(turn - 1, 0) : turn + 1], totals[-1]}
+        return tuple(total for total in totals if total % step == 0 or total in shown)
 
     @cached_property
     def attainable(self) -> tuple[int, ...]:

@@ -111,7 +111,8 @@ def stamps(column: pa.ChunkedArray, form: str | None = None, zone: bool | None =
     column = plain(column)
     what = "a date or time stamp" + {None: "", True: " with a time zone", False: " without a time zone"}[zone]
     if is_text(column.type):
-        return _read(column, lambda cells: read_stamps(cells, form, zone), what).cast(_STAMP)
+        remedy = f" Write dates as {form} or 2021-06-05." if form else " Write dates as 2021-06-05."
+        return _read(column, lambda cells: read_stamps(cells, form, zone), what, remedy).cast(_STAMP)
     _expect(column, is_time(column.type), "dates")
     if zone is not None and len(column) > column.null_count and zone != _has_zone(column):
         raise Unreadable(
@@ -177,7 +178,7 @@ def _expect(column: pa.ChunkedArray, right: bool, what: str) -> None:
         raise Unreadable(f"the column holds {column.type}, not {what} as at fit.")
 
 
-def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], what: str) -> pa.ChunkedArray:
+def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], what: str, remedy: str = "") -> pa.ChunkedArray:
     """Read text, with blanks taken away where that is needed; name the first cell that cannot be read."""
     if not len(text):
         return reader(text)
@@ -196,7 +197,6 @@ def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], what: str) -> pa.
         except pa.ArrowInvalid:
             high = middle
     value = text[low].as_py()
-    remedy = ""
     if what.startswith("a number") and readings(pa.array([value.strip()]), "", None, None):
         remedy = f" If this file writes numbers otherwise, say how: {option('decimal')}, {option('thousands')}."
     raise Unreadable(f"{shown(value)} is not {what}, as at fit.{remedy}", low)

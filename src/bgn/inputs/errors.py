@@ -5,6 +5,7 @@ An :class:`InputError` has a line per problem, each of which says what to do.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from contextvars import ContextVar
 
 from bgn.model.values import did_you_mean
 
+NUMBER_NAME = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 _ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
 _COMMAND_LINE_NAMES = {"categorical_features": "categorical"}  # options that have another name there
 
@@ -71,15 +73,15 @@ def option(name: str, value: str = "") -> str:
 
     Examples
     --------
-    >>> option("dates", "expand"), option("max_categories")
-    ("dates='expand'", 'max_categories')
+    >>> option("dates", "expand"), option("max_categories"), option("merge_rare", "5")
+    ("dates='expand'", 'max_categories', 'merge_rare=5')
     >>> with on_command_line():
     ...     option("dates", "expand"), option("max_categories")
     ('--dates expand', '--max-categories')
     """
     if _ON_COMMAND_LINE.get():
         return f"--{_COMMAND_LINE_NAMES.get(name, name).replace('_', '-')} {value}".rstrip()
-    quoted = value if value[:1] in ("'", '"') else repr(value)
+    quoted = value if value[:1] in ("'", '"') or value.isdecimal() else repr(value)
     return f"{name}={quoted}" if value else name
 
 
@@ -132,7 +134,13 @@ def check_there(wanted: Iterable[str], there: Sequence[str], origin: str, notes:
     if missing := [name for name in wanted if name not in there]:
         lacks = f"{origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         similar = "".join(did_you_mean(name, there) for name in missing)
-        raise InputError(f"{lacks}; it has {listed(there)}.{similar}{sheet_of(notes)}")
+        raise InputError(f"{lacks}; it has {listed(there)}.{similar}{header_of(there)}{sheet_of(notes)}")
+
+
+def header_of(names: Sequence[str]) -> str:
+    """Return what to do where most names of columns are numbers, as a sentence to add; nothing of other names."""
+    numbers = sum(NUMBER_NAME.fullmatch(name) is not None for name in names)
+    return f" If its first row holds no names, add {flag('header', False)}." if 2 * numbers > len(names) else ""
 
 
 def sheet_of(notes: Iterable[str]) -> str:

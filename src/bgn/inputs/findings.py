@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 
 from bgn.inputs import cells
 from bgn.inputs.cells import looks_like_a_date, read_dates, usual_formats
-from bgn.inputs.errors import flag, listed, option
+from bgn.inputs.errors import NUMBER_NAME, flag, listed, option
+from bgn.inputs.frames import LARGEST_SQUARED, LARGEST_VALUE
 from bgn.inputs.survey import FEW, SurveyedColumn, leaks
 from bgn.inputs.target import MOST_CLASSES, few_numbers, may_be_classes
 
 FEW_ROWS = 5
 """Rows of a class below which little can be learned from it."""
-NUMBER_NAME = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_MARKS = re.compile(r"((?:(?<!\w)[-+])?\d+(?:[.,:/-]\d+)*)|[\W_]")  # the marks of a number, 1.5 or -1, are kept
 _MOST_COMPARED = 2000  # different texts of a column
 _NEARLY_EMPTY, _FAR = 0.9, 10
 _SAMPLE, _SAMPLE_SHARE = 100, 0.8
@@ -127,6 +128,7 @@ def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | Non
             yield from _near_equal_texts(column)
             yield from _numbers_as_text(column)
         if column.is_number and column.kind in ("number", "whole number"):
+            yield from _too_large(column, column is target)
             yield from _odd_numbers(column)
 
 
@@ -209,7 +211,8 @@ def _dates(column: SurveyedColumn, given: str | None = None) -> Iterator[Finding
         yield Finding("date", (name,), text, advice, "serious")
     elif len(fit) == 1:
         unused = " A fit leaves it out until then." if column.is_crowded else ""
-        advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
+        other = f"; if another column needs {given!r}, write these as 2021-06-05" if given else ""  # one serves all
+        advice = f"Say how: {option('date_format', repr(fit[0]))}{other}.{unused}"
         yield Finding("date", (name,), f"{name!r} holds dates written as {first[0]!r}.{unfit}", advice)
     elif fit:
         text = f"{name!r} holds dates of which day and month are in doubt ({_quoted(first, 2)}).{unfit}"
@@ -283,12 +286,13 @@ def _same_rows(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
 
 
 def _near_equal_texts(column: SurveyedColumn) -> Iterator[Finding]:
-    """Texts that differ by case, blanks or marks, and letters that stand for a text that is there too."""
+    """Texts that differ by case, blanks or marks outside numbers, and letters that stand for another text."""
     if len(column.distinct) > _MOST_COMPARED:
         return
     groups: dict[str, list[str]] = defaultdict(list)
     for text in column.texts:
-        groups[re.sub(r"[\W_]+", "", text).casefold() or text].append(text)
+        letters = _MARKS.sub(lambda part: part[1] or "", text).casefold()
+        groups[letters or text].append(text)
     for letter in [key for key in groups if len(key) == 1 and key.isalpha()]:
         longer = [key for key in groups if len(key) > 1 and key.startswith(letter)]
         if len(longer) == 1 and len(groups) <= 12:
@@ -310,6 +314,14 @@ def _numbers_as_text(column: SurveyedColumn) -> Iterator[Finding]:
         text = f"{column.name!r} is {share:.0%} numbers but read as words, {why}."
         missing = f"If such cells mean missing: {option('missing_values', repr(others[0]))}." if others else ""
         yield Finding("numbers", (column.name,), text, missing or "Write them alike.")
+
+
+def _too_large(column: SurveyedColumn, is_target: bool) -> Iterator[Finding]:
+    """Numbers that a fit refuses, since their sums or squares leave the range of floats."""
+    largest, most = float(np.abs(column.distinct_numbers).max()), LARGEST_SQUARED if is_target else LARGEST_VALUE
+    if largest > most:
+        text = f"{column.name!r} goes to {largest:.3g}; a fit refuses numbers beyond {most:g}."
+        yield Finding("outlier", (column.name,), text, "Rescale the column, or correct those cells.", "serious")
 
 
 def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:

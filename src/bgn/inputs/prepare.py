@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
-from bgn.inputs.errors import InputError, Problems, did_you_mean, flag, option, sheet_of
+from bgn.inputs.errors import InputError, Problems, did_you_mean, header_of, option, sheet_of
 from bgn.inputs.file_format import FileFormat, Numerals
-from bgn.inputs.findings import NUMBER_NAME
 from bgn.inputs.kinds import is_crowded
 from bgn.model.readings import is_flag
 from bgn.model.schema import Category, Column, Schema, category_name
@@ -49,14 +48,12 @@ class Choices:
         targets = [] if self.target is None else [self.target]
         named = {"target": targets, "drop": self.drop, "categorical": self.categorical, "unit": units}
         problems = []
-        numbers = sum(NUMBER_NAME.fullmatch(name) is not None for name in names)
-        header = f" If its first row holds no names, add {flag('header', False)}." if 2 * numbers > len(names) else ""
         for argument, columns in named.items():
             for name in columns:
                 if name not in names:
                     problems.append(
                         f"{option(argument)}: {origin} has no column {name!r}; it has {', '.join(map(repr, names))}."
-                        f"{did_you_mean(name, names)}{header}{sheet_of(notes)}"
+                        f"{did_you_mean(name, names)}{header_of(names)}{sheet_of(notes)}"
                     )
         for argument in ("drop", "categorical"):
             if self.target in named[argument]:
@@ -214,6 +211,9 @@ def read_as_at_fit(
         categories = members[0].categories or flags
         with placing_errors(raw, origin, first):
             values = _as_at_fit(members, categories, table.column(raw), preparation)
+        if pa.types.is_floating(values.type) and pc.any(pc.is_inf(values)).as_py():
+            unseen[raw] = tuple(pc.unique(values.filter(pc.is_inf(values))).to_pylist())
+            values = _without_infinity(values)
         if categories:
             known = {*categories, *map(category_name, categories)}
             others = [value for value in pc.unique(values).to_pylist() if value not in known and value is not None]
@@ -248,7 +248,7 @@ def _as_at_fit(
         known = pc.is_in(text, value_set=pa.array(map(category_name, categories), pa.string()))
         return text if pc.all(known).as_py() else pc.if_else(known, text, cells.trimmed(text))
     try:
-        return _without_infinity(cells.numbers(values, written))
+        return cells.numbers(values, written)
     except cells.Unreadable:
         if categories or not is_flag(column):
             raise

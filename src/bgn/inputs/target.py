@@ -61,7 +61,9 @@ def numeric_target(y: Any) -> Any:
             except (TypeError, ValueError):
                 # What is no text, scikit-learn has its own words for.
                 if isinstance(value, str):
-                    raise ValueError(f"y must hold numbers; got {str(value)!r}.") from None
+                    raise ValueError(
+                        f"y must hold numbers; got {str(value)!r}. For labels use bgn.BGNClassifier."
+                    ) from None
                 break
     return y
 
@@ -133,7 +135,7 @@ class Classes:
 
     def codes(self, y: Any, name: str = "y") -> Floats:
         """Return the number of every label's class, or say which is none of them."""
-        y = _one_per_row(y)
+        y = _one_per_row(y, name)
         try:
             codes = values_of(y).codes_in(self.labels)
         except Misread as problem:
@@ -166,7 +168,7 @@ def codes_of(network: Network, y: Any, rows: int, name: str = "y") -> Floats:
 
 def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
     """Return the different labels of a target in memory, in order, or say what is wrong with it."""
-    y = _one_per_row(y)
+    y = _one_per_row(y, name)
     refuse_masked(y, name)
     dtype = getattr(y, "dtype", None)
     refuse_dates(dtype, name)
@@ -178,13 +180,18 @@ def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
     return distinct_labels(y, name)
 
 
-def _one_per_row(y: Any) -> Any:
+def _one_per_row(y: Any, name: str) -> Any:
     y = to_array(y)
     if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
         has_text = isinstance(y, Iterable) and any(isinstance(label, str) for label in y)
         y = np.asarray(y, dtype=object if has_text else None)
     shape: tuple[int, ...] = getattr(y, "shape", ())
-    return np.asarray(y)[:, 0] if len(shape) == 2 and shape[1] == 1 else y
+    if len(shape) > 1 and shape[1:] != (1,):
+        raise ValueError(
+            f"{name} must be one label per row; got shape {tuple(shape)}. Of 0/1 columns per class take the class of "
+            "each row, as with y.argmax(axis=1)."
+        )
+    return np.asarray(y)[:, 0] if len(shape) == 2 else y
 
 
 def _refuse_missing(y: Any, name: str) -> None:

@@ -20,6 +20,7 @@ from bgn.inputs.file_format import MISSING_VALUES, FileFormat, Numerals
 from bgn.text import clean
 
 _FIRST = 64
+_EXACT = 1 << 53  # up to here floats hold every whole number
 _MOST_SHOWN = 6  # columns, and texts of each, that a note names
 
 
@@ -63,6 +64,13 @@ def read_text_columns(table: pa.Table, form: FileFormat, separator: str) -> tupl
         for name, column in columns.items()
         if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py()
     ]
+    rounded = [
+        name
+        for name, column in columns.items()
+        if pa.types.is_floating(column.type)
+        and (pc.max(pc.abs(column)).as_py() or 0.0) > _EXACT
+        and pc.any(pc.match_substring_regex(table.column(name), r"^\s*[-+]?\d{16,}\s*$")).as_py()
+    ]
     # All that an open quote swallows has line breaks.
     broken = [
         name
@@ -76,6 +84,9 @@ def read_text_columns(table: pa.Table, form: FileFormat, separator: str) -> tupl
     notes += reading.notes
     if infinite:
         notes.append(f"{_columns(infinite)}: numbers beyond what a float can hold count as missing.")
+    if rounded:
+        remedy = f"Leave ids out: {option('drop', repr(rounded[0]))}."
+        notes.append(f"{_columns(rounded)}: whole numbers beyond {_EXACT} are rounded, and may become equal. {remedy}")
     if broken:
         remedy = "If that is not meant, a quote is left open, and rows are missing."
         notes.append(f"{_columns(broken)}: some cells have line breaks. {remedy}")

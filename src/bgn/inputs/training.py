@@ -286,7 +286,7 @@ def decide_target(
         values = sorted(rows_of, key=str)
         odd = prepare.non_numbers(values) if cells.is_text(kind) else []
         if task == "regression" or not cells.is_text(kind) or not values or (task is None and odd):
-            holds = cells.shown((odd or values)[0]) if values else "nothing"
+            holds = "dates" if cells.is_time(kind) else cells.shown((odd or values)[0]) if values else "nothing"
             more = f" If they are labels, add {option('task', 'classification')}." if odd else ""
             raise InputError(f"{column} must hold numbers; it holds {holds}.{more}")
         target = TargetFacts(sorted_labels(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -91,6 +92,19 @@ def cell(column: Column, value: float) -> str:
     if column.categories is None:
         return Signs().number(whole(value))
     return quote_category(category_name(column.categories[int(value)]))
+
+
+def just_below(value: float) -> str:
+    """Write the number of few digits that a value is the next float below; nothing where it is none.
+
+    Examples
+    --------
+    >>> import math
+    >>> just_below(math.nextafter(3.1234, 0)), just_below(-5e-324), just_below(3.1234), just_below(0.1 + 0.2)
+    ('3.1234', '0', '', '')
+    """
+    short = whole(math.nextafter(value, math.inf))
+    return short if len(short) < len(whole(value)) - 5 else ""
 
 
 def term_labels(model: Any, length: int = 24) -> list[str]:

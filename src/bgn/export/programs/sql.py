@@ -97,6 +97,8 @@ def to_sql(
     tables = (table,) if isinstance(table, str) else tuple(table)
     check_texts([*planned.texts, *kept, *tables], NOT_TEXT, "SQL")
     explained = () if reasons is None else planned.reasons(reasons)
+    if DIALECTS[dialect].ignores_case:
+        _check_case({given.raw for given in planned.inputs}, dialect)
     writer = SqlWriter(planned, DIALECTS[dialect])
     if form == "select":
         return write_file(_select(writer, Stages(writer.dialect, tables, kept), explained, count), path)
@@ -108,6 +110,18 @@ def to_sql(
             f"model has {len(parts) - 1} summands whose order matters, too many for one expression; use form='select'."
         )
     return write_file(writer.held(writer.refused(_balanced(parts) if planned.whole else _PLUS.join(parts))), path)
+
+
+def _check_case(names: Iterable[str], dialect: str) -> None:
+    """Refuse names of columns that a database takes for one."""
+    alike: dict[str, list[str]] = {}
+    for name in sorted(names):
+        alike.setdefault(name.casefold(), []).append(name)
+    if twice := next((same for same in alike.values() if len(same) > 1), None):
+        raise ValueError(
+            f"model reads the columns {' and '.join(map(repr, twice))}, which {dialect} takes for one: case does not "
+            "count there. Rename one of them before the fit."
+        )
 
 
 class SqlWriter:
@@ -468,21 +482,23 @@ def count_differing_rows(network: Network, rows: Sequence[Sequence[Any]], scores
     >>> count_differing_rows(network, [[70.0], [20.0]], np.array([1.5, 0.5]))
     0
     """
-    columns, types = network.schema.columns, ["INTEGER"]
+    used = network.features_used  # others may have names that SQLite cannot tell apart
+    columns, types = [network.schema.columns[j] for j in used], ["INTEGER"]
     if any(column.part_of is not None for column in columns):
         raise InputError("--check: the model reads parts of dates, which SQLite has no type for; leave it out.")
     for column in columns:
         first = (*(column.categories or (0.0,)), "")[0]
         types.append("REAL" if isinstance(first, float) else "INTEGER" if isinstance(first, bool) else "TEXT")
-    names = ['"' + name.replace('"', '""') + '"' for name in (_KEY, *network.names)]
-    table = [[k, *(None if value is None or value != value else value for value in row)] for k, row in enumerate(rows)]
+    names = ['"' + name.replace('"', '""') + '"' for name in (_KEY, *(column.name for column in columns))]
+    table = [[k, *(None if row[j] is None or row[j] != row[j] else row[j] for j in used)] for k, row in enumerate(rows)]
     outputs = ["score" if network.link == "logistic" or network.bounds else "prediction"]
     if network.link == "softmax":
         outputs = [f"score of {label}" for label in plan(network).class_names]
+    query = to_sql(network, dialect="sqlite", table="rows", keep=[_KEY])
     with sqlite3.connect(":memory:") as database:
         database.execute(f"CREATE TABLE rows ({', '.join(map(' '.join, zip(names, types, strict=True)))})")
         database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", table)
-        answer = database.execute(to_sql(network, dialect="sqlite", table="rows", keep=[_KEY]))
+        answer = database.execute(query)
         places = [[title[0] for title in answer.description].index(name) for name in outputs]
         ordered = sorted(answer.fetchall())
     database.close()

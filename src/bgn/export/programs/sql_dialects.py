@@ -69,6 +69,7 @@ class Dialect:
     staged: str = "AS"  # between a stage's name and its query, so that it is computed once
     infinity: str = ""  # an infinite number, where there is a way to write it
     greatest: str = "GREATEST"  # the function that returns the largest of several numbers
+    ignores_case: bool = False  # whether the names of two columns may not differ in case alone
     checks_underflow: bool = False  # whether a product that rounds to 0 is an error there
     time: str = "CAST({x} AS TIMESTAMP)"
     clock: str = "CAST({x} AS TIME)"
@@ -113,7 +114,7 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "sqlite": Dialect(
         "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", infinity="9e999",
-        greatest="MAX", time="{x}", clock="{x}", parts={
+        greatest="MAX", ignores_case=True, time="{x}", clock="{x}", parts={
             "year": "strftime('%Y', {x})", "month": "strftime('%m', {x})", "day": "strftime('%d', {x})",
             "weekday": "(strftime('%w', {x}) + 6) % 7 + 1",
             "hour": _SQLITE_HOUR, "time": _SQLITE_HOUR,
@@ -122,7 +123,7 @@ DIALECTS: dict[str, Dialect] = {
         },
     ),
     "duckdb": Dialect(
-        "DOUBLE", "VARCHAR", "BOOLEAN", no_nan="NULLIF({x}, 'nan'::DOUBLE)",
+        "DOUBLE", "VARCHAR", "BOOLEAN", no_nan="NULLIF({x}, 'nan'::DOUBLE)", ignores_case=True,
         local="timezone({zone}, CAST({x} AS TIMESTAMPTZ))",
         parts=_EXTRACT | {
             "weekday": "isodow({x})",
@@ -134,7 +135,8 @@ DIALECTS: dict[str, Dialect] = {
     ),
     "bigquery": Dialect(
         "FLOAT64", "STRING", "BOOL", name=_backslashed("`"), text=_backslashed("'"),
-        no_nan="IF(IS_NAN({x}), NULL, {x})", time="CAST({x} AS DATETIME)", local="DATETIME({x}, {zone})",
+        no_nan="IF(IS_NAN({x}), NULL, {x})", ignores_case=True, time="CAST({x} AS DATETIME)",
+        local="DATETIME({x}, {zone})",
         parts=_EXTRACT | {
             "weekday": "MOD(EXTRACT(DAYOFWEEK FROM {x}) + 5, 7) + 1",
             "hour": "DATETIME_DIFF({x}, DATETIME_TRUNC({x}, DAY), MICROSECOND) / 3.6e9",
