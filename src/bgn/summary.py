@@ -32,6 +32,8 @@ _LOSS_NAMES = {"mse": "mean squared error", "log_loss": "log loss"}
 STOP_REASONS = {
     "patience": "more did not help",
     "max_terms": "the limit on its size was reached",
+    "max_conditions": "the limit on its size was reached",
+    "validation": "larger models did worse on rows left out",
     "max_seconds": "the time was over",
     "no gain": "nothing more was to be found",
     "callback": "a callback said so",
@@ -78,6 +80,7 @@ class FitSummary:
     advice: str = ""
     classes_without_rows: Sequence[str] = ()
     negative: str = ""
+    counted: str = "terms"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, as ``bgn fit --json`` prints them."""
@@ -114,8 +117,8 @@ class FitSummary:
             if rows == "training" and len(self.loss_by_size) > 1:
                 continue
             name = "cross-validated" if rows == "validation" and self.cross_validated else rows
-            what = " terms" if self.n_linear else " rules"
-            counted = any(self.conditions_by_size[size] != size for size in sizes)
+            what = f" {self.counted}" if self.counted == "conditions" else " terms" if self.n_linear else " rules"
+            counted = self.counted == "terms" and any(self.conditions_by_size[size] != size for size in sizes)
             texts = []
             for k, size in enumerate(sizes):
                 conditions = f", {self.conditions_by_size[size]}{'' if k else ' conditions'}" * counted
@@ -182,6 +185,7 @@ def summarize(
         negative = negative_note(ends, rows.y, "--at-least 0")
     best = history.paths[history.best_layer][history.best_size]
     bounds = [r.bound for r in history.records if (r.layer, r.n_terms) == (history.best_layer, history.best_size)]
+    option = "--size" if sizes.counted == "terms" else "--max-conditions"
     return FitSummary(
         data=data,
         target=network.target_name,
@@ -201,7 +205,7 @@ def summarize(
         cross_validated=sizes.cross_validated,
         train_loss=best.train_loss,
         bound=bounds[-1] if bounds and bounds[-1] > 0 else None,
-        layer_sizes=network.widths,
+        layer_sizes=network.widths if network.below else (len(network.rules),),
         n_parameters=network.n_parameters,
         features=network.n_inputs,
         features_used=tuple(network.names[column] for column in network.features_used),
@@ -214,9 +218,10 @@ def summarize(
         proven=tuple(list_guarantees(model)),
         n_linear=len(network.linear),
         verdicts=tuple(map(str, rivals.verdicts)),
-        advice=size_advice(model, sizes, "--size {}", "a larger --size"),
+        advice=size_advice(model, sizes, f"{option} {{}}", f"a larger {option}"),
         classes_without_rows=lacking,
         negative=negative,
+        counted=sizes.counted,
     )
 
 

@@ -76,36 +76,43 @@ def path(model: str, as_json: bool) -> None:
     history = file.model().history_
     best = (history.best_layer + 1, history.best_size)
     counts = [count_conditions(history, layer) if grown else [] for layer, grown in enumerate(history.paths)]
+    budget = history.counted == "conditions"
     rows = [
-        {"layer": layer + 1, "n_terms": size, "n_conditions": count,
-         "train": record.train_loss, "validation": record.validation_loss}
+        {"layer": layer + 1, "n_terms": len(history.network(size, layer).terms) if budget else size,
+         "n_conditions": count, "train": record.train_loss, "validation": record.validation_loss}
         for layer, grown in enumerate(history.paths)
         for size, (record, count) in enumerate(zip(grown, counts[layer], strict=True))
     ]  # fmt: skip
     if as_json:
         names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
         plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
-        chosen = dict(zip(("layer", "n_terms"), best, strict=True))
+        chosen = dict(zip(("layer", f"n_{history.counted}"), best, strict=True))
         crossed = history.cross_validated
         show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
         return
-    show(f"{_LOSS_NAMES[loss]} by size: terms, which --size counts, and the conditions that a reader reads")
+    titles = ["terms", "conditions"]
+    if budget:
+        show(f"{_LOSS_NAMES[loss]} by size: the conditions that a reader reads, which --size counts, and the terms")
+        titles.reverse()
+    else:
+        show(f"{_LOSS_NAMES[loss]} by size: terms, which --size counts, and the conditions that a reader reads")
     deep = len(history.paths) > 1
     validated = "cross-validated" if history.cross_validated else "validation"
-    titles = ["layer"] * deep + ["terms", "conditions", "training", validated, ""]
+    titles = ["layer"] * deep + [*titles, "training", validated, ""]
     lines = []
-    for row in rows:
-        size, last = int(row["n_terms"]), len(history.paths[row["layer"] - 1]) - 1
+    sizes = [(layer + 1, size) for layer, grown in enumerate(history.paths) for size in range(len(grown))]
+    for (layer, size), row in zip(sizes, rows, strict=True):
+        last = len(history.paths[layer - 1]) - 1
         # All of a few sizes, then fewer and fewer, the last and the chosen one.
         if size > 10 and size not in {12, 15, *range(20, last, 10 * 2 ** (last > 100)), history.best_size, last}:
             continue
         validation = "" if np.isnan(row["validation"]) else people(row["validation"])
-        mark = "chosen" if (row["layer"], size) == best else ""
-        count = str(row["n_conditions"])
-        lines.append([str(row["layer"])] * deep + [str(size), count, people(row["train"]), validation, mark])
+        mark = "chosen" if (layer, size) == best else ""
+        other = str(row["n_terms" if budget else "n_conditions"])
+        lines.append([str(layer)] * deep + [str(size), other, people(row["train"]), validation, mark])
     show_columns([titles, *lines], left=0)
     kept = len(file.network.rules) + len(file.network.linear)
-    if not deep and kept < history.best_size:
+    if not deep and not budget and kept < history.best_size:
         show(f"the model has {count_of(kept, 'term')}: of {history.best_size} grown, equal ones became one")
     more = "" if len(lines) == len(rows) else "; --json has every size"
     show(f"growth ended: {STOP_REASONS.get(history.stopped, history.stopped)}{more}")

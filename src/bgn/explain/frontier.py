@@ -38,6 +38,8 @@ class Frontier(Tabular):
     cross_validated : bool
         Whether the validation error comes from cross-validation rather than from a validation set.
     loss : {"mse", "log_loss"}
+    counted : {"terms", "conditions"}
+        What a size counts: conditions where the model grew within a budget of them.
     """
 
     errors: Mapping[str, Floats]
@@ -46,11 +48,12 @@ class Frontier(Tabular):
     conditions: tuple[int, ...]
     cross_validated: bool = False
     loss: str = "mse"
+    counted: str = "terms"
 
     def _columns(self) -> Columns:
         sizes = range(len(self.errors["training"]))
         errors = {f"{self.name(rows)} error": values.tolist() for rows, values in self.errors.items()}
-        counts = {"terms": [*sizes], "conditions": [*self.conditions]}
+        counts = {self.counted: [*sizes]} | {"conditions": [*self.conditions]}
         return {**counts, **errors, "chosen": [size == self.chosen for size in sizes]}
 
     @property
@@ -71,7 +74,8 @@ class Frontier(Tabular):
     def __str__(self) -> str:
         """One line per size, and one for a linear model."""
         wide = {rows: max(12, 2 + len(self.name(rows))) for rows in self.errors}
-        lines = [f"terms    {'conditions':>12}" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
+        head = f"terms    {'conditions':>12}" if self.counted == "terms" else f"at most  {'conditions':>12}"
+        lines = [head + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
         for size in range(len(self.errors["training"])):
             mark = "  chosen" if size == self.chosen else ""
             cells = (f"{errors[size]:>{wide[rows]}.4g}" for rows, errors in self.errors.items())
@@ -143,7 +147,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
             predicted = rival_predictions(network.schema, given["training"], rows, classes)
             linear[name] = error(target, predicted["linear" if classes is None else "logistic"])
     conditions = tuple(one.n_conditions for one in networks)
-    return Frontier(errors, linear, history.best_size, conditions, history.cross_validated, loss)
+    return Frontier(errors, linear, history.best_size, conditions, history.cross_validated, loss, history.counted)
 
 
 def count_conditions(history: Any, layer: int | None = None) -> list[int]:
@@ -175,13 +179,15 @@ def history_of(model: Any) -> Any:
     return history
 
 
-def size_advice(model: Any, sizes: Frontier, keep: str = "max_terms={}", larger: str = "a larger max_terms") -> str:
+def size_advice(model: Any, sizes: Frontier, keep: str = "", larger: str = "") -> str:
     """Say whether a model of another size predicts better, by rows that did not grow it; nothing where that is unknown.
 
     Test rows may speak against a larger model, never for one: sizes are not to be chosen by them. `keep` and `larger`
     are how a caller asks for a size, and for more.
     """
     what, errors = "terms" if model.network_.linear else "rules", sizes.errors
+    what = "conditions" if sizes.counted == "conditions" else what
+    keep, larger = keep or f"max_{sizes.counted}={{}}", larger or f"a larger max_{sizes.counted}"
     last, chosen, best = len(errors["training"]) - 1, sizes.chosen, sizes.best
     if "validation" not in errors:
         return ""
@@ -193,7 +199,7 @@ def size_advice(model: Any, sizes: Frontier, keep: str = "max_terms={}", larger:
         if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
             return f"The test error does not confirm a gain from more {what}."
         return f"{best} {what} predict clearly better: {keep.format(best)} keeps them."
-    if model.history_.stopped == "max_terms" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
+    if model.history_.stopped == f"max_{sizes.counted}" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
         return f"The {sizes.name('validation')} error was still falling at {chosen} {what}; {larger} may help."
     return ""
 

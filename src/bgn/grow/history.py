@@ -161,6 +161,12 @@ class Steps(Tabular):
         names = [field.name for field in fields(Record)]
         return {name: [getattr(record, name) for record in self.records] for name in names}
 
+    @property
+    def counted(self) -> str:
+        """What a size counts: "conditions" where growth kept to a budget of them, else "terms"."""
+        first: Any = getattr(self, "members", (self,))[0]
+        return "conditions" if isinstance(first.paths[0][0], Stage) else "terms"
+
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 

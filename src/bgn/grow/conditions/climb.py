@@ -76,14 +76,16 @@ class ConditionSearch:
         """
         for size in range(1, self.budget.size + 1):
             if stop is not None and stop():
-                break
+                return self.up_to_now()
             self.add(size)
             self.settle(size, swaps)
             if tell is not None and tell(self, size):
-                break
+                return self.up_to_now()
         if downward:
             self.recall(self.up_to_now()[-1])
             for size in range(self.budget.size - 1, 0, -1):
+                if stop is not None and stop():
+                    break
                 while self.used > size:
                     costs = self.drop_costs() / np.maximum(self.costs, 1)
                     self.take(1 + int(costs[1:].argmin()))
