@@ -104,8 +104,10 @@ def few_rows():
         (lambda rows: rows.assign(age=[10**400] * 4), FOUR, {}, "column 'age' holds numbers too large for a float64"),
         (lambda rows: rows.assign(age=[[1]] * 4), FOUR, {}, "column 'age' holds values of the type list"),
         (lambda rows: rows.set_axis(["age", "age"], axis=1), FOUR, {}, "more than one column named 'age'. Rename"),
-        (lambda rows: rows, ["a", "b", "c", "d"], {}, "y must hold numbers; got 'a'."),
-        (lambda rows: rows, FOUR, {"sample_weight": ["a"] * 4}, "must hold one number per row of X"),
+        (lambda rows: rows, ["a", "b", "c", "d"], {}, "y must hold numbers; got 'a'. For labels use bgn.BGN"),
+        (lambda rows: rows, [1, np.nan, 3, np.nan], {}, "Input y contains NaN (2 of 4 rows). Drop those rows."),
+        (lambda rows: rows[["age"]], [1, np.nan, 3, 4], {}, "Input y contains NaN (1 of 4 rows). Drop those rows."),
+        (lambda rows: rows, FOUR, {"sample_weight": ["a"] * 4}, "must hold one number per row of X; got 'a'."),
         (lambda rows: rows, FOUR, {"sample_weight": [1.0]}, "sample_weight must have one entry per row of X (4)"),
     ],
 )

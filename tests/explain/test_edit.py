@@ -95,8 +95,15 @@ def test_rules_are_added_and_columns_forbidden():
     np.testing.assert_allclose(by_city.receipt.change, np.where(town_rows(100)[:, 1] == "Oslo", 5.0, 0.0), atol=1e-12)
     with pytest.raises(ValueError, match="relation must be '>=' or '<'"):
         start.add("age", "==", 25, 2.0)
-    with pytest.raises(ValueError, match="categories of one column"):
-        edit(town()).add("city", "in", ["Paris"], 2.0)
+    for arguments, message in {
+        ("city", "in", ("Paris",)): r"must be categories of 'city' \(it has 'Lille'.*got 'Paris'",
+        ("city", ">=", 2.0): "relation of the categorical column 'city' must be 'in'; got '>='",
+        ("age", "in", ("Lille",)): "relation 'in' is for one categorical column; got",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            edit(town()).add(*arguments, 2.0)
+    with pytest.raises(ValueError, match="value must be a finite number; got inf"):
+        start.coef(1, np.inf)
 
 
 def test_linear_terms_and_probabilities():

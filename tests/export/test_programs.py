@@ -432,6 +432,8 @@ def test_what_cannot_be_written_is_said():
     network = random_network(3, ["a", "b"], 0)
     with pytest.raises(ValueError, match=r"dialect must be one of 'standard'.*got 'oracle'"):
         export.to_sql(network, dialect="oracle")
+    with pytest.raises(ValueError, match="table must be a name"):
+        export.to_sql(network, table="")
     with pytest.raises(ValueError, match=r"name must be letters.*got 'my model'"):
         export.to_c(network, name="my model")
     with pytest.raises(ValueError, match="inputs must be"):

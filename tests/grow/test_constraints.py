@@ -193,7 +193,7 @@ def test_three_classes_have_groups_but_no_order():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"monotonic_cst": {"aera": 1}}, "there is no column 'aera'. Did you mean 'area'"),
+        ({"monotonic_cst": {"aera": 1}}, "there is no column 'aera'; X has .* Did you mean 'area'"),
         ({"monotonic_cst": {"area": 2}}, "must be 1 .*got 2 for 'area'"),
         ({"monotonic_cst": {"city": 1}}, "'city' is a categorical column without an order"),
         ({"monotonic_cst": [1, 0]}, r"must have one entry per column \(4\)"),

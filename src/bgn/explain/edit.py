@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain.arguments import column_of, rows_and_target, value_if_missing
+from bgn.inputs.errors import listed
 from bgn.inputs.frames import rows_of
 from bgn.inputs.target import codes_of
 from bgn.model.network import Edit, Network, on_gpu
 from bgn.model.numbers import EXACT, sum_of, written
 from bgn.model.readings import ReadTerm, as_terms, is_first_positive, network_of, swap_classes, with_positive_second
+from bgn.model.schema import category_name
 from bgn.model.step import Bools, Floats
 from bgn.model.term import Member, Missing, Oblique, Projection, Rule, Term, Threshold, condition_of
 from bgn.pipelines import through_pipelines
@@ -402,7 +404,7 @@ def _numeric(coefficients: Sequence[Any]) -> list[float]:
 
 
 def _with_coef(network: Network, line: int, value: float) -> Network:
-    (_, number), wanted = _line(network, line), written(_finite(value, "amount"))
+    (_, number), wanted = _line(network, line), written(_finite(value, "value"))
     if not wanted:
         return _without(network, line)
     coef = network.coef[:, 0].copy()
@@ -476,13 +478,18 @@ def _read_condition(network: Network, given: Any, relation: str, value: Any, mis
     if relation == "in":
         categories = kinds[0].categories if len(kinds) == 1 else None
         wanted = [value] if isinstance(value, str) else list(value)
-        if categories is None or any(category not in categories for category in wanted):
-            raise ValueError(f"value must be categories of one column; got {value!r} of {list(sums)}.")
+        if categories is None:
+            raise ValueError(f"relation 'in' is for one categorical column; got {list(sums)}. Use '>=' or '<'.")
+        if odd := [category for category in wanted if category not in categories]:
+            known = listed([category_name(category) for category in categories])
+            raise ValueError(f"value must be categories of {kinds[0].name!r} (it has {known}); got {odd[0]!r}.")
         coefficients: Any = (tuple(float(category in wanted) for category in categories),)
         cut = 1.0
     else:
-        if relation not in (">=", "<") or any(kind.categories is not None for kind in kinds):
+        if relation not in (">=", "<"):
             raise ValueError(f"relation must be '>=' or '<' for numbers, 'in' for a category; got {relation!r}.")
+        if categorical := [kind.name for kind in kinds if kind.categories is not None]:
+            raise ValueError(f"relation of the categorical column {categorical[0]!r} must be 'in'; got {relation!r}.")
         coefficients, cut = tuple(_finite(factor, "coefficient") for factor in sums.values()), _finite(value, "value")
         if not all(coefficients):
             raise ValueError(f"columns must have coefficients other than 0; got {sums!r}.")
@@ -496,7 +503,7 @@ def _read_condition(network: Network, given: Any, relation: str, value: Any, mis
 
 def _with_rule(network: Network, given: Any, relation: str, value: Any, coef: float, missing: bool) -> Network:
     """Return the network with one more rule of one condition; one with "<" is stored the other way round."""
-    worth, turned = written(_finite(coef, "amount")), relation == "<"
+    worth, turned = written(_finite(coef, "coef")), relation == "<"
     condition = _read_condition(network, given, relation, value, missing)
     otherwise = 0.0 if network.rules and all(rule.otherwise == 0.0 for rule in network.rules) else -1.0
     rule = Rule((_opposite(condition) if turned else condition,), otherwise)

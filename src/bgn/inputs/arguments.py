@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.inputs.errors import listed
 from bgn.model.schema import Schema
 from bgn.model.values import did_you_mean
 
@@ -151,7 +152,8 @@ def _place(name: str, key: Any, schema: Schema) -> int:
         if not schema.named:
             raise ValueError(f"{name} must give positions where columns have no names; got {key!r}.")
         if key not in schema.names:
-            raise ValueError(f"{name}: there is no column {key!r}.{did_you_mean(key, schema.names)}")
+            similar = did_you_mean(key, schema.names)
+            raise ValueError(f"{name}: there is no column {key!r}; X has {listed(schema.names)}.{similar}")
         return schema.names.index(key)
     if isinstance(key, bool | np.bool_) or not isinstance(key, int | np.integer) or not 0 <= key < len(schema):
         raise ValueError(f"{name} must name columns, or give positions from 0 to {len(schema) - 1}; got {key!r}.")

@@ -18,6 +18,7 @@ from bgn.model.network import Network
 from bgn.model.schema import category_name
 from bgn.model.step import Floats
 from bgn.model.values import Coded, Misread, Nothing, Numbers, values_of
+from bgn.text import clean
 
 MOST_CLASSES = 256
 Label = str | int | float | bool
@@ -65,6 +66,8 @@ def numeric_target(y: Any) -> Any:
                         f"y must hold numbers; got {str(value)!r}. For labels use bgn.BGNClassifier."
                     ) from None
                 break
+    elif values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(f"Input y contains NaN ({np.isnan(values).sum()} of {len(values)} rows). Drop those rows.")
     return y
 
 
@@ -84,8 +87,9 @@ def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     refuse_masked(values, name)
     try:
         floats = np.asarray(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold one number per row of X; {error}.") from None
+    except (TypeError, ValueError):
+        text = next((value for value in np.ravel(np.asarray(values, dtype=object)) if isinstance(value, str)), values)
+        raise ValueError(f"{name} must hold one number per row of X; got {clean(repr(text), 60)}.") from None
     if floats.shape != (rows,):
         raise ValueError(f"{name} must have one entry per row of X ({rows}); got shape {floats.shape}.")
     if not np.isfinite(floats).all():

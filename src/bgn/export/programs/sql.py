@@ -95,6 +95,8 @@ def to_sql(
     chosen("form", form, ("select", "expression"))
     planned, kept = plan(model), tuple(keep)
     tables = (table,) if isinstance(table, str) else tuple(table)
+    if not tables or not all(tables):
+        raise ValueError(f"table must be a name, or several for one in a schema; got {table!r}.")
     check_texts([*planned.texts, *kept, *tables], NOT_TEXT, "SQL")
     explained = () if reasons is None else planned.reasons(reasons)
     if DIALECTS[dialect].ignores_case:
