@@ -33,8 +33,8 @@ FITS = [
     ("ill", ("--max-linear", 0, "--key", "person", "--unit", "weight=kg", "--missing", "impute")),
     ("grade", ("--max-linear", 0, "--max-terms", 2, "--validation", 0.3)),
     ("cost", ("--max-linear", 0, "--stream", "--drop", "name")),
-    ("cost", ("--max-conditions", 5, "--min-rows", 3, "--cuts", "weight=55,70", "--pairs", "and")),
-    ("grade", ("--max-conditions", 4)),
+    ("cost", ("--max-conditions", 5, "--max-linear", 0, "--min-rows", 3, "--cuts", "weight=55,70", "--pairs", "and")),
+    ("grade", ("--max-conditions", 4, "--max-linear", 0)),
 ]
 MORE_FITS = [
     ("cost", ()),
