@@ -54,6 +54,11 @@ def test_whole_columns_go_to_the_nearest_whole_number_that_will_do(problem):
                 assert abs(value - rows[row, column]) > steps[-1]
 
 
+def test_no_distance_is_shown_where_no_number_changes_anything():
+    network = Network.of_layers([Layer([[1.0]], [-2.0])], [0.0], 1.0, ["a"])
+    assert repr(margin(network, [[1.0]])) == "Margin(1 row, 1 feature, no change near)"
+
+
 def changed_within(network, row, radius, scale):
     """Whether any of many points in a ball has another prediction, or the point of few digits in its middle."""
     rng = np.random.default_rng(0)

@@ -36,6 +36,14 @@ def test_every_format_gives_the_same_bits(model: bgn.BGNRegressor, make: type) -
     np.testing.assert_array_equal(model.network_.predict(X), model.predict(DENSE))
 
 
+def test_a_row_of_a_sparse_array_is_a_row(model: bgn.BGNRegressor) -> None:
+    row = sp.csr_array(DENSE)[3]
+    assert row.shape == (5,)
+    for result in (lambda X: model.explain(X, background=DENSE).values, lambda X: model.margin(X).up,
+                   lambda X: model.counterfactual(X, at_least=1.0).x):  # fmt: skip
+        np.testing.assert_array_equal(result(row), result(DENSE[3]))
+
+
 def test_columns_of_a_sparse_table_are_chosen_by_position(model: bgn.BGNRegressor) -> None:
     X = sp.csr_matrix(np.column_stack([DENSE, TARGET]))
     fitted = bgn.BGNRegressor(**SETTINGS).fit(X, target=5, eval_set=(sp.csr_matrix(DENSE), TARGET))

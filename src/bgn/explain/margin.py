@@ -344,7 +344,8 @@ class Margin(Tabular):
     def __repr__(self) -> str:
         rows, features = self.distance.shape
         shape = f"{count_of(rows, 'row')}, {count_of(features, 'feature')}"
-        return f"Margin({shape}, nearest change at {self.euclidean.min():.6g})"
+        nearest = float(self.euclidean.min())
+        return f"Margin({shape}, {f'nearest change at {nearest:.6g}' if np.isfinite(nearest) else 'no change near'})"
 
 
 # -- What counts as another prediction.

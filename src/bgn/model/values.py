@@ -574,6 +574,8 @@ def is_named_row(X: Any) -> bool:
 
 def as_rows(X: Any) -> Any:
     """Return a row that is a sequence of one value per column as a table of one row; everything else as it is."""
+    if _library(X) == "scipy" and is_sparse(X) and X.ndim == 1:  # a row that was taken of a sparse array
+        return X.toarray()[np.newaxis]
     if _library(X) == "torch" or labels_of(X) is not None or is_sparse(X):
         return X
     if isinstance(X, list | tuple):
