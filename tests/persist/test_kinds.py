@@ -167,7 +167,7 @@ def test_the_newest_version_says_as_much_as_the_first(path: Path, tmp_path: Path
     new = bgn.persist.read(tmp_path / "new.json")
     assert everything(new.network) == everything(old.network)
     assert {name: getattr(new, name) for name in about} == about
-    assert (new.settings or {}).items() >= (old.settings or {}).items()  # parameters that came later have their defaults
+    assert (new.settings or {}).items() >= (old.settings or {}).items()  # later parameters have their defaults
     assert (tmp_path / "new.json").stat().st_size <= 1.3 * path.stat().st_size + 900
 
 
