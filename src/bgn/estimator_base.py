@@ -624,7 +624,7 @@ class GrownEstimator(BaseEstimator):
         network, members = self.network_, self.network_.members
         if members is None:
             raise ValueError(
-                "return_std needs an average, whose members differ: fit with ensemble=8, or ask for interval=0.9."
+                "return_std needs an ensemble, whose networks differ: fit with ensemble=8, or ask for interval=0.9."
             )
         if on_disk(X):
             pieces = known_columns(self, opened_again(self, RowArguments(X))).pieces(BLOCK_BYTES)

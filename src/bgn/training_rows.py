@@ -52,6 +52,7 @@ from bgn.model.schema import Schema, category_name
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation
 from bgn.require import require
+from bgn.text import count_of
 from bgn.whole_file import Stamp
 
 SAMPLE_ROWS = 200_000
@@ -86,8 +87,10 @@ class TrainingRequest:
 
     def check_count(self, rows: int) -> None:
         if rows < 2:
-            what = "complete rows" if self.choices.missing in ("refuse", "drop") else f"rows with {self.target!r}"
-            raise InputError(f"{self.source.name} has {rows} {what} to learn from; at least 2 are needed.")
+            complete = "complete " * (self.choices.missing in ("refuse", "drop"))
+            there = f"{count_of(rows, complete + 'row')} with {self.target!r}"
+            apart = " besides test rows; at least 2 are needed (--test 0 sets no rows apart)" * (self.test > 0)
+            raise InputError(f"{self.source.name} has {there} to learn from{apart or '; at least 2 are needed'}.")
 
     def held_out(self, edge: int | None, rows: int, fingerprint: int) -> HeldOut:
         """What a model file keeps of which rows are test rows."""
@@ -186,8 +189,8 @@ def check_classes(classes: Sequence[Any], counts: Any) -> None:
         rare = int(few[0])
         raise InputError(
             f"the class {category_name(classes[rare])!r} has {int(counts[rare])} row{'s' * int(counts[rare] != 1)} "
-            "among those to learn from; at least 2 are needed. Merge rare classes with --merge-rare, drop its rows, or "
-            "set fewer rows aside with --test."
+            "among those to learn from; at least 2 are needed. Merge it with others (--merge-rare N merges classes of fewer "
+            "than N rows of the whole file), drop its rows, or set fewer rows aside with --test."
         )
 
 

@@ -113,7 +113,7 @@ def test_no_card_advises_what_does_worse(tmp_path: Path) -> None:
                 errors = plain["mse_by_size"][rows]
                 assert errors[int(text[1])] < errors[plain["n_terms"]]
         elif plain["best_n_terms"] <= plain["n_terms"] < len(plain["mse_by_size"]["test"]) - 1:
-            assert re.fullmatch(r"More (rules|terms) do not help\.", plain["advice"])
+            assert re.fullmatch(r"By the (validation|cross-validated) error more (rules|terms) do not help\.", plain["advice"])
     assert advised <= 2
 
 
@@ -123,7 +123,7 @@ def test_more_that_brings_nothing_is_said(tmp_path: Path) -> None:
         tmp_path / "t.csv", index=False
     )
     card = call("fit", tmp_path / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "-o", tmp_path / "m.json").out
-    assert re.search(r"^More (rules|terms) do not help\.$", card, flags=re.MULTILINE)
+    assert re.search(r"^By the cross-validated error more (rules|terms) do not help\.$", card, flags=re.MULTILINE)
     assert "--size" not in card
     assert "cross-validated" in call("path", tmp_path / "m.json").out.splitlines()[1]
     assert json.loads(call("path", tmp_path / "m.json", "--json").out)["cross_validated"]

@@ -175,7 +175,7 @@ def test_standard_errors_are_the_deviation_of_the_members() -> None:
     several = [member.network().predict(X[:7]) for member in sure.history_.members]
     assert chances.shape == std.shape == (7, 2)
     assert np.allclose(std[:, 1], np.std(several, axis=0, ddof=1))
-    with pytest.raises(ValueError, match="return_std needs an average"):
+    with pytest.raises(ValueError, match="return_std needs an ensemble"):
         BGNRegressor(max_terms=1).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="for two calls"):
         model.predict(X, interval=0.9, return_std=True)

@@ -75,7 +75,7 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     assert "--stream reads Parquet files" in call("fit", tmp_path / "rows.csv", "-t", "b", "--stream", code=1).err
     pd.DataFrame({"a": [1.0], "b": [2.0]}).to_parquet(tmp_path / "one.parquet")
-    assert "1 rows with 'b'" in call("fit", tmp_path / "one.parquet", "-t", "b", "--stream", code=1).err
+    assert "1 row with 'b'" in call("fit", tmp_path / "one.parquet", "-t", "b", "--stream", code=1).err
     pd.DataFrame({"a": [None, None], "b": [2.0, 3.0]}).to_parquet(tmp_path / "none.parquet")
     assert "no column with values" in call("fit", tmp_path / "none.parquet", "-t", "b", "--stream", code=1).err
 

@@ -193,7 +193,7 @@ def size_advice(model: Any, sizes: Frontier, keep: str = "", larger: str = "") -
         return ""
     if last > chosen:
         if best <= chosen:
-            return f"More {what} do not help."
+            return f"By the {sizes.name('validation')} error more {what} do not help."
         if not clearly_better(model, best, chosen):
             return f"No clear gain from more {what}."
         if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
