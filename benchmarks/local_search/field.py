@@ -138,7 +138,7 @@ def compare(folder: Path, line: str, seed: int) -> dict[tuple[str, int], float]:
     return result
 
 
-def beside(results: dict[str, list[dict]], size: int, classes: bool) -> list[tuple[float, str]]:
+def compare_with_others(results: dict[str, list[dict]], size: int, classes: bool) -> list[tuple[float, str]]:
     """Return per dataset how the search does beside the best of others, means over seeds: a ratio, or a difference."""
     values = []
     for line, all_seeds in results.items():
@@ -176,7 +176,7 @@ def main() -> None:
     usual, most = np.median(seconds), max(seconds)
     print(f"a fit of {max(SIZES)} conditions: median {usual:.2f} s of the processor, most {most:.1f}")
     for size, classes in itertools.product((*SIZES, USUAL), (False, True)):
-        if not (values := beside(by_name, size, classes)):
+        if not (values := compare_with_others(by_name, size, classes)):
             continue
         auc = classes and size != USUAL
         worst = (min if auc else max)(values)

@@ -89,8 +89,8 @@ class TrainingRequest:
         if rows < 2:
             complete = "complete " * (self.choices.missing in ("refuse", "drop"))
             there = f"{count_of(rows, complete + 'row')} with {self.target!r}"
-            apart = " besides test rows; at least 2 are needed (--test 0 sets no rows apart)" * (self.test > 0)
-            raise InputError(f"{self.source.name} has {there} to learn from{apart or '; at least 2 are needed'}.")
+            remedy = " besides test rows; at least 2 are needed (--test 0 sets no rows apart)" * (self.test > 0)
+            raise InputError(f"{self.source.name} has {there} to learn from{remedy or '; at least 2 are needed'}.")
 
     def held_out(self, edge: int | None, rows: int, fingerprint: int) -> HeldOut:
         """What a model file keeps of which rows are test rows."""
@@ -189,8 +189,8 @@ def check_classes(classes: Sequence[Any], counts: Any) -> None:
         rare = int(few[0])
         raise InputError(
             f"the class {category_name(classes[rare])!r} has {int(counts[rare])} row{'s' * int(counts[rare] != 1)} "
-            "among those to learn from; at least 2 are needed. Merge it with others (--merge-rare N merges classes of fewer "
-            "than N rows of the whole file), drop its rows, or set fewer rows aside with --test."
+            "among those to learn from; at least 2 are needed. Merge it with others (--merge-rare N merges classes of "
+            "fewer than N rows), drop its rows, or set fewer rows aside with --test."
         )
 
 

@@ -342,7 +342,8 @@ def _merged(labels: tuple[Label, ...], rows_of: Counter[Any], name: str, fewest:
     return TargetFacts(
         tuple(sorted({*kept, OTHER})),
         sorted_labels(rare),
-        f"{classes} of {name!r} {'are' if len(names) > 1 else 'is'} merged into {OTHER!r}, which has {rows:,} row{'s' * (rows != 1)}.",
+        f"{classes} of {name!r} {'are' if len(names) > 1 else 'is'} merged into {OTHER!r}, which has "
+        f"{count_of(rows, 'row')}.",
     )
 
 
