@@ -133,6 +133,7 @@ def figures_of(answer: Answer, y: Any) -> dict[str, Any]:
         "accuracy": float(accuracy_score(y, answer.probabilities.argmax(axis=1))),
         "fit_seconds": answer.seconds,
         "size": answer.size,
+        "conditions": answer.size if answer.conditions is None else answer.conditions,
         "setting": answer.setting,
     }
     if classes > 2:

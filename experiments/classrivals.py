@@ -1,6 +1,7 @@
 """Models that tell classes apart, each fitted once: how probable every class of the test rows is, size and seconds.
 
 A size is a number of terms: rules and linear terms of BGN, splits of trees, thresholds with a weight or with points.
+A term of BGN may have several conditions, which are counted beside; one of the others is one condition.
 Seconds are those of the processor for the fit alone, one thread; what turns words into numbers is not among them.
 """
 
@@ -37,11 +38,13 @@ class Answer:
     seconds : float
         To fit it.
     size : int or None
-        Questions; None where it has no such size.
+        Terms; None where it has no such size.
     scores : ndarray, shape (rows,), or None
         What two classes are ranked by where that is not the probability of the second.
     setting : str
         What was chosen, in words.
+    conditions : int or None
+        How many conditions a reader reads; None where that is its size.
     """
 
     probabilities: Floats
@@ -49,6 +52,7 @@ class Answer:
     size: int | None = None
     scores: Floats | None = None
     setting: str = ""
+    conditions: int | None = None
 
 
 Fit = Callable[[ClassRows, int, int], Answer]
@@ -113,7 +117,8 @@ def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     scores: list[Any] = []
     seconds += timed(lambda: scores.append(bgn.simplify(model, rows.X, rows.y, points=MOST_POINTS)))
     network = scores[0].network
-    return Answer(both(network.predict(rows.X_test)), seconds, sum(network.widths))
+    probabilities = both(network.predict(rows.X_test))
+    return Answer(probabilities, seconds, sum(network.widths), conditions=network.n_conditions)
 
 
 def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, float]:
@@ -125,8 +130,9 @@ def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, fl
 
 def _answer(model: Any, seconds: float, X_test: Any) -> Answer:
     """Rules and linear terms count alike."""
-    size = sum(model.network_.widths) + len(model.network_.linear)
-    return Answer(model.predict_proba(X_test), seconds, size)
+    network = model.network_
+    size = sum(network.widths) + len(network.linear)
+    return Answer(model.predict_proba(X_test), seconds, size, conditions=network.n_conditions)
 
 
 # -- trees and sums of trees -----------------------------------------------------------------------------------

@@ -59,7 +59,13 @@ def run(task: Task) -> dict[str, Any]:
         return {"networks": [plain(history.network(width, layer)) for layer, width in steps], "names": list(rows.names)}
     kept = ("layer", "n_terms", "kind", "train_mse", "validation_mse", "bound")
     records = [{name: getattr(record, name) for name in kept} for record in history.records]
-    return {"records": records, "best_layer": history.best_layer, "best_size": history.best_size}
+    conditions = [
+        [history.network(size, layer).n_conditions for size in range(len(path))]
+        for layer, path in enumerate(history.paths)
+    ]
+    return {
+        "records": records, "conditions": conditions, "best_layer": history.best_layer, "best_size": history.best_size,
+    }  # fmt: skip
 
 
 def plain(network: Network) -> dict[str, Any]:

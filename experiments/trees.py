@@ -95,7 +95,7 @@ def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
 
 
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
-    """Return errors and features of one layer at every width, the base alone first."""
+    """Return errors, features and conditions of one layer at every width, the intercept alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
     alone = {"max_layers": 1, "patience": None, **data.ALONE, "random_state": task.seed, "n_jobs": 1}
     model = data.build(make, {**task.parameters, **alone})
@@ -106,6 +106,7 @@ def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
         "validation_mse": [error["validation_mse"] for error in errors],
         "test_mse": [error["test_mse"] for error in errors],
         "features": [len(network.features_used) for network in networks],
+        "conditions": [network.n_conditions for network in networks],
     }
 
 
