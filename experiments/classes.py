@@ -198,10 +198,21 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     if folds:
         shown += _in_folds(two, several, folds)
     body = _body(names, sizes, groups, "fit_seconds")
+    counted = run_at_all(
+        [EQUAL[key][0], size, *(_counted(name, key, size, groups) for name in names)]
+        for key, size in product(("bgn", "bgn_1", "bgn_points"), sizes)
+        if size in EQUAL[key][2]
+    )
+    title = "Conditions of BGN's models"
+    shown.append(Table("classes-conditions", title, COUNTED + tuple(names), counted, COUNTED_NOTES))
     shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
     if two:
         panels = Panels(sizes, {key: EQUAL[key][0] for key in EQUAL}, COLORS, *AXES)
-        drawn = panels.figure(two, lambda name, key, size: within(groups.get((name, key)), size, "auc"))
+        drawn = panels.figure(
+            two,
+            lambda name, key, size: within(groups.get((name, key)), size, "auc"),
+            lambda name, key, size: conditions(groups.get((name, key)), size),
+        )
         shown.append(Figure("classes-sizes", "AUC by size", drawn, (9.0, 4.6)))
     return shown
 
@@ -253,7 +264,12 @@ GOALS = (
 )  # fmt: skip
 GOAL_NOTES = (
     "The best: of the tree, with and without tuning, FIGS, FasterRisk, L1 logistic regression on stumps, "
-    "fastsparsegams and GBRS.",
+    "fastsparsegams and GBRS. Size: terms, splits or thresholds, at most.",
+)
+COUNTED = ("model", "terms, at most")
+COUNTED_NOTES = (
+    "Means over seeds ± their standard deviation: how many conditions a reader reads, one per comparison, two where a "
+    "sum of two columns is compared, one per linear term. A split or a threshold of the other models is one condition.",
 )
 LEADERS = (
     "table", "size", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
@@ -284,6 +300,21 @@ def within(runs: Sequence[Run] | None, size: int | None, figure: str) -> float |
         return FAILED
     values = [run.figures if size is None else run.figures["within"].get(str(size)) for run in runs]
     return MISSING if None in values else Measured([value[figure] for value in values])
+
+
+def conditions(runs: Sequence[Run] | None, size: int) -> float | str:
+    """Return how many conditions models of at most so many terms have on average.
+
+    A term of the others is a condition; of BGN's models older runs did not count them.
+    """
+    ours = bool(runs) and runs[0].task.method in OURS
+    noted = not ours or all("conditions" in run.figures.get("within", {}).get(str(size), {}) for run in runs)
+    return within(runs, size, "conditions" if ours else "size") if noted else MISSING
+
+
+def _counted(name: str, key: str, size: int, groups: Groups) -> Cell:
+    """Return how many conditions a model has; nothing where it is not made for a table."""
+    return None if key in TWO_ONLY and name in data.SEVERAL else conditions(groups.get((name, key)), size)
 
 
 def _body(
@@ -406,4 +437,4 @@ COLORS = {
     "bgn": "#0072B2", "bgn_1": "#56B4E9", "tree_tuned": "#E69F00", "figs": "#D55E00", "stumps": "#009E73",
     "fasterrisk": "#CC79A7",
 }  # fmt: skip
-AXES = ("terms, splits or thresholds, at most", "area under the ROC curve")
+AXES = ("conditions: splits, thresholds, those of rules; a linear term is one", "area under the ROC curve")

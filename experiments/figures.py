@@ -214,22 +214,25 @@ def _paths(records: list[Any]) -> list[list[Any]]:
 
 
 def _growth(run: Run) -> Callable[[Any], None]:
-    """Return what draws errors and the bound along the path, by neurons: runs do not keep how many conditions each
-    has."""
+    """Return what draws errors and the bound along the path, by conditions; the axis says how many neurons they are."""
     from bgn import plots
 
     losses = {"train_mse": "train_loss", "validation_mse": "validation_loss"}
     renamed = [{losses.get(name, name): value for name, value in record.items()} for record in run.figures["records"]]
     records = [SimpleNamespace(**record) for record in renamed]
-    best_size = run.figures["best_size"]
+    conditions, best_layer, best_size = (run.figures[name] for name in ("conditions", "best_layer", "best_size"))
     history = SimpleNamespace(
-        records=records, best_layer=run.figures["best_layer"], best_size=best_size, paths=_paths(records),
+        records=records, best_layer=best_layer, best_size=best_size, paths=_paths(records),
         link="identity", cross_validated=False,
-        network=lambda size=best_size, layer=0: SimpleNamespace(n_conditions=size),
+        network=lambda size=best_size, layer=best_layer: SimpleNamespace(n_conditions=conditions[layer][size]),
     )  # fmt: skip
+    neurons, tried = (
+        " + ".join(map(str, counts))
+        for counts in ([len(own) - 1 for own in conditions], [own[-1] - own[0] for own in conditions])
+    )
 
     def draw(canvas: Any) -> None:
         ax = plots.growth(history, ax=canvas.subplots())
-        ax.set_xlabel("neurons, layer after layer; one has a condition per column that it reads")
+        ax.set_xlabel(f"{ax.get_xlabel()} ({neurons} neurons: {tried} conditions)")
 
     return draw

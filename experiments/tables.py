@@ -304,15 +304,24 @@ class Panels:
     stray: str | None = None
 
     def figure(
-        self, names: Sequence[str], value: Callable[[str, str, int], float | str | None]
+        self,
+        names: Sequence[str],
+        value: Callable[[str, str, int], float | str | None],
+        place: Callable[[str, str, int], float | str | None] = lambda name, key, size: size,
     ) -> Callable[[Any], None]:
-        """Return what draws a panel per table; `value` has a table, a model and a size, and words are left out."""
+        """Return what draws a panel per table; `value` has a table, a model and a size, and words are left out.
+
+        So has `place`, which says where on the axis that model stands: at the size itself without it.
+        """
 
         def draw(canvas: Any) -> None:
             columns = min(COLUMNS, len(names))
             panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
             for ax, name in zip(panels, names, strict=False):
-                lines = {key: [_height(value(name, key, size)) for size in self.sizes] for key in self.colors}
+                lines = {
+                    key: [(_number(place(name, key, size)), _number(value(name, key, size))) for size in self.sizes]
+                    for key in self.colors
+                }
                 self._panel(ax, name, lines)
             for ax in panels[len(names) :]:
                 ax.set_axis_off()
@@ -324,25 +333,28 @@ class Panels:
 
         return draw
 
-    def _panel(self, ax: Any, name: str, lines: Mapping[str, Sequence[float]]) -> None:
+    def _panel(self, ax: Any, name: str, lines: Mapping[str, Sequence[tuple[float, float]]]) -> None:
         """Draw one table."""
         from bgn.plots.style import plain_axes
 
         plain_axes(ax)
         for key, line in lines.items():
-            at = [k for k, value in enumerate(line) if math.isfinite(value)]
+            points = sorted(point for point in line if all(map(math.isfinite, point)))
             mark = {"color": self.colors[key], "markersize": 3, "linewidth": 2.4 if key == self.ours else 1.2}
-            ax.plot([self.sizes[k] for k in at], [line[k] for k in at], "o-", label=self.labels[key], **mark)
-        tame = [value for key, line in lines.items() if key != self.stray for value in line if math.isfinite(value)]
+            ax.plot([x for x, _ in points], [y for _, y in points], "o-", label=self.labels[key], **mark)
+        tame = [y for key, line in lines.items() if key != self.stray for _, y in line if math.isfinite(y)]
         if self.stray is not None and tame:
             margin = 0.1 * (max(tame) - min(tame))
             ax.set_ylim(min(tame) - margin, max(tame) + margin)
         ax.set_title(name.replace("_", " "), fontsize=10)
-        ax.set(xscale="log", xticks=self.sizes, xticklabels=self.sizes)
+        ticks, largest = list(self.sizes), max((x for line in lines.values() for x, _ in line if x == x), default=0.0)
+        while ticks and 2 * ticks[-1] <= largest:
+            ticks.append(2 * ticks[-1])
+        ax.set(xscale="log", xticks=ticks, xticklabels=ticks)
         ax.minorticks_off()
         ax.tick_params(labelsize=8)
 
 
-def _height(value: float | str | None) -> float:
+def _number(value: float | str | None) -> float:
     """Return a number to draw, nan for what is missing or failed."""
     return math.nan if value is None or isinstance(value, str) else float(value)

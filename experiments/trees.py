@@ -6,6 +6,7 @@ always see the same columns and the same training rows; that the printed table d
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -117,10 +118,10 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return trees and networks beside the printed ones, the errors by size and the tree of depth three."""
     groups = by(runs, "dataset", "method")
     body = [line for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups, matching)]
-    again = [line[:6] for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups, matching_means)]
+    again = [line[:7] for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups, matching_means)]
     shown: list[Table | Figure] = [
         Table("trees", "Trees, and the smallest one-layer networks as good", HEADER, body, NOTES),
-        Table("trees-by-test", "The same, widths chosen by the test error", HEADER[:6], again, TEST_NOTES),
+        Table("trees-by-test", "The same, widths chosen by the test error", HEADER[:7], again, TEST_NOTES),
         Table("trees-searched", "Trees with the paper's search", SEARCH, _searched(groups), SEARCH_NOTES),
     ]
     shown += [
@@ -138,6 +139,9 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         shown.append(Figure("trees-scikit-learn", title, scikit_learns(drawn.figures["marks"]), (9.0, 3.6)))
     return shown
 
+
+MOST_DRAWN = 60
+"""The most conditions that figures show."""
 
 SEARCH = ("columns", "depth", "test MSE, searched", "test MSE, the paper's choice", "chosen", "its validation MSE")
 SEARCH_NOTES = (
@@ -172,13 +176,14 @@ def _combination(setting: dict[str, Any]) -> str:
 
 
 HEADER = (
-    "columns", "depth", "model", "test MSE", "size", "features", "printed MSE", "printed size", "printed features",
+    "columns", "depth", "model", "test MSE", "conditions", "neurons", "features", "printed MSE", "printed size",
+    "printed features",
 )  # fmt: skip
 NOTES = (
-    "Means over seeds. Size: splits of a tree, neurons of a network. As in the paper a neuron counts as one also where "
-    "it weighs two features, and a reader reads two conditions. The width of a network is the smallest at which its "
-    "validation error is at most the tree's, seed by seed; the test rows have no say. The printed size is a depth "
-    "for trees and a width for networks.",
+    "Means over seeds. Size is the number of conditions that a reader reads: one per split of a tree, one per "
+    "comparison of a network, two where a sum of two features is compared. The width of a network is the smallest "
+    "number of neurons at which its validation error is at most the tree's, seed by seed; the test rows have no say. "
+    "The printed size is a depth for trees and a width for networks.",
 )
 TEST_NOTES = (
     "The smallest width at which the mean test error is at most the tree's, which is how the printed table seems to "
@@ -192,8 +197,8 @@ def _lines(
     """Return the tree of a depth, and both kinds of network that reach it."""
     trees = groups.get((name, f"tree {depth}"), [])
     head: list[Cell] = [COLUMNS[name], depth]
-    figures = [mean(trees, figure) for figure in ("test_mse", "splits", "features")]
-    lines: list[list[Cell]] = [[*head, "tree", *figures, *PRINTED[depth]["tree"]]]
+    error, splits, features = (mean(trees, figure) for figure in ("test_mse", "splits", "features"))
+    lines: list[list[Cell]] = [[*head, "tree", error, splits, None, features, *PRINTED[depth]["tree"]]]
     for method, label in GROWN.items():
         printed = PRINTED[depth]["network"] if method == "bgn_paper" else (None, None, None)
         lines.append([*head, label, *reach(trees, groups.get((name, method), [])), *printed])
@@ -201,11 +206,12 @@ def _lines(
 
 
 def matching(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
-    """Return mean test error, width and features of the smallest networks that validate as well as the trees."""
+    """Return mean test error, conditions, width and features of the smallest networks that validate as well as the
+    trees."""
     if not trees or not networks:
-        return [MISSING, None, None]
+        return [MISSING, None, None, None]
     if not (_sound(trees) and _sound(networks)):
-        return [FAILED, None, None]
+        return [FAILED, None, None, None]
     limits = {run.task.seed: run.figures["validation_mse"] for run in trees}
     figures_at_size = []
     for run in networks:
@@ -213,22 +219,33 @@ def matching(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
             continue
         width = smallest(run.figures["validation_mse"], limits[run.task.seed])
         if width is None:
-            return ["not reached", None, None]
-        figures_at_size.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
-    return [float(value) for value in np.mean(figures_at_size, axis=0)] if figures_at_size else [MISSING, None, None]
+            return ["not reached", None, None, None]
+        error, conditions, features = (run.figures[name][width] for name in ("test_mse", "conditions", "features"))
+        figures_at_size.append((error, conditions, width, features))
+    if not figures_at_size:
+        return [MISSING, None, None, None]
+    return [float(value) for value in np.mean(figures_at_size, axis=0)]
 
 
 def matching_means(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
-    """Return mean test error, width and mean features of the smallest width whose mean test error is the trees'."""
+    """Return mean test error, conditions, width and features of the smallest width whose mean test error is the
+    trees'."""
     if not trees or not networks:
-        return [MISSING, None, None]
+        return [MISSING, None, None, None]
     if not (_sound(trees) and _sound(networks)):
-        return [FAILED, None, None]
+        return [FAILED, None, None, None]
     errors = _stacked(networks, "test_mse").mean(axis=0)
     width = smallest(errors.tolist(), float(mean(trees, "test_mse")))
     if width is None:
-        return ["not reached", None, None]
-    return [float(errors[width]), width, float(_stacked(networks, "features").mean(axis=0)[width])]
+        return ["not reached", None, None, None]
+    conditions, features = (_stacked(networks, name)[:, width].mean() for name in ("conditions", "features"))
+    return [float(errors[width]), float(conditions), width, float(features)]
+
+
+def error_within(run: Run, most: int) -> float:
+    """Return the test error of a run's widest network with at most so many conditions, nan where that has no neuron."""
+    width = max(width for width, conditions in enumerate(run.figures["conditions"]) if conditions <= most)
+    return run.figures["test_mse"][width] if width else math.nan
 
 
 def smallest(errors: Sequence[float], limit: float) -> int | None:
@@ -259,7 +276,7 @@ def _label(name: str) -> str:
 
 
 def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
-    """Return what draws the networks' errors by width, the trees as lines across."""
+    """Return what draws the networks' errors by conditions, the trees as lines across."""
     from bgn.plots.style import FIRST, SECOND, THIRD, ink, plain_axes
 
     def draw(canvas: Any) -> None:
@@ -269,11 +286,12 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
             runs = groups.get((name, method))
             if not _sound(runs):
                 continue
-            errors = _stacked(runs or [], "test_mse")[:, 1:41]
+            largest = min(max(run.figures["conditions"]) for run in runs or ())
+            sizes = np.arange(1, min(largest, MOST_DRAWN) + 1)
+            errors = np.array([[error_within(run, int(size)) for size in sizes] for run in runs or ()])
             middle, deviation = errors.mean(axis=0), errors.std(axis=0)
-            widths = np.arange(1, errors.shape[1] + 1)
-            ax.fill_between(widths, middle - deviation, middle + deviation, color=color, alpha=0.15, linewidth=0)
-            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=color, label=label)
+            ax.fill_between(sizes, middle - deviation, middle + deviation, color=color, alpha=0.15, linewidth=0)
+            ax.plot(sizes, middle, "o-", markersize=3, linewidth=1.6, color=color, label=label)
         for depth in DEPTHS:
             trees = groups.get((name, f"tree {depth}"))
             if _sound(trees):
@@ -287,7 +305,7 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
                     markersize=7,
                     label="trees of depth 3, 4, 5" if depth == 3 else None,
                 )
-        size = "neurons of the network (one or two conditions each), splits of the tree (one condition each)"
+        size = "conditions, at most: one per split of a tree, one or two per neuron of a network"
         ax.set(xlabel=size, ylabel="test mean squared error")
         ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
         ax.legend(frameon=False)

@@ -284,8 +284,37 @@ def test_the_page_shows_every_table_and_figure():
     assert sorted(shown) == sorted(names | {("table", "classes-origin")})
 
 
+def test_the_figure_shows_models_above_their_conditions():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    runs = [made("titanic", "bgn", **{"5": (0.83, 0.46)}), made("titanic", "figs", **{"5": (0.8, 0.5)})]
+    runs[0].figures["within"]["5"] |= {"size": 5, "conditions": 11}
+    runs[1].figures["within"]["5"] |= {"size": 4}
+    shown = {part.name: part for part in classes.show(runs)}
+    canvas = plt.figure(layout="constrained")
+    shown["classes-sizes"].draw(canvas)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in canvas.axes[0].lines}
+    assert (drawn["BGN"], drawn["FIGS"]) == ([[11.0, 0.83]], [[4.0, 0.8]])
+    assert canvas.axes[0].get_xticks().tolist() == [5, 10]
+    plt.close(canvas)
+    assert shown["classes-conditions"].rows == [["BGN", 5, 11.0]]
+
+
 def test_a_study_with_nothing_done_has_tables():
-    assert [part.name for part in classes.show([])] == ["classes-seconds"]
+    assert [part.name for part in classes.show([])] == ["classes-conditions", "classes-seconds"]
+
+
+def test_size_is_what_a_reader_reads():
+    figures = {"5": {"auc": 0.9, "size": 5, "conditions": 8}}
+    older = {"5": {"auc": 0.9, "size": 5}}
+    ours, others, before = (
+        run_of(Task("classes", "titanic", key, {"sizes": [5]}, 0, stratified_split()), within=within)
+        for key, within in (("bgn", figures), ("figs", older), ("bgn", older))
+    )
+    assert [classes.conditions([run], 5) for run in (ours, others, before)] == [8.0, 5.0, "missing"]
+    assert classes.conditions(None, 5) == "missing"
+    answer = classrivals.two_columns(made_rows(2), 3, 0)
+    assert answer.conditions >= answer.size
+    assert classes.figures_of(answer, made_rows(2).codes[1])["conditions"] == answer.conditions
 
 
 def test_tasks_ask_every_model_what_it_can_answer():

@@ -1,5 +1,6 @@
 """Trees, pruning, the housing model and the figures: what is shown follows from what was recorded."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -51,7 +52,9 @@ def tree_run(seed, validation, test=1.0):
 
 
 def grown_run(seed, validation, test):
-    figures = {"validation_mse": validation, "test_mse": test, "features": list(range(len(test)))}
+    sizes = list(range(len(test)))
+    conditions = [2 * size for size in sizes]
+    figures = {"validation_mse": validation, "test_mse": test, "features": sizes, "conditions": conditions}
     return done("trees", "housing", "bgn", figures, seed)
 
 
@@ -62,10 +65,10 @@ def test_a_network_matches_a_tree_at_its_smallest_size_that_validates_as_well(fi
     matched = trees.matching([tree_run(seed, limit) for seed, limit in enumerate(limits)], runs)
     sizes = [next((k for k, e in enumerate(p) if e <= limit), None) for p, limit in zip(paths, limits, strict=True)]
     if None in sizes:
-        assert matched == ["not reached", None, None]
+        assert matched == ["not reached", None, None, None]
     else:
         reached = [path[size] for path, size in zip(paths, sizes, strict=True)]
-        assert matched == pytest.approx([10 * np.mean(reached), np.mean(sizes), np.mean(sizes)])
+        assert matched == pytest.approx([10 * np.mean(reached), 2 * np.mean(sizes), np.mean(sizes), np.mean(sizes)])
 
 
 @given(errors, errors, st.integers(1, 9))
@@ -74,7 +77,14 @@ def test_by_test_error_the_mean_network_matches_the_mean_tree(first, second, lim
     matched = trees.matching_means([tree_run(0, 0.0, float(limit))], runs)
     means = [(a + b) / 2 for a, b in zip(first, second, strict=False)]
     size = next((k for k, e in enumerate(means) if e <= limit), None)
-    assert matched == (["not reached", None, None] if size is None else [means[size], size, float(size)])
+    expected = ["not reached", None, None, None] if size is None else [means[size], 2.0 * size, size, float(size)]
+    assert matched == expected
+
+
+def test_the_error_within_a_size_is_that_of_the_widest_network_that_fits():
+    run = grown_run(0, [4.0, 3.0, 2.0], [40.0, 30.0, 20.0])  # of 0, 2 and 4 conditions
+    assert math.isnan(trees.error_within(run, 1))
+    assert [trees.error_within(run, most) for most in (2, 3, 4, 9)] == [30.0, 30.0, 20.0, 20.0]
 
 
 def test_trees_that_failed_or_are_missing_are_shown():
