@@ -138,7 +138,7 @@ def test_explanations() -> None:
     place = (where[inside] + where[inside + 1]) / 2
     assert np.isclose(np.interp(place, where, middle), result(place))
     assert np.interp(place, where, ends[1] - middle) == pytest.approx(2 * result.errors(place), rel=0.05)
-    with pytest.raises(ValueError, match="average of several"):
+    with pytest.raises(ValueError, match="errors need an ensemble"):
         bgn.effect(networks[0], 0, rows).errors(places)
 
 
