@@ -284,7 +284,7 @@ def test_the_page_shows_every_table_and_figure():
     assert sorted(shown) == sorted(names | {("table", "classes-origin")})
 
 
-def test_the_figure_shows_models_above_their_conditions():
+def test_the_axis_of_the_figure_counts_conditions():
     plt = pytest.importorskip("matplotlib.pyplot")
     runs = [made("titanic", "bgn", **{"5": (0.83, 0.46)}), made("titanic", "figs", **{"5": (0.8, 0.5)})]
     runs[0].figures["within"]["5"] |= {"size": 5, "conditions": 11}
