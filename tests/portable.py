@@ -119,6 +119,9 @@ FITS: dict[str, Callable[[], Network]] = {
         coarse(), 3, True, cv=2, max_terms=15, growth=GrowthSettings(max_replacements=0)
     ),
     "three classes, deep, weighted": lambda: _classes(coarse(), 3, True, max_layers=2, max_terms=6),
+    "diabetes, within a budget": lambda: _fit(diabetes(), max_conditions=12, max_linear="auto", cv=3),
+    "smooth, within a budget, float32, weighted": lambda: _fit(smooth(), True, True, max_conditions=10),
+    "three classes, within a budget": lambda: _classes(coarse(), 3, growth=None, max_conditions=8, cv=2),
     "many": lambda: _fit(many(), max_terms=10, growth=GrowthSettings(4)),
     "many, weighted, float32": lambda: _fit(many(), True, True, max_terms=8, growth=GrowthSettings(2)),
 }
