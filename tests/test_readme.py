@@ -56,10 +56,12 @@ def test_the_demo_is_ahead_of_a_tree_and_a_linear_model_of_its_size(demo):
 def test_the_demo_counts_what_a_reader_reads(demo):
     printed, _ = demo
     rules = re.findall(r"\[(.*)\]", printed.partition("How far off")[0])
-    conditions = sum(1 + (" where " in rule) + (" and " in rule) for rule in rules)
-    assert f"bgn, {len(rules)} rules, {conditions} conditions" in printed
+    words = [word for rule in rules for word in rule.replace("not in", "in").split()]
+    comparisons = sum(word in (">=", "<", "=", "in") for word in words)
+    assert f"bgn, {len(rules)} rules, {comparisons} comparisons" in printed
     assert len(rules) >= 5
-    assert conditions <= 10
+    (splits,) = re.findall(r"tree, (\d+) splits", printed)
+    assert comparisons <= int(splits) <= 12
     assert "(none seen)" not in printed
     assert "(all seen)" not in printed
 
