@@ -56,8 +56,8 @@ def test_the_demo_is_ahead_of_a_tree_and_a_linear_model_of_its_size(demo):
 def test_the_demo_counts_what_a_reader_reads(demo):
     printed, _ = demo
     rules = re.findall(r"\[(.*)\]", printed.partition("How far off")[0])
-    words = [word for rule in rules for word in rule.replace("not in", "in").split()]
-    comparisons = sum(word in (">=", "<", "=", "in") for word in words)
+    texts = [text for rule in rules for text in rule.replace("not in", "in").split()]
+    comparisons = sum(text in (">=", "<", "=", "in") for text in texts)
     assert f"bgn, {len(rules)} rules, {comparisons} comparisons" in printed
     assert len(rules) >= 5
     (splits,) = re.findall(r"tree, (\d+) splits", printed)

@@ -262,8 +262,25 @@ class Growth:
         best = min(self.evaluate(first, splits, watch), key=lambda one: one.least)
         others = [Setting(price, best.setting.ridge, linear) for price in prices for linear in kinds][1:]
         if others and not watch.out_of_time():
-            best = min([best, *self.evaluate(others, splits, watch)], key=lambda one: one.least)
+            tried = [best, *self.evaluate(others, splits, watch)]
+            among, alone = ([one for one in tried if one.setting.linear is linear] for linear in (True, False))
+            best = min(among or alone, key=lambda one: one.least)
+            if among and alone:
+                rules = min(alone, key=lambda one: one.least)
+                best = rules if self.clearly_better(rules, best, splits) else best
         return best.setting, best
+
+    def clearly_better(self, one: Evaluated, other: Evaluated, splits: list[Any]) -> bool:
+        """Return whether one lowers the loss by more than the standard error of the difference, row by row."""
+
+        def losses(evaluated: Evaluated) -> Floats:
+            size = int(evaluated.means.argmin())
+            pairs = zip(evaluated.scores, splits, strict=True)
+            return np.concatenate([losses_of(self.target.kind, f[size], rows.y, rows.w) for f, (_, rows, _) in pairs])
+
+        saved = losses(other) - losses(one)
+        mean = total_of(saved) / len(saved)
+        return mean > math.sqrt(total_of((saved - mean) ** 2)) / len(saved)
 
     def grow(self) -> History:
         """Choose a setting, grow with it, and refit on all rows."""
