@@ -72,6 +72,13 @@ def launched() -> Iterator[Any]:
         browser.close()
 
 
+def says(page: Any, id: str, text: str) -> None:
+    """Wait until an element has a text; asked from outside, because pages forbid code that is made from text."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(f"#{id}")).to_contain_text(text, timeout=30_000)
+
+
 def barriers(page: Any) -> list[str]:
     """What axe-core finds in a page that keeps people out: serious and critical violations."""
     pytest.importorskip("axe_playwright_python", reason="axe-core is not installed: barriers were not looked for")

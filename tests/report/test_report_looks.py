@@ -11,7 +11,7 @@ import pytest
 import bgn
 from bgn.model.network import Ensemble
 from bgn.model.schema import Column, Schema
-from tests.browser import MISPLACED, UNFOLD, barriers
+from tests.browser import MISPLACED, UNFOLD, barriers, says
 from tests.networks import network_of, rows_for, with_linear_terms
 
 LONG = "the name of a column that somebody made sixty letters long {}"
@@ -134,18 +134,17 @@ def test_any_row_is_a_start_by_its_number_or_key(open_page, tmp_path) -> None:
         page.press("#find", "Enter")
 
     find("17")
-    page.wait_for_function("document.getElementById('started').textContent.startsWith('Row 17,')")
+    says(page, "started", "Row 17,")
     assert float(page.get_attribute("#prediction", "data-value")) == network.predict(rows[16:17])[0]
     find("51")
-    page.wait_for_function("document.getElementById('find-note').textContent !== ''")
-    assert "There is no row “51”" in page.inner_text("#find-note")
+    says(page, "find-note", "There is no row “51”")
     assert page.get_attribute("#find", "aria-invalid") == "true"
     find("0")
-    page.wait_for_function("document.getElementById('find-note').textContent.includes('“0”')")
+    says(page, "find-note", "“0”")
     names = [f"{k + 1} · K-{k:03d}x" for k in range(50)]
     page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html", names=names))
     find("k-004X")
-    page.wait_for_function("document.getElementById('started').textContent.includes('K-004x')")
+    says(page, "started", "K-004x")
     assert float(page.get_attribute("#prediction", "data-value")) == network.predict(rows[4:5])[0]
     assert page.locator("#residuals tbody th").first.inner_text() in names
     page = open_page(bgn.write_report(network, rows, target, tmp_path / "r.html", rows=0))

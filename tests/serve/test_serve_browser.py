@@ -12,7 +12,7 @@ import bgn
 from bgn.persist import ModelFile, read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer
-from tests.browser import MISPLACED, UNFOLD, barriers
+from tests.browser import MISPLACED, UNFOLD, barriers, says
 from tests.networks import network_of, rows_for
 
 
@@ -41,10 +41,6 @@ def served(browser, tmp_path):
         thread.join()
     assert [trouble for trouble in troubles if "400 (Bad Request)" not in trouble] == []
     assert [url for url in requested if not url.startswith((server.url, "data:", "blob:"))] == []
-
-
-def says(page, id: str, text: str) -> None:
-    page.wait_for_function("([id, text]) => document.getElementById(id).textContent.includes(text)", arg=[id, text])
 
 
 def test_rows_predictions_and_changes_come_from_python(served) -> None:
