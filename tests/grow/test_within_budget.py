@@ -86,7 +86,7 @@ def test_terms_say_what_the_search_saw(seed, classes, n):
         search = choose.ConditionSearch(growth.rows, growth.budget(choose.Setting(1.5, 1.0, True)))
         raw = growth.drawn.learning.columns.T.astype(float)
         for grown in search.climb():
-            network = growth.network(grown, 1.0)
+            network = growth.network(grown, choose.Setting(1.5, 1.0, True))
             expected = growth.target.center + growth.target.scale * scores(grown, growth.rows).T
             got = network.predict_encoded(raw, scores=True).reshape(expected.shape)
             np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
@@ -231,6 +231,15 @@ def test_what_needs_a_budget_says_so(name):
         BGNRegressor(**{name: {"pairs": None, "min_rows": 5, "cuts": {"income": [1.0]}}[name]}).fit(X, y)
 
 
+def test_rows_are_let_go_of(monkeypatch):
+    """A cluster would keep them otherwise."""
+    closed = []
+    monkeypatch.setattr("bgn.engines.raw_rows.RowsInMemory.close", lambda self: closed.append(self))
+    X, y = numbers(60)
+    BGNRegressor(**QUICK).fit(X, y, eval_set=(X[:20], y[:20]))
+    assert len(closed) == 2
+
+
 def test_without_pairs_every_rule_has_one_condition():
     X, y = mixed(300)
     model = BGNRegressor(**QUICK, pairs=None).fit(X, y)
@@ -244,7 +253,7 @@ def test_linear_terms_are_counted_and_limited():
     assert not BGNRegressor(**QUICK, max_linear=0).fit(X, y).network_.linear
 
 
-@pytest.mark.parametrize("signs", [{"income": 1, "visits": -1}, {"income": -1, "size": 1}])
+@pytest.mark.parametrize("signs", [{"income": 1, "visits": -1}, {"income": -1, "size": 1}, {"size": -1}])
 def test_signs_are_kept_at_every_size(signs, monkeypatch):
     X, y = mixed(400)
     for most in (16384, 150):

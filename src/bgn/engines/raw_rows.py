@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.scores import LOGISTIC, SQUARED, add_moments
 from bgn.engines.memory import MemoryEngine, Part, ThreadPool, part_of
-from bgn.engines.protocol import Floats, Integers, Loss, OneBlock, RawBlock, RowSource
+from bgn.engines.protocol import Floats, Grid, Integers, Loss, OneBlock, RawBlock, RowSource
 from bgn.inputs.splits import Hashes, Inside, hash_values, histogram, inside_bin
 from bgn.inputs.target import check_reach
 from bgn.model.term import Term
@@ -142,6 +142,14 @@ class Moments:
         return float(self.loss[0]) * step, np.asarray(self.pull * step, np.float64), gram
 
 
+def target_lines(kind: int, outputs: int, steps: Integers, grid: Grid) -> Floats:
+    """Return targets as a search within a budget has them, one line per output: numbers between -1 and 1, or 0/1."""
+    if kind == SQUARED:
+        return np.asarray(np.ldexp(steps.astype(np.float64), -grid.bits)[None, :])
+    classes = np.ones(1, np.int64) if kind == LOGISTIC else np.arange(outputs)
+    return np.asarray((steps[None, :] == classes[:, None]).astype(np.float64))
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """Terms and their weights, the intercept first, one line per output. A linear term is worth its column less a
@@ -164,12 +172,7 @@ class Scored:
             values = term.values(rows)
             z[t + 1] = values if place is None else (values - place[0]) / place[1]
         whole = np.rint(np.ldexp(np.clip(z, -_FARTHEST, _FARTHEST), moments.bits)).astype(np.int64)
-        if self.kind == SQUARED:
-            y = np.ldexp(target.astype(np.float64), -plan.loss.grid.bits)[None, :]
-        elif self.kind == LOGISTIC:
-            y = target[None, :].astype(np.float64)
-        else:
-            y = (target[None, :] == np.arange(len(self.beta))[:, None]).astype(np.float64)
+        y = target_lines(self.kind, len(self.beta), target, plan.loss.targets)
         add_moments(
             self.kind, z, whole, y, weight, self.beta, moments.bits, moments.gram, moments.pull, moments.loss
         )

@@ -21,7 +21,7 @@ from bgn.model.step import Floats
 from bgn.model.term import Condition, Linear, Member, Missing, Rule, Term, Threshold
 
 MOST_BINS = 255
-"""Of a column. Two hundred more changed the error of no dataset by more than its noise."""
+"""Of a column: as many as boosting on histograms commonly has."""
 
 
 @dataclass(frozen=True, eq=False)
