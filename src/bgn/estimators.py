@@ -51,10 +51,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     random_state : int, RandomState or None, default None
         Seed for the choice of validation rows and of the rules to replace.
     max_conditions : int or None, default None
-        **Common.** Maximum number of conditions that a reader of the model reads, in place of `max_terms`
-        and `max_features`: one per condition, one per linear term. Rules then join up to three conditions by "and", and one search finds rules and
-        linear terms within this budget; sizes, as in ``history_`` and ``with_terms``, count conditions. For one layer,
-        ``direction="search"`` and ``output="full"``.
+        **Common.** Maximum number of conditions that a reader of the model reads, in place of `max_terms` and
+        `max_features`: one per condition, one per linear term. Rules then join up to three conditions by "and", and one
+        search finds rules and linear terms within this budget; sizes, as in ``history_`` and ``with_terms``, count
+        conditions. For one layer, ``direction="search"`` and ``output="full"``.
     pairs : {"and"} or None, default "and"
         Whether rules may join conditions, with `max_conditions`.
     min_rows : int, default 1
